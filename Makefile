@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md)
-SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts)
+SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts) local_levels
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header

@@ -56,6 +56,15 @@ class TakesInstructions(Protocol):
 
 
 @runtime_checkable
+class UsesPackages(Protocol):
+    """A player, or a setting of one, whose figures depend on packages of others besides numpy and scipy."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The top-level modules of these packages, such as sklearn."""
+
+
+@runtime_checkable
 class ReceivesPart(Protocol):
     """A learner that reads only a part of its sample, the one that its setting `receives` names."""
 

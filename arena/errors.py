@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import os
+import re
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,9 @@ _SHIPPED = [
 ]
 _INSTALLED = [sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _NOT_THE_USERS = (*_SHIPPED, *_INSTALLED, "<")
+_PACKAGES = re.compile(
+    r"[\\/](site|dist)-packages[\\/]"
+)  # also of one user, or of Python beneath an environment
 
 
 class ArenaError(Exception):
@@ -152,7 +156,7 @@ def locate_error(error: BaseException) -> str:
 
 def is_users_file(path: str) -> bool:
     """Whether a file belongs neither to dp-arena nor to Python or an installed package."""
-    return not path.startswith(_NOT_THE_USERS)
+    return not path.startswith(_NOT_THE_USERS) and not _PACKAGES.search(path)
 
 
 def format_place(path: str, line: int) -> str:

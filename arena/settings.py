@@ -1,8 +1,13 @@
-"""Settings of players, which the command line can list, explain and set; and validators."""
+"""Settings of players, which the command line can list, explain and set; validators; and the user's files."""
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -11,6 +16,9 @@ import numpy as np
 from arena.errors import InvalidArgument
 
 Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+# Told of the path, the content and whether it is code, before a user's file is parsed or run. It may refuse.
+FileGuard = Callable[[Path, bytes, bool], None]
+file_guard: ContextVar[FileGuard | None] = ContextVar("file_guard", default=None)
 
 
 def setting(
@@ -91,3 +99,44 @@ def _rule(holds: Callable[[Any], bool], text: str) -> Check:
             raise InvalidArgument(f"{attribute.name} must be {text}", value=value)
 
     return check
+
+
+def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: bool = False) -> bytes:
+    """The content of a regular file that the user names, after `file_guard` has seen it.
+
+    kind: what error messages call it. mebibytes: its largest size. code: whether it is run.
+    Raises: InvalidArgument if it is a pipe, a device or a socket, or larger; OSError if it cannot be read;
+    whatever the guard raises.
+    """
+    try:
+        file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115 - it is closed below
+    except ValueError as error:  # a zero byte, or half of a pair of surrogates
+        raise FileNotFoundError(errno.ENOENT, "No file can have such a name", str(path)) from error
+    with file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidArgument(
+                f"the {kind} {path} is a pipe, a device or the like, which may never end",
+                remedy="Save what it gives as a file, and name that.",
+            )
+        check_size(kind, path, found.st_size, mebibytes=mebibytes)
+        content = file.read(mebibytes * 2**20 + 1)
+    check_size(kind, path, len(content), mebibytes=mebibytes)  # it may have grown
+    guard = file_guard.get()
+    if guard is not None:
+        guard(Path(os.path.realpath(path)), content, code)
+    return content
+
+
+def check_size(kind: str, path: str | os.PathLike[str], size: int, *, mebibytes: int) -> None:
+    """Raises: InvalidArgument if the content of a file, of so many bytes, is larger than the limit."""
+    if size > mebibytes * 2**20:
+        raise InvalidArgument(
+            f"the {kind} {path} is larger than {mebibytes} MiB, the most that is kept in memory",
+            remedy="Give a part of it.",
+        )
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file, also a pipe that nobody writes to."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -147,7 +147,7 @@ LEDGERS = [
     "merge a.ledger b.ledger --into merged.ledger --json --quiet",
     "resume merged.ledger --json --quiet",
     "resume whole.ledger --json --quiet",
-    "verify merged.ledger --blocks 3 --json --quiet",
+    "verify merged.ledger --blocks 3 --seed 0 --json --quiet",
     "export merged.ledger games.csv --figures figures.csv --json --quiet",
     "watch merged.ledger --json --quiet",
     "runs . --json --quiet",

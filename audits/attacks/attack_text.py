@@ -14,15 +14,18 @@ from audits.reports.json_form import to_data, to_json
 def attack_json(result: PoisoningResult | ExtractionResult) -> str:
     """One JSON object on one line; null stands for what is unknown."""
     if isinstance(result, ExtractionResult):
-        return to_json(to_data(result.plan) | {"learners": result.learners})
+        outcome = {"interrupted": result.interrupted, "learners": result.learners}
+        return to_json(to_data(result.plan) | outcome)
     names = [field.name for field in attrs.fields(Dose)]
     worst = [{name: getattr(figures, name) for name in names} for figures in result.find_worst().values()]
-    return to_json(to_data(result.plan) | {"doses": result.doses, "worst": worst})
+    outcome = {"interrupted": result.interrupted, "doses": result.doses, "worst": worst}
+    return to_json(to_data(result.plan) | outcome)
 
 
 def attack_text(result: PoisoningResult | ExtractionResult) -> str:
     """The report for a terminal."""
-    return _extraction_text(result) if isinstance(result, ExtractionResult) else _poisoning_text(result)
+    text = _extraction_text(result) if isinstance(result, ExtractionResult) else _poisoning_text(result)
+    return text if result.interruption is None else f"{text}\n\n{wrap(str(result.interruption))}"
 
 
 def _poisoning_text(result: PoisoningResult) -> str:

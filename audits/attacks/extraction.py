@@ -11,7 +11,7 @@ import numpy as np
 
 from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, play
 from arena.settings import at_least, check_value, whole
-from audits.races.game_plan import Entrant, GamePlan, Watch, play_games
+from audits.races.game_plan import Entrant, GamePlan, Interruption, Watch, play_games
 from audits.runs.workers import Workers
 from audits.statistics.medians_and_proportions import MedianAndMean, Proportion
 
@@ -90,10 +90,19 @@ class ExtractionFigures:
 
 @attrs.frozen(kw_only=True)
 class ExtractionResult:
-    """The figures of all learners, in the order of the plan."""
+    """The figures of all learners, in the order of the plan, which has the games that were finished.
+
+    interruption: None if those are all.
+    """
 
     plan: ExtractionPlan
     learners: tuple[ExtractionFigures, ...]
+    interruption: Interruption | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether games are missing."""
+        return self.interruption is not None
 
     @property
     def broken(self) -> bool:
@@ -158,10 +167,10 @@ def plan_extraction(
 def run_extraction(
     plan: ExtractionPlan, *, jobs: int | Workers = 1, watch: Watch | None = None
 ) -> ExtractionResult:
-    """Play the plan; jobs, watch and errors as in `play_games`."""
-    figures = play_games(plan, jobs=jobs, watch=watch)
-    pairs = zip(plan.entrants, figures, strict=True)
-    return ExtractionResult(plan=plan, learners=tuple(_summarise(plan, *pair) for pair in pairs))
+    """Play the plan; jobs, watch, interrupts and errors as in `play_games`."""
+    plan, figures, interruption = play_games(plan, jobs=jobs, watch=watch)
+    learners = tuple(_summarise(plan, *pair) for pair in zip(plan.entrants, figures, strict=True))
+    return ExtractionResult(plan=plan, learners=learners, interruption=interruption)
 
 
 def boost_in_paper(beta: float) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import attrs
 import numpy as np
 
 from arena import Adversary, InvalidArgument, Learner
-from audits.races.game_plan import Watch, play_games
+from audits.races.game_plan import Interruption, Watch, play_games
 from audits.races.predictor_errors import ErrorRecorder
 from audits.races.predictor_race import PredictorRace, plan_predictor_race, queries_by_round
 from audits.runs.workers import Workers
@@ -37,6 +37,9 @@ class PoisoningPlan(PredictorRace):
 
     doses: tuple[Dose, ...] = attrs.field(repr=False)
 
+    def curtail(self, learners: int, games: int) -> Self:
+        return attrs.evolve(super().curtail(learners, games), doses=self.doses[:learners])
+
     def play_block(self, number: int, block: int) -> np.ndarray:
         """(4, K, n): by rounds, the number of answers, the largest error of a hypothesis, the sum of the
         errors, and the error of the concept that labels S_i.
@@ -62,10 +65,19 @@ class PoisoningFigures(Dose):
 
 @attrs.frozen(kw_only=True)
 class PoisoningResult:
-    """The figures of all doses, in the order of the plan."""
+    """The figures of all doses, in the order of the plan, which has the games that were finished.
+
+    interruption: None if those are all.
+    """
 
     plan: PoisoningPlan
     doses: tuple[PoisoningFigures, ...]
+    interruption: Interruption | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether games are missing."""
+        return self.interruption is not None
 
     def find_worst(self) -> dict[str, PoisoningFigures]:
         """For each poisoned learner, the dose after which it has the largest error in the last round."""
@@ -113,10 +125,10 @@ def plan_poisoning(
 def run_poisoning(
     plan: PoisoningPlan, *, jobs: int | Workers = 1, watch: Watch | None = None
 ) -> PoisoningResult:
-    """Play the plan; jobs, watch and errors as in `play_games`."""
-    figures = play_games(plan, jobs=jobs, watch=watch)
+    """Play the plan; jobs, watch, interrupts and errors as in `play_games`."""
+    plan, figures, interruption = play_games(plan, jobs=jobs, watch=watch)
     doses = tuple(_summarise(plan, number, arrays) for number, arrays in enumerate(figures))
-    return PoisoningResult(plan=plan, doses=doses)
+    return PoisoningResult(plan=plan, doses=doses, interruption=interruption)
 
 
 class PoisoningRecorder(ErrorRecorder):

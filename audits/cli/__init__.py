@@ -1,8 +1,9 @@
 """The command line, `arena`.
 
-Exit status: 0 done, and nothing refuted; 2 invalid usage, or output that cannot be written; 3 a claim is
-refuted, or `arena verify` finds a block that differs; 130 interrupted; 1 an unexpected error. Every error is
-one line on standard error; `--debug` shows the traceback.
+Exit status: 0 done, and nothing refuted; 2 invalid usage, too little memory, or output that cannot be
+written; 3 a claim is refuted, or `arena verify` finds a block that differs; 130 interrupted, by Ctrl-C,
+SIGTERM or SIGHUP; 1 an unexpected error. Every error is one line on standard error; `--debug` shows the
+traceback.
 
 A command is imported when it is called, so that `arena --help` answers at once.
 """
@@ -12,13 +13,17 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import click
+
+from audits.runs.interrupts import handle_signal
 
 # `--jobs` spreads the work over processes. BLAS threads that wait beside them cost 0.2 s of CPU at the start,
 # and a product of matrices may round otherwise with several of them than with one.
@@ -44,7 +49,12 @@ _COMMANDS = {
     "verify": ("ledgers.verify", "verify", "Replay blocks of a ledger, and compare."),
     "export": ("ledgers.export", "export", "Write the games of a ledger as a table."),
 }
+_PLAYING = ("play", "audit", "search", "race", "attack", "experiment", "resume")
 INVALID_USAGE, REFUTED, INTERRUPTED = 2, 3, 130
+_UNPLAYED = "no games were finished that could be reported"
+_UNFINISHED = "the command was not finished"
+_arrived: list[int] = []  # signals that end a command
+PRINTED = "arena.printed"  # in the meta of a context whose command has printed its result
 
 
 class Arena(click.Group):
@@ -67,6 +77,19 @@ class Arena(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
 
+    # Of an interrupt itself, click prints an empty line.
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **settings)
+        except KeyboardInterrupt as interrupt:
+            raise click.Abort from interrupt
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt as interrupt:
+            raise click.Abort(*[_UNFINISHED] * (PRINTED in context.meta)) from interrupt
+
     def main(self, args: Sequence[str] | None = None, *arguments: Any, **options: Any) -> NoReturn:
         """Run, and end the process with one of the statuses above. `--debug` may stand anywhere."""
         words = [*(sys.argv[1:] if args is None else args)]  # here `list` is the module of that command
@@ -75,12 +98,17 @@ class Arena(click.Group):
         try:
             with _print_warnings():
                 status = super().main(words, *arguments, **{**options, "standalone_mode": False}) or 0
-        except click.Abort:
+        except (click.Abort, KeyboardInterrupt) as interrupt:
+            unplayed = words and words[0] in _PLAYING
+            lacking = str(interrupt) or (_UNPLAYED if unplayed else _UNFINISHED)
+            click.echo(f"arena: interrupted: {lacking}", err=True)
             status = INTERRUPTED
         except Exception as error:
             if debugging and not isinstance(error, click.ClickException):
                 raise
             status = _report_error(error)
+            if _arrived:  # code in C may have made an error of its own of an interrupt
+                status = INTERRUPTED
         sys.exit(status)
 
 
@@ -91,7 +119,9 @@ def _print_warnings() -> Iterator[None]:
 
     def show_own(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if category.__module__.partition(".")[0] == "arena":
-            click.echo(f"arena: warning: {message}", err=True)
+            from audits.data.terminal_text import escape_controls  # most commands warn of nothing
+
+            click.echo(f"arena: warning: {escape_controls(str(message), one_line=True)}", err=True)
         else:
             show(message, category, *place, **more)
 
@@ -103,6 +133,7 @@ def _print_warnings() -> Iterator[None]:
 
 def _report_error(error: Exception) -> int:
     from arena.errors import ArenaError  # already imported, unless the error came before any command
+    from audits.data.terminal_text import escape_controls
 
     message, status = str(error), INVALID_USAGE
     if isinstance(error, click.ClickException):
@@ -117,11 +148,16 @@ def _report_error(error: Exception) -> int:
             # Standard output failed. Its buffer is discarded, or Python would fail on it again at exit.
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    elif isinstance(error, MemoryError):
+        message = f"not enough memory ({error})" if str(error) else "not enough memory"
+        message += ": make the data, the sizes of the players (--set), --rounds or --jobs smaller"
     elif not isinstance(error, ArenaError):
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         message, status = f"unexpected {text}; --debug shows the traceback", 1
+    if _arrived:
+        message = f"interrupted: {message}"
     with suppress(OSError):
-        click.echo("arena: " + " ".join(message.split()), err=True)
+        click.echo("arena: " + escape_controls(" ".join(message.split())), err=True)
     return status
 
 
@@ -157,6 +193,20 @@ def arena() -> None:
     """
 
 
+def _end_like_interrupts() -> None:
+    """Have SIGTERM and SIGHUP end a command like Ctrl-C, unless they are ignored, as by nohup."""
+    if os.name != "posix" or threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            handle_signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    _arrived.append(number)
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """The entry point of the command `arena`."""
     # Modules live until the process ends, so there is no garbage to collect until the command is imported.
@@ -164,4 +214,5 @@ def main() -> None:
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")  # a terminal that cannot print ε still gets its figures
+    _end_like_interrupts()
     arena(prog_name="arena")

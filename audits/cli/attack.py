@@ -9,7 +9,7 @@ import click
 from arena import Adversary, InvalidArgument, Learner, Sample
 from audits.attacks import extraction, poisoning
 from audits.attacks.attack_text import attack_json, attack_text
-from audits.cli import REFUTED
+from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
     ConfidenceOption,
@@ -126,7 +126,8 @@ def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, outp
 
     All other queries and the training set are drawn from one distribution D: uniform on the class's domain,
     or your data. LEARNER is a predictor that answers in rounds, or LABEL=LEARNER so that one can run with
-    several settings. Exit status: 0 done, 2 invalid usage, 130 interrupted.
+    several settings. Exit status: 0 done, 2 invalid usage, 130 interrupted (the
+    figures so far are printed).
 
     \b
     Examples:
@@ -161,6 +162,7 @@ def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, outp
         from audits.attacks.poisoning_chart import draw_poisoning  # needs an extra
 
         draw_poisoning(result, chart.plot)
+    click.get_current_context().exit(INTERRUPTED if result.interrupted else 0)
 
 
 @attack.command("hypothesis")
@@ -172,7 +174,7 @@ def hypothesis(asked: HypothesisOptions, workers: WorkerOptions, output: Output)
     Queries are drawn at random from a finite domain, and the hypothesis uses one answer at each point. For
     predictors that do not learn from queries its error is at most 8α with probability 3/4 (Claim B.1). The
     error of the majority of many hypotheses is compared with 24α (Claim B.2). Exit status: 0 done, 3 Claim
-    B.1 refuted, 2 invalid usage.
+    B.1 refuted, 2 invalid usage, 130 interrupted (the figures so far are printed).
 
     \b
     Examples:
@@ -193,4 +195,4 @@ def hypothesis(asked: HypothesisOptions, workers: WorkerOptions, output: Output)
     with output.count_progress("games", len(learners) * asked.games) as watch:
         result = extraction.run_extraction(plan, jobs=workers.build(), watch=watch)
     output.print_result(result, attack_text, attack_json)
-    click.get_current_context().exit(REFUTED if result.broken else 0)
+    click.get_current_context().exit(INTERRUPTED if result.interrupted else REFUTED if result.broken else 0)

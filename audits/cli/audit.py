@@ -15,9 +15,17 @@ from click.core import ParameterSource
 from audits import reports
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.option_groups import TextType, list_options, option, option_groups, option_record
-from audits.cli.options import ClaimOptions, LedgerOption, MatchOptions, WorkerOptions
+from audits.cli.options import (
+    ChangesOption,
+    ClaimOptions,
+    KeyOption,
+    LedgerOption,
+    MatchOptions,
+    WorkerOptions,
+)
 from audits.cli.output import Output, Quiet, print_note
 from audits.registry.tested_claim import resolve_claim
+from audits.registry.used_files import UsedFiles
 from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import DISTINGUISHERS, LEARNED, LIKELIHOOD, SCORE, Plan
@@ -69,7 +77,7 @@ class PlanOptions(ClaimOptions):
 
 
 @option_record
-class RunOptions:
+class RunOptions(KeyOption, ChangesOption):
     """How much of a plan is played, and what is printed and written beside the verdict."""
 
     estimators: bool = option("--estimators", help="Also print every other estimator, on the same games.")
@@ -115,13 +123,18 @@ def audit(
       arena audit static-erm --against reconstruct --epsilon 1 --games 1e8 \\
           --ledger second.ledger --part 2/5
     """
-    plan = make_plan(game, asked, output)
-    execute_plan(plan, run, workers.build(), output, ledger=storage.ledger, command=_format_command())
+    files = UsedFiles(allow_changes=run.allow_changes)
+    plan = make_plan(game, asked, output, files)
+    execute_plan(plan, files, run, workers.build(), output, ledger=storage.ledger, command=_format_command())
 
 
-def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet) -> Plan:
-    """The plan that the options of `arena audit` describe. Prints notes on how it was chosen."""
-    match = game.build()
+def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: UsedFiles) -> Plan:
+    """The plan that the options of `arena audit` describe. Prints notes on how it was chosen.
+
+    files: notes the user's files that are read for it.
+    """
+    with files.watch():
+        match = game.build()
     output.print_notes(match.notes)
     distinguisher = asked.distinguisher
     if distinguisher is None:
@@ -148,14 +161,24 @@ def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet) -> Plan:
 
 
 def execute_plan(
-    plan: Plan, run: RunOptions, workers: Workers, output: Output, *, ledger: str | None, command: str
+    plan: Plan,
+    files: UsedFiles,
+    run: RunOptions,
+    workers: Workers,
+    output: Output,
+    *,
+    ledger: str | None,
+    command: str,
 ) -> NoReturn:
     """Play a plan, print the verdict, and exit with its status.
 
-    command: the command line of the plan, for the notes of a new ledger.
+    files: what its players come from. command: its command line, for the notes of a new ledger.
     """
+    if run.key is not None and ledger is None:
+        raise click.UsageError("--key signs a ledger, so it needs --ledger FILE.")
+    key = run.load_key()
     if run.part is not None:
-        _play_part(plan, run, workers, output, ledger=ledger, command=command)
+        _play_part(plan, files, run, workers, output, ledger=ledger, command=command, key=key)
     if run.html is not None:
         reports.check_html(run.html, ledger)
     with TemporaryDirectory() as folder:
@@ -169,6 +192,8 @@ def execute_plan(
                     ledger=ledger,
                     watch=watch,
                     command=command,
+                    files=files,
+                    key=key,
                     all_estimators=run.estimators,
                 )
         except RunStopped as stopped:
@@ -195,7 +220,15 @@ def print_verdict(verdict: Verdict, output: Output, plan: Plan | None = None) ->
 
 
 def _play_part(
-    plan: Plan, run: RunOptions, workers: Workers, output: Output, *, ledger: str | None, command: str
+    plan: Plan,
+    files: UsedFiles,
+    run: RunOptions,
+    workers: Workers,
+    output: Output,
+    *,
+    ledger: str | None,
+    command: str,
+    key: bytes | None,
 ) -> NoReturn:
     from audits.runs.run_parts import play_part
 
@@ -208,12 +241,15 @@ def _play_part(
         )
     games = sum(plan.blocks[index] for index in run.part.block_indices(plan))
     with output.count_progress("games", games, scaled=True) as watch:
-        played = play_part(plan, run.part, ledger=ledger, jobs=workers, watch=watch, command=command)
+        played = play_part(
+            plan, run.part, ledger=ledger, jobs=workers, watch=watch, command=command, files=files, key=key
+        )
     output.print_result(
         played,
         lambda played: (
-            f"Part {run.part}: {played.blocks:,} of {played.blocks_planned:,} blocks, {played.games:,} of "
-            f"{played.games_planned:,} games in each world, are in {ledger}.\n"
+            f"Part {run.part}{', interrupted' if played.interrupted else ''}: {played.blocks:,} of "
+            f"{played.blocks_planned:,} blocks, {played.games:,} of {played.games_planned:,} games in each "
+            f"world, are in {ledger}.\n"
             "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests "
             "them."
         ),

@@ -126,6 +126,8 @@ def pate(
     with output.count_progress("splits", plan.repeats) as watch:
         result = run_experiment(plan, jobs=workers.build(), ledger=storage.ledger, watch=watch)
     if result.interrupted:
+        if not result.tallies:
+            raise KeyboardInterrupt
         done = f"interrupted after {len(result.tallies)} of {plan.repeats} repetitions"
         fate = "are lost; --ledger FILE would have kept them"
         if storage.ledger is not None:

@@ -9,6 +9,7 @@ import click
 
 from arena import Sample
 from audits.cli.option_groups import argument, option, option_record
+from audits.cli.output import print_note
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
@@ -77,8 +78,8 @@ class WorkerOptions:
     cluster: str | None = option(
         "--cluster",
         metavar="ADDRESS",
-        help="Address of a dask scheduler or a ray head node (or auto) whose workers play. Default: local, a "
-        "cluster that ends with the run.",
+        help="Address of a dask scheduler or a ray head node (auto; ray://HOST:PORT from elsewhere) whose "
+        "workers play. Default: local, a cluster that ends with the run.",
     )
     patience: float | None = option(
         "--patience",
@@ -99,6 +100,43 @@ class LedgerOption:
         metavar="FILE",
         help="Store all finished work here. The same command, or for an audit arena resume FILE, continues "
         "it.",
+    )
+
+
+@option_record
+class ChangesOption:
+    allow_changes: bool = option(
+        "--allow-changes",
+        help="Go on, although files or packages from which the players come have changed since. The ledger "
+        "then holds games from before and after.",
+    )
+
+
+@option_record
+class KeyOption:
+    key: str | None = option(
+        "--key",
+        metavar="FILE",
+        help="Sign the ledger, and check its signatures, with the secret key in FILE, of at least 16 bytes.",
+    )
+
+    def load_key(self) -> bytes | None:
+        """The key, if one is given; raises InvalidArgument as `read_key` does."""
+        if self.key is None:
+            return None
+        from audits.runs.ledger.signatures import can_others_read, read_key  # few commands need it
+
+        key = read_key(self.key)
+        if can_others_read(self.key):
+            print_note(f"other users can read the key {self.key}, and sign with it; chmod 600 {self.key}")
+        return key
+
+
+@option_record
+class TrustOption:
+    trust: bool = option(
+        "--trust",
+        help="Run the files and packages that the ledger's command names. Read them first: they are code.",
     )
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import click
 
+from audits.cli import PRINTED
 from audits.cli.option_groups import option, option_record
+from audits.data.terminal_text import escape_controls
 
 
 def print_note(note: str) -> None:
     """Print one line on standard error."""
-    click.echo(f"arena: note: {note}", err=True)
+    click.echo(f"arena: note: {escape_controls(note, one_line=True)}", err=True)
 
 
 @option_record
@@ -42,8 +44,9 @@ class Json:
         format_json: Callable[[Any], str] | None = None,
     ) -> None:
         """Print a result as text, or as one line of JSON. format_json: default: `to_json`."""
+        click.get_current_context().meta[PRINTED] = True
         if not self.as_json:
-            click.echo(format_text(result))
+            click.echo(escape_controls(format_text(result)))
             return
         from audits.reports.json_form import to_json  # other commands need no reports
 

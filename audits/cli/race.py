@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from audits.cli import REFUTED
+from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
     ConfidenceOption,
@@ -120,7 +120,8 @@ def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: 
     For predictors, which play Figure1, the error under D of every hypothesis is computed in each of their
     rounds; D is uniform, or your data. The bound of the learner's theorem is printed beside the figures. A
     LEARNER is a player, or LABEL=PLAYER so that one player can run with several settings. Exit status: 0 no
-    bound violated, 3 a promised bound violated or refuted, 2 invalid usage, 130 interrupted.
+    bound violated, 3 a promised bound violated or refuted, 2 invalid usage, 130 interrupted (the
+    figures so far are printed).
 
     \b
     Examples:
@@ -138,7 +139,7 @@ def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: 
     output.print_result(result, race_text, race_json)
     if chart.plot is not None:
         draw_race(result, chart.plot)
-    click.get_current_context().exit(REFUTED if result.broken else 0)
+    click.get_current_context().exit(INTERRUPTED if result.interrupted else REFUTED if result.broken else 0)
 
 
 def _are_predictors(entrants: Sequence[LabelledClass]) -> bool:

@@ -11,14 +11,15 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import attrs
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
+from arena.settings import check_size, read_file
 
 _MAX_LISTED = 20  # names in an error message
+_MAX_SIZE = 256  # MiB of text, whose rows take some twenty times as much memory
 
 
 def load_sample(
@@ -194,8 +195,12 @@ def _read_text(name: str) -> str:
 
 def _read_bytes(name: str) -> bytes:
     try:
-        data = Path(name).read_bytes()
-        return gzip.decompress(data) if name.endswith(".gz") else data
+        data = read_file("data file", name, mebibytes=_MAX_SIZE)
+        if name.endswith(".gz"):
+            with gzip.open(io.BytesIO(data)) as file:
+                data = file.read(_MAX_SIZE * 2**20 + 1)
+            check_size("unpacked data file", name, len(data), mebibytes=_MAX_SIZE)
+        return data
     except FileNotFoundError:
         raise InvalidArgument(f"{name}: no such file", remedy="Check the path.") from None
     except IsADirectoryError:

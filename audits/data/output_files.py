@@ -23,19 +23,26 @@ def check_output_file(
     kind: what error messages call the file, such as "chart". packages: those of the extra `report` it needs.
     ledger: the file that it is written from.
 
-    Raises: InvalidArgument if a package is missing, or the path is a directory, in none, or the ledger's.
+    Raises: InvalidArgument if a package is missing, or the path is a directory, a pipe or a device, in no
+    directory, or the ledger's.
     """
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         raise InvalidArgument(
             f"the {kind} needs {' and '.join(missing)}", remedy="Run pip install dp-arena[report]."
         )
-    location = Path(path)
+    location = Path(os.path.realpath(path))
     if location.is_dir():
         raise InvalidArgument(f"the {kind} {path} is a directory", remedy="Name a file in it.")
-    if not location.absolute().parent.is_dir():
+    # A link to a pipe leads nowhere, and one to itself is never resolved.
+    if not location.is_file() and (os.path.exists(path) or os.path.lexists(location)):
+        raise InvalidArgument(
+            f"the {kind} {path} is a pipe, a device or the like",
+            remedy="Name a regular or a new file.",
+        )
+    if not location.parent.is_dir():
         raise InvalidArgument(f"the directory of the {kind} {path} does not exist", remedy="Create it first.")
-    if ledger is not None and location.resolve() == Path(ledger).resolve():
+    if ledger is not None and location == Path(os.path.realpath(ledger)):
         raise InvalidArgument(
             f"the {kind} {path} would take the place of the ledger", remedy="Name another file."
         )
@@ -47,7 +54,7 @@ def write_atomically(kind: str, path: str | os.PathLike[str]) -> Iterator[Path]:
 
     kind: what error messages call the file. Raises: InvalidArgument if it cannot be written.
     """
-    location = Path(path)
+    location = Path(os.path.realpath(path))  # a link stays one
     unfinished = location.with_name(f".{location.name}.{os.getpid()}.tmp")
     try:
         yield unfinished

@@ -18,13 +18,21 @@ import numpy as np
 from arena import Answer, Answers, InvalidArgument, Played, Received, Reply
 from arena.points import freeze
 from arena.replies import list_answers
-from audits.statistics.score_pairs import PairCounts, compression_level, distinct
+from audits.statistics.score_pairs import (
+    PairCounts,
+    Unpacker,
+    check_counts,
+    check_indices,
+    compression_level,
+    distinct,
+)
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
 _MISSING = -2.0  # the feature of a view that has no such answer or value
 _LARGEST = 1e300  # stands for infinity, which classifiers reject
 _MAGIC = b"view"
 _HEAD = struct.Struct("<qqq")
+_MAX_UNPACKED = 1 << 24  # bytes of a compressed block; larger ones are not compressed
 
 
 @attrs.frozen(eq=False)
@@ -189,27 +197,53 @@ class ViewCounts:
         names = "\n".join(self.names).encode()
         head = _HEAD.pack(len(self.rows), len(self.counts), len(names))
         body = self.rows.astype("<f8").tobytes() + self.which.astype("<i8").tobytes()
-        level = compression_level(len(self.rows))
-        return _MAGIC + zlib.compress(head + names + body + self.counts.astype("<i8").tobytes(), level=level)
+        raw = head + names + body + self.counts.astype("<i8").tobytes()
+        return _MAGIC + zlib.compress(raw, compression_level(len(self.rows), fits=len(raw) <= _MAX_UNPACKED))
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> ViewCounts:
-        """The inverse of `to_bytes`. Raises InvalidArgument for anything else."""
+        """The inverse of `to_bytes`, checked, whoever wrote the bytes.
+
+        Raises: InvalidArgument for anything else; nothing is unpacked that no block could hold.
+        """
         try:
-            raw = zlib.decompress(blob.removeprefix(_MAGIC))
-            m, k, letters = _HEAD.unpack_from(raw)
-            at = _HEAD.size + letters
-            names = raw[_HEAD.size : at].decode()
-            width = len(names.split("\n")) if names else 0
-            if len(raw) != at + 8 * (m * width + 3 * k):
-                raise ValueError("length")
-            rows = np.frombuffer(raw, "<f8", m * width, at).reshape(m, width)
-            which = np.frombuffer(raw, "<i8", 2 * k, at + 8 * m * width).reshape(k, 2)
-            counts = np.frombuffer(raw, "<i8", k, at + 8 * (m * width + 2 * k))
+            unpacker = Unpacker(blob.removeprefix(_MAGIC), _MAX_UNPACKED)
+            m, k, letters = _HEAD.unpack(unpacker.read(_HEAD.size))
+            names = unpacker.read(letters).decode()
+            columns = tuple(names.split("\n")) if names else ()
+            width = len(columns)
+            if min(m, k) < 0 or m > 2 * k:
+                raise ValueError("it has more views than games")
+            raw = unpacker.read_last(8 * (m * width + 3 * k))
+            rows = np.frombuffer(raw, "<f8", m * width).reshape(m, width)
+            which = np.frombuffer(raw, "<i8", 2 * k, 8 * m * width).reshape(k, 2)
+            counts = np.frombuffer(raw, "<i8", k, 8 * (m * width + 2 * k))
+            block = cls(rows.astype(np.float64), which.astype(np.int64), counts.astype(np.int64), columns)
+            block.check()
         except (zlib.error, struct.error, ValueError) as error:
-            raise InvalidArgument("the bytes do not encode the views of a block") from error
-        columns = tuple(names.split("\n")) if names else ()
-        return cls(rows.astype(np.float64), which.astype(np.int64), counts.astype(np.int64), columns)
+            raise InvalidArgument(f"the bytes do not encode the views of a block ({error})") from error
+        return block
+
+    def check(self) -> None:
+        """Raises: ValueError if the arrays are not what `of` makes of any views."""
+        if not np.isfinite(self.rows).all():
+            raise ValueError("a feature is not finite")
+        if len(set(self.names)) != len(self.names):
+            raise ValueError("two features have one name")
+        check_counts(self.counts)
+        check_indices(self.which, len(self.rows))
+        if not (_increase(self.rows) and _increase(self.which)):
+            raise ValueError("its views or pairs are not in order")
+
+
+def _increase(rows: np.ndarray) -> bool:
+    """Whether the rows (m, F) increase strictly, in lexicographic order."""
+    if not rows.shape[1]:
+        return len(rows) <= 1
+    changes = rows[1:] != rows[:-1]
+    first = changes.argmax(axis=1)
+    place = np.arange(len(first))
+    return bool((rows[1:][place, first] > rows[:-1][place, first]).all())
 
 
 def join_views(blocks: Sequence[ViewCounts]) -> ViewCounts:

@@ -23,7 +23,22 @@ _SPLIT_SEEDS = 2**32  # the seed of the teachers' partition is below
 class ExperimentLedger(Store[RepetitionTally]):
     """The ledger of an experiment, with a block for each repetition."""
 
+    kind = "an experiment"
     decode = staticmethod(RepetitionTally.from_bytes)
+
+    def find_fault(self, block: int, pairs: int, result: RepetitionTally | None) -> str:
+        repeats, rows = self.plan.get("repeats"), self.plan.get("methods")
+        if not isinstance(repeats, int) or not 0 <= block < repeats:
+            return f"it has {repeats} repetitions"
+        if pairs != 1:
+            return f"it says that it is {pairs!r} repetitions"
+        if result is None:
+            return ""
+        sizes = result.confusions.sum(axis=(1, 2))
+        counted = result.confusions.min() >= 0 and sizes.min() == sizes.max() > 0
+        if not isinstance(rows, list) or len(result.answers) != len(rows) or not counted:
+            return "its counts are those of no repetition"
+        return "an answer counts less than nothing" if (result.answers < 0).any() else ""
 
 
 def run_experiment(
@@ -47,7 +62,7 @@ def run_experiment(
         keep = None if book is None else book.add
         interrupted = False
         with closing(
-            map_in_order(play, missing, Workers.from_jobs(jobs), keep=keep, unit="repetition")
+            map_in_order(play, missing, Workers.from_jobs(jobs, len(missing)), keep=keep, unit="repetition")
         ) as results:
             try:
                 if watch is not None:

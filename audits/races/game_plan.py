@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import closing
 from math import ceil
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import attrs
 import numpy as np
@@ -21,6 +21,7 @@ from audits.runs.workers import Workers, map_in_order
 
 Watch = Callable[[int], None]
 Player = TypeVar("Player", Learner, Adversary)
+Plan = TypeVar("Plan", bound="GamePlan")
 
 
 @attrs.frozen(kw_only=True)
@@ -81,28 +82,69 @@ class GamePlan(ABC):
         """The seed of a block of learner `number`, which depends on nothing else."""
         return np.random.SeedSequence(self.seed, spawn_key=(number, block))
 
+    def curtail(self, learners: int, games: int) -> Self:
+        """The plan of so many games, in the same blocks, of so many learners, the first ones."""
+        return attrs.evolve(self, entrants=self.entrants[:learners], games=games)
+
     @abstractmethod
     def play_block(self, number: int, block: int) -> np.ndarray:
         """Play a block of learner `number` and return the figures (..., n) of its n games."""
 
 
-def play_games(plan: GamePlan, *, jobs: int | Workers = 1, watch: Watch | None = None) -> list[np.ndarray]:
-    """Play all games; return the figures (..., n) of each learner's n games.
+@attrs.frozen(kw_only=True)
+class Interruption:
+    """What an interruption left of a plan.
+
+    games: of each learner, on which the figures rest. planned: their number in the plan. unplayed: the labels
+    of learners without games.
+    """
+
+    games: int
+    planned: int
+    unplayed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        missing = f" No games of {', '.join(self.unplayed)} were finished." if self.unplayed else ""
+        return f"Interrupted: figures rest on the first {self.games:,} of {self.planned:,} games.{missing}"
+
+
+def play_games(
+    plan: Plan, *, jobs: int | Workers = 1, watch: Watch | None = None
+) -> tuple[Plan, list[np.ndarray], Interruption | None]:
+    """Play all games; return the plan, the figures (..., n) of each learner's n games, and None.
+
+    A keyboard interrupt ends them early. Then it is the plan of the games that were finished: equally many of
+    every learner that has any. If none has, the interrupt is raised again.
 
     jobs: number of processes, or `Workers`. watch: called after every block with the number of games so far.
     Raises: whatever a referee or a player raises in a game; WorkersFailed if workers fail.
     """
-    tasks = [(number, block) for number in range(len(plan.entrants)) for block in range(plan.blocks)]
+    tasks = [(number, block) for block in range(plan.blocks) for number in range(len(plan.entrants))]
     figures: list[list[np.ndarray]] = [[] for _ in plan.entrants]
     played = 0
-    results = map_in_order(lambda task: plan.play_block(*task), tasks, Workers.from_jobs(jobs))
+    interrupted = False
+    results = map_in_order(lambda task: plan.play_block(*task), tasks, Workers.from_jobs(jobs, len(tasks)))
     with closing(results):
-        for (number, _), block_figures in zip(tasks, results, strict=True):
-            figures[number].append(block_figures)
-            played += block_figures.shape[-1]
-            if watch is not None:
-                watch(played)
-    return [np.concatenate(blocks, axis=-1) for blocks in figures]
+        try:
+            for (number, _), block_figures in zip(tasks, results, strict=True):
+                figures[number].append(block_figures)
+                played += block_figures.shape[-1]
+                if watch is not None:
+                    watch(played)
+        except KeyboardInterrupt:
+            if not figures[0]:
+                raise
+            interrupted = True
+    arrays = [np.concatenate(blocks, axis=-1) for blocks in figures if blocks]
+    if not interrupted:
+        return plan, arrays, None
+    games = min(array.shape[-1] for array in arrays)  # the first learners may be a block ahead
+    interruption = Interruption(
+        games=games,
+        planned=plan.games,
+        unplayed=tuple(entrant.label for entrant in plan.entrants[len(arrays) :]),
+    )
+    return plan.curtail(len(arrays), games), [array[..., :games] for array in arrays], interruption
 
 
 def concepts_of(learner: Learner) -> ConceptClass:

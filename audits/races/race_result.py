@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena import Bound, InvalidArgument, Learner
-from audits.races.game_plan import Entrant, GamePlan, Watch, play_games
+from audits.races.game_plan import Entrant, GamePlan, Interruption, Watch, play_games
 from audits.registry.settings_text import blame_player
 from audits.runs.workers import Workers
 from audits.statistics.quantiles import Quantile, lower_limit_of_mean, quantile
@@ -94,10 +94,19 @@ class Race(GamePlan):
 
 @attrs.frozen(eq=False, kw_only=True)
 class RaceResult:
-    """The standings of all learners, in the order of the race."""
+    """The standings of all learners, in the order of the race.
+
+    race: with the games that were finished. interruption: None if those are all.
+    """
 
     race: Race
     standings: tuple[Any, ...]  # of the kind that `race.make_standing` returns
+    interruption: Interruption | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether games are missing."""
+        return self.interruption is not None
 
     @property
     def broken(self) -> bool:
@@ -107,19 +116,22 @@ class RaceResult:
 
 
 def run_race(race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None) -> RaceResult:
-    """Play a race; jobs, watch and errors as in `play_games`.
+    """Play a race; jobs, watch, interrupts and errors as in `play_games`.
 
     Raises: also InvalidArgument or NotConforming, before the games, if an entrant is unfit; see `Race.check`.
     """
     for entrant in race.entrants:
         race.check(entrant)
-    return make_result(race, play_games(race, jobs=jobs, watch=watch))
+    return make_result(*play_games(race, jobs=jobs, watch=watch))
 
 
-def make_result(race: Race, figures: list[np.ndarray]) -> RaceResult:
-    """The result of a race from the figures (..., n) of each learner's games."""
+def make_result(
+    race: Race, figures: list[np.ndarray], interruption: Interruption | None = None
+) -> RaceResult:
+    """The result of a race from what `play_games` returns."""
     pairs = zip(race.entrants, figures, strict=True)
-    return RaceResult(race=race, standings=tuple(race.make_standing(*pair) for pair in pairs))
+    standings = tuple(race.make_standing(*pair) for pair in pairs)
+    return RaceResult(race=race, standings=standings, interruption=interruption)
 
 
 def summarise(race: Race, figures: np.ndarray) -> dict[str, Any]:

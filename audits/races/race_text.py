@@ -20,7 +20,8 @@ from audits.statistics.quantiles import Quantile
 
 def race_json(result: RaceResult) -> str:
     """One JSON object on one line; null stands for what is unknown or not finite."""
-    return to_json(to_data(result.race) | {"broken": result.broken, "learners": result.standings})
+    outcome = {"interrupted": result.interrupted, "broken": result.broken, "learners": result.standings}
+    return to_json(to_data(result.race) | outcome)
 
 
 def race_text(result: RaceResult) -> str:
@@ -38,8 +39,10 @@ def race_text(result: RaceResult) -> str:
         (standing.label, *_describe_test(standing.bound_test, race.games)) for standing in result.standings
     ]
     tables += ["Bounds of the theorems:", column_table(tests, ("learner", "bound", "does it hold?"))]
-    notes = [wrap(note) for note in notes + _explain_bounds(result)]
-    return "\n\n".join([name_table(head), name_table(learners), *tables, *notes])
+    notes += _explain_bounds(result)
+    if result.interruption is not None:
+        notes.append(str(result.interruption))
+    return "\n\n".join([name_table(head), name_table(learners), *tables, *map(wrap, notes)])
 
 
 def race_title(race: Race) -> str:

@@ -82,9 +82,13 @@ class Registry:
             if own and issubclass(item, self.base) and item.name and self._find_fault(item) is None:
                 yield item
 
+    def is_announced(self, name: str) -> bool:
+        """Whether an installed package announces a player of that name."""
+        return bool(self._list_entry_points(name))
+
     def has_file_or_entry_point(self, name: str) -> bool:
         """Whether a file named as the player defines it, or an installed package announces it."""
-        return name in self._load_by_file_name(name) or bool(self._list_entry_points(name))
+        return name in self._load_by_file_name(name) or self.is_announced(name)
 
     def _choose(
         self, name: str, shipped: PlayerClass | None, entry_points: list[metadata.EntryPoint]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from arena.errors import InvalidArgument, describe_error, is_users_file
+from arena.settings import read_file
 
+_MAX_SIZE = 4  # MiB
 _PREFIX = "arena_plugin_"  # of the names of plug-ins' modules
 _folders: list[str] = []  # of plug-ins, the last one first, at the end of sys.path
 
@@ -33,8 +36,8 @@ def load_module(path: str) -> ModuleType:
     value, so they need not be able to import them.
     """
     try:
-        location = Path(path).resolve()
-        source = location.read_bytes()
+        source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
+        location = Path(os.path.realpath(path))
     except OSError as error:
         raise InvalidArgument(
             f"the plug-in {path} cannot be read ({error.strerror})", remedy="Check the path."

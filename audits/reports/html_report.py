@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from audits.data.output_files import check_output_file, write_atomically
+from audits.data.terminal_text import escape_controls
 from audits.registry.settings_text import format_value
 from audits.reports.formatting import percent
 from audits.reports.verdict_text import (
@@ -70,7 +71,7 @@ def render_html(run: RunHistory) -> str:
     from audits.reports.run_charts import draw_run
 
     template = resources.files("audits.reports").joinpath("html_report.html.j2").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
     verdict, notes = run.verdict, run.notes
     return environment.from_string(template).render(
         title=f"{verdict.learner} against {verdict.adversary}",
@@ -86,6 +87,11 @@ def render_html(run: RunHistory) -> str:
         settings=list(_list_settings(run)),
         command=notes.command,
     )
+
+
+def _escape(value: object) -> object:
+    """Text from the ledger without characters that would reorder the page; charts, of type Markup, as is."""
+    return escape_controls(value) if type(value) is str else value
 
 
 def _explain_meaning(run: RunHistory) -> str:

@@ -67,6 +67,8 @@ def explain_verdict(verdict: Verdict) -> str:
     """The verdict in a few sentences."""
     explanation = f"{name_outcome(verdict)}: {explain_outcome(verdict)}"
     if verdict.interrupted:
+        if not verdict.games:
+            return "Interrupted: no games were finished, so nothing is certified."
         return f"Interrupted; the games played so far count. {explanation}"
     return explanation
 

@@ -3,6 +3,7 @@ ledger."""
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import Claim, InvalidArgument, Neighbours, PrivacyUnit
+from arena.settings import at_least, check_value, less_than, more_than, one_of
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.runs.block_sizes import keeps_half
-from audits.runs.plan import Plan
+from audits.runs.plan import DISTINGUISHERS, Plan
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
 from audits.statistics.block_scatter import BlockScatter
@@ -55,13 +57,31 @@ class EstimatorSettings:
     @classmethod
     def from_ledger(cls, plan: Mapping[str, Any]) -> EstimatorSettings:
         """The settings in a stored plan. Raises: InvalidArgument if it is not that of an audit."""
-        kinds = {"epsilon": float, "delta": float, "confidence": float, "games": int, "until_refuted": bool}
-        settings: dict[str, Any] = {name: plan.get(name) for name in kinds}
-        for name, value in settings.items():
-            if type(value) is not kinds[name]:
-                rule = f"the plan of an audit must have a {kinds[name].__name__} called {name}"
+        names = {field.name for field in attrs.fields(cls)}
+        for name, (kind, *checks) in _STORED.items():
+            if name not in plan and name not in names:
+                continue
+            value = plan.get(name)
+            if type(value) is not kind:
+                rule = f"the plan of an audit must have a {kind.__name__} called {name}"
                 raise InvalidArgument(rule, value=value)
-        return cls(**settings)
+            check_value(f"{name} in the plan of an audit", value, *checks)
+        return cls(**{name: plan[name] for name in names})
+
+
+# The types and rules of the entries in the plan of an audit that are read from a ledger, as in `Plan`.
+_STORED: dict[str, tuple[Any, ...]] = {
+    "epsilon": (float, more_than(0), less_than(math.inf)),
+    "delta": (float, at_least(0), less_than(1)),
+    "confidence": (float, more_than(0), less_than(1)),
+    "games": (int, at_least(1)),
+    "block": (int, at_least(1)),
+    "seed": (int, at_least(0)),
+    "until_refuted": (bool,),
+    "faults": (bool,),
+    "distinguisher": (str, one_of(*DISTINGUISHERS)),
+    **dict.fromkeys(("learner", "adversary", "referee"), (dict,)),
+}
 
 
 @attrs.frozen(kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import socket
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,8 +13,9 @@ from arena import Adversary, GameAdversary, Learner, Played, Referee, Unsupporte
 from arena.randomness import block_seed, streams
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.registry.tested_claim import check_protected
+from audits.registry.used_files import UsedFiles, find_other_versions
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
-from audits.runs.workers import Workers, map_in_order
+from audits.runs.workers import Workers, WorkersFailed, map_in_order
 from audits.statistics.score_bins import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
@@ -34,7 +36,23 @@ def play_blocks(
     Raises: whatever `play_block` and `audits.runs.workers.map_in_order` raise.
     """
     play_one = partial(play_block, plan, bins=bins)
+    if not Workers.from_jobs(workers).local:
+        play_one = partial(
+            play_with_packages, UsedFiles().find_packages(plan.learner, plan.adversary), play_one
+        )
     return map_in_order(play_one, indices, workers, keep=keep, find_fault=partial(find_fault, plan))
+
+
+def play_with_packages(packages: Mapping[str, str], play_one: Callable[[int], Block], index: int) -> Block:
+    """Play a block on a worker elsewhere. Raises: WorkersFailed if it has other versions of the packages."""
+    others = find_other_versions(packages)
+    if others:
+        raise WorkersFailed(
+            f"the players come from packages of which the worker {socket.gethostname()} has other versions: "
+            f"{others}",
+            remedy="Install the same versions there.",
+        )
+    return play_one(index)
 
 
 def choose_bins(plan: Plan, first_blocks: Sequence[Block] | None = None) -> ScoreBins:

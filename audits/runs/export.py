@@ -16,7 +16,7 @@ from arena import InvalidArgument
 from audits.data.output_files import check_output_file, write_atomically
 from audits.distinguishers.view_features import Block
 from audits.runs.ledger import Ledger
-from audits.runs.run_history import no_games_yet, read_audit, read_history
+from audits.runs.run_history import no_games_yet, read_audit, read_figures
 from audits.statistics.score_pairs import PairCounts
 
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")
@@ -54,7 +54,7 @@ def export_blocks(
     Raises: InvalidArgument if the ledger cannot be read or has no audit or games, or as `check_table` does.
     """
     check_table(path, ledger)
-    with Ledger.read(ledger) as source:
+    with Ledger.read(ledger, check_all=False) as source:  # every block is checked as it is read
         read_audit(source)
         if not source.block_indices():
             raise no_games_yet(ledger)
@@ -80,8 +80,7 @@ def export_figures(ledger: str | os.PathLike[str], path: str | os.PathLike[str])
     Raises: as `export_blocks`.
     """
     check_table(path, ledger)
-    history = read_history(ledger)
-    games, *figures = (getattr(history, name)[1:] for name in _FIGURES)  # after each block
+    games, *figures = read_figures(ledger)[:, 1:]  # after each block
     blocks = len(games)
     with _open_table(path, ("block", *_FIGURES)) as table:
         table.add([np.arange(blocks), games.astype(np.int64), *figures])
@@ -119,6 +118,16 @@ def _open_table(
             table.close()
 
 
+class _Texts(dict[float, str]):
+    """Numbers as text, each written once, since the scores of a block are few."""
+
+    def __missing__(self, number: float) -> str:
+        text = repr(number)
+        if number != 0:  # 0.0 and -0.0 are one key
+            self[number] = text
+        return text
+
+
 class _CsvWriter:
     """Rows as text. A float is written as the shortest text that is read back as the same float."""
 
@@ -128,7 +137,13 @@ class _CsvWriter:
         self._writer.writerow(columns)
 
     def add(self, columns: Sequence[np.ndarray]) -> None:
-        self._writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+        texts = _Texts()
+        lists = (column.tolist() for column in columns)
+        cells = [
+            map(texts.__getitem__, cells) if cells[:1] and isinstance(cells[0], float) else cells
+            for cells in lists
+        ]
+        self._writer.writerows(zip(*cells, strict=True))
 
     def close(self) -> None:
         self._file.close()

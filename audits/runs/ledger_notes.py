@@ -11,11 +11,13 @@ from typing import Any, Self
 import attrs
 
 from arena import ArenaError, Neighbours, PrivacyUnit
+from audits.data.terminal_text import escape_controls
 from audits.registry.settings_text import summarize_player
 from audits.runs.example_games import write_example_games
 from audits.runs.plan import Plan
 
 _MAX_LINES = 40  # of a transcript
+_MAX_WIDTH = 20_000  # characters of a line
 _LAST_LINES = 12  # of a longer one, which are kept besides its first lines
 
 
@@ -62,12 +64,21 @@ class LedgerNotes:
 
     @classmethod
     def from_ledger(cls, notes: Mapping[str, Any], plan: Mapping[str, Any]) -> Self:
-        """The notes of a ledger. Names that they lack are taken from its plan."""
+        """The notes of a ledger. Names that they lack are taken from its plan.
+
+        Raises: ValueError if an entry is not what `from_plan` writes.
+        """
         entries = {field.name: notes[field.name] for field in attrs.fields(cls) if field.name in notes}
+        for entry, value in entries.items():
+            if not isinstance(value, list if entry == "protects" else str):
+                raise ValueError(f"its notes have a wrong entry {entry}")
+            if isinstance(value, str):  # each is one line, but for the games
+                entries[entry] = escape_controls(value, one_line=entry != "transcript")
         for role, entry in (("learner", "learner"), ("adversary", "adversary"), ("referee", "protocol")):
             spec = plan.get(role)
             if not entries.get(entry) and isinstance(spec, dict):
-                entries[entry] = spec.get("name") or spec.get("class", "").rpartition(":")[2]
+                name = spec.get("name") or spec.get("class", "").rpartition(":")[2]
+                entries[entry] = escape_controls(name, one_line=True)
         return cls(**entries)
 
 
@@ -78,7 +89,7 @@ def _write_transcript(plan: Plan) -> str:
         games = write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)
     except ArenaError:
         return ""
-    lines = games.splitlines()
+    lines = [line[:_MAX_WIDTH] for line in games.splitlines()]
     omitted = len(lines) - _MAX_LINES
     if omitted > 0:
         lines[_MAX_LINES - _LAST_LINES : -_LAST_LINES] = ["", f"({omitted:,} lines left out)", ""]

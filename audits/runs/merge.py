@@ -13,6 +13,7 @@ import attrs
 
 from arena import InvalidArgument
 from audits.runs.ledger import Ledger
+from audits.runs.ledger.origins import check_origins, drop_digests, join_origins, read_origins
 from audits.runs.ledger.schema import describe_differences
 from audits.runs.ledger.store import equal_results
 from audits.runs.plan import OWN_COINS
@@ -48,32 +49,49 @@ class MergeResult:
 
 
 def merge(
-    paths: Paths, into: str | os.PathLike[str], *, watch: Callable[[], None] | None = None
+    paths: Paths,
+    into: str | os.PathLike[str],
+    *,
+    allow_changes: bool = False,
+    key: bytes | None = None,
+    watch: Callable[[], None] | None = None,
 ) -> MergeResult:
     """Copy the blocks of several ledgers of one plan into one ledger.
 
     into: a new file, or a ledger of the same plan, which may be one of `paths`. The others are only read, and
-    runs may go on writing them. watch: called after every block that was read.
+    runs may go on writing them. allow_changes: the digests and versions that they record may differ. key:
+    with which all must be signed, and `into` is; without one it is not signed. watch: called after every
+    block that was read.
 
     A merge that is killed, or that fills the disk, leaves a valid ledger; repeating it adds the other blocks.
 
     Raises: InvalidArgument if a ledger cannot be read or contains no audit; if plans or versions differ, with
-    the differences; if two ledgers contain different results of a block, before anything is written;
-    `LedgerFailed`.
+    the differences, or files or packages; if two ledgers contain different results of a block, before
+    anything is written; `LedgerFailed`.
     """
     sources = [path for path in _drop_duplicates(paths) if not _is_same_file(path, Path(into))]
     if not sources or (len(paths) == 1 and not os.path.exists(into)):
         raise InvalidArgument("a merge needs two ledgers", remedy="Name those that contain parts of one run.")
     with ExitStack() as stack:
-        ledgers = [stack.enter_context(Ledger.read(path)) for path in sources]
+        ledgers = [stack.enter_context(Ledger.read(path, key=key)) for path in sources]
         settings, _ = read_audit(ledgers[0])
         for one, other in combinations(ledgers, 2):
-            _check_consistent(one, other)
+            _check_consistent(one, other, allow_changes)
+        origins = read_origins(ledgers[0].notes)
+        for ledger in ledgers[1:]:
+            origins = join_origins(origins, read_origins(ledger.notes))
         # By the command line in its notes the run can be resumed.
         commands = [ledger for ledger in ledgers if ledger.notes.get("command")]
-        with Ledger.open(into, ledgers[0].plan, notes=lambda: (commands or ledgers)[0].notes) as target:
+        with Ledger.open(
+            into,
+            ledgers[0].plan,
+            notes=lambda: (commands or ledgers)[0].notes,
+            origins=lambda recorded: origins,
+            allow_changes=allow_changes,
+            key=key,
+        ) as target:
             for ledger in ledgers:
-                _check_consistent(target, ledger)
+                _check_consistent(target, ledger, allow_changes)
             return MergeResult(
                 into=target.path,
                 sources=tuple(_add_missing(target, ledger, watch) for ledger in ledgers),
@@ -94,8 +112,11 @@ def _add_missing(target: Ledger, source: Ledger, watch: Callable[[], None] | Non
     return MergeSource(source.path, added)
 
 
-def _check_consistent(one: Ledger, other: Ledger) -> None:
-    differences = describe_differences(one.plan, other.plan)
+def _check_consistent(one: Ledger, other: Ledger, allow_changes: bool) -> None:
+    if not allow_changes:
+        check_origins(one.path, read_origins(one.notes), read_origins(other.notes), other.path)
+    plans = (drop_digests(ledger.plan) if allow_changes else ledger.plan for ledger in (one, other))
+    differences = describe_differences(*plans)
     if differences:
         raise InvalidArgument(
             f"{one.path} and {other.path} have different plans: {differences}",
@@ -121,4 +142,6 @@ def _drop_duplicates(paths: Paths) -> list[Path]:
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return os.path.exists(one) and os.path.exists(other) and one.samefile(other)

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
+from arena.errors import InvalidArgument
 from arena.testing import check_adversary
 from arena.testing.fresh_coins import check_own_coins
 from arena.testing.independence import check_batches_independent, check_common_random_numbers
 from audits.distinguishers.view_features import Block
+from audits.registry.used_files import SEVERAL, UsedFiles
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
 from audits.runs.blocks import choose_bins, play_blocks, uses_common_random_numbers
 from audits.runs.first_games import check_first_games
 from audits.runs.interrupts import defer_interrupts
-from audits.runs.plan import LIKELIHOOD, Plan
+from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.verdict import RunStopped, Verdict
 from audits.runs.workers import Workers
 from audits.statistics.score_bins import EXACT
 
 if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
+    from audits.runs.ledger.origins import Origins
 
 _FEW_BLOCKS = 8  # too few to see from their scores that the games of a block depend on each other
 _MIN_BATCHES, _MAX_BATCHES = 16, 64  # of fresh games, if the blocks are few or scatter
@@ -38,6 +41,8 @@ def run(
     ledger: str | Path | None = None,
     watch: Callable[[RunProgress], None] | None = None,
     command: str | None = None,
+    files: UsedFiles | None = None,
+    key: bytes | None = None,
     all_estimators: bool = False,
 ) -> Verdict:
     """Play the blocks of the plan that the ledger lacks, and return the verdict.
@@ -45,6 +50,7 @@ def run(
     jobs: number of processes, or the workers of a cluster; see `Workers`.
     ledger: a file that stores every finished block, so that a killed run can be resumed.
     watch: called after every block, in order. command: the command line, for the notes of a new ledger.
+    files: what the players come from; a ledger that was begun with others is refused. key: signs the ledger.
     all_estimators: whether the verdict has all estimators side by side; they take as long again as the test.
 
     The verdict's figures depend neither on jobs, nor on interruptions, nor on the ledger. A keyboard
@@ -56,14 +62,16 @@ def run(
     Raises: NotConforming and NothingTested as `check_players` does; whatever `arena.play` raises;
     InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
     """
-    workers = Workers.from_jobs(jobs)
+    workers = Workers.from_jobs(jobs, len(plan.blocks))
     start = time.perf_counter()
     check_players(plan)
     estimators = AuditEstimators(EstimatorSettings.from_plan(plan), all_estimators=all_estimators)
     played_now, interrupted = 0, False
     failure: RunStopped | None = None
     with (
-        nullcontext() if ledger is None else closing(open_ledger(ledger, plan, command)) as opened_ledger,
+        nullcontext()
+        if ledger is None
+        else closing(open_ledger(ledger, plan, command, files, key)) as opened_ledger,
         closing(_iterate_blocks(plan, workers, opened_ledger)) as blocks,
     ):
         try:
@@ -79,6 +87,14 @@ def run(
             interrupted = True
         except RunStopped as error:
             failure, interrupted = error, True
+        blocks.close()
+        try:
+            if opened_ledger is not None:
+                if failure is None:
+                    check_files_after(opened_ledger, plan, files)
+                opened_ledger.close()
+        except RunStopped as error:
+            failure = failure or error
     _check_after(plan, estimators)
     verdict = estimators.make_verdict(
         learner=plan.learner.name,
@@ -156,21 +172,61 @@ def check_scatter(plan: Plan, games: int) -> None:
     check_batches_independent(*players, games=games, batches=batches, faults=plan.faults)
 
 
-def open_ledger(path: str | Path, plan: Plan, command: str | None) -> Ledger:
-    """The ledger of a plan; a new ledger gets notes."""
+def open_ledger(
+    path: str | Path,
+    plan: Plan,
+    command: str | None,
+    files: UsedFiles | None = None,
+    key: bytes | None = None,
+) -> Ledger:
+    """The ledger of a plan; a new ledger gets notes. files, key: as in `run`."""
     from audits.runs.ledger import Ledger  # with sqlite3, which only runs with a ledger need
     from audits.runs.ledger_notes import LedgerNotes
 
     return Ledger.open(
-        path, plan.describe(), notes=lambda: attrs.asdict(LedgerNotes.from_plan(plan, command))
+        path,
+        plan.describe(),
+        notes=lambda: attrs.asdict(LedgerNotes.from_plan(plan, command)),
+        origins=lambda recorded: describe_origins(plan, files, recorded["files"]),
+        allow_changes=files is not None and files.allow_changes,
+        key=key,
     )
+
+
+def describe_origins(
+    plan: Plan, files: UsedFiles | None, recorded: Mapping[str, str] | None = None
+) -> Origins:
+    """What the players of a plan come from, as a ledger records it. recorded: its digests of files."""
+    files = UsedFiles() if files is None else files
+    files.look_up(recorded or {})
+    learning = ("sklearn",) if plan.distinguisher == LEARNED else ()
+    return {
+        "files": files.digest_by_name(),
+        "packages": files.find_packages(plan.learner, plan.adversary, more=learning),
+    }
+
+
+def check_files_after(ledger: Ledger, plan: Plan, files: UsedFiles | None) -> None:
+    """Look at the files of the players once more, and add to the ledger those that were opened late.
+
+    Raises: InvalidArgument if one changed while the run went on. The ledger then matches no version of it.
+    """
+    ledger.record_origins(describe_origins(plan, files))
+    changed = [] if files is None or files.allow_changes else files.find_changed()
+    if changed:
+        ledger.record_origins({"files": dict.fromkeys(changed, SEVERAL), "packages": {}}, replace=True)
+        raise InvalidArgument(
+            f"files of the players changed while the run went on ({', '.join(changed)}), so that the ledger "
+            f"{ledger.path} may hold games from before and after",
+            remedy="Begin a new ledger. If no figure depends on the change, give --allow-changes.",
+        )
 
 
 def _iterate_blocks(
     plan: Plan, workers: Workers, ledger: Ledger | None
 ) -> Generator[tuple[Block, bool], None, None]:
     """All blocks in order, each with whether it is new: those that the ledger lacks are played and stored."""
-    stored_blocks, stored = (iter(()), set()) if ledger is None else (ledger.blocks(), ledger.block_indices())
+    stored = set() if ledger is None else ledger.block_indices()
     keep = None if ledger is None else ledger.add
     exact = plan.blocks.exact
     first_blocks: list[Block] = []
@@ -179,11 +235,7 @@ def _iterate_blocks(
         missing = [index for index in indices if index not in stored] if stored else indices
         with closing(play_blocks(plan, missing, workers, bins=bins, keep=keep)) as new_blocks:
             for index in indices:
-                if index in stored:
-                    # The iterator over the ledger also returns blocks that were added meanwhile.
-                    block = next(block for place, block in stored_blocks if place == index)
-                else:
-                    block = next(new_blocks)
+                block = ledger.block(index) if ledger is not None and index in stored else next(new_blocks)
                 if index < exact:
                     first_blocks.append(block)
                 yield block, index not in stored

@@ -43,11 +43,6 @@ class RunHistory:
 
 def read_audit(ledger: Ledger) -> tuple[EstimatorSettings, LedgerNotes]:
     """The settings and notes of the audit in a ledger. Raises: InvalidArgument if it contains no audit."""
-    if "experiment" in ledger.plan:
-        raise InvalidArgument(
-            f"the ledger {ledger.path} contains an experiment, not an audit",
-            remedy="To resume it, give it to the same arena experiment again.",
-        )
     try:
         return EstimatorSettings.from_ledger(ledger.plan), LedgerNotes.from_ledger(ledger.notes, ledger.plan)
     except ValueError as error:  # also of notes that no claim can have
@@ -66,26 +61,12 @@ def no_games_yet(path: str | os.PathLike[str]) -> InvalidArgument:
 def read_history(path: str | os.PathLike[str]) -> RunHistory:
     """Read a run from the ledger at `path`, with all blocks up to the first that is missing.
 
-    Raises: InvalidArgument if the ledger cannot be read or contains no audit or no first block.
+    Raises: as `read_figures`.
     """
-    with Ledger.read(path) as ledger:
+    with Ledger.read(path, check_all=False) as ledger:
         plan, (settings, notes) = ledger.plan, read_audit(ledger)
         estimators = AuditEstimators(settings, all_estimators=True)
-        betting, rows = estimators.betting, [(0, 0.0, 0.0, 0.0)]
-        estimators.update_from_ledger(
-            ledger,
-            watch=lambda: rows.append(
-                (estimators.games, betting.epsilon_lower, betting.log_wealth_now, betting.log_evidence)
-            ),
-        )
-        if not estimators.games and ledger.block_indices():
-            raise InvalidArgument(
-                f"the ledger {path} lacks block 0, and the test uses the blocks in order",
-                remedy="Let the run go on, or merge the ledgers of the other parts.",
-            )
-    if not estimators.games:
-        raise no_games_yet(path)
-    games, epsilon_lower, log_wealth, log_evidence = np.array(rows).T
+        games, epsilon_lower, log_wealth, log_evidence = _update_from_ledger(estimators, ledger)
     return RunHistory(
         plan=plan,
         settings=settings,
@@ -96,8 +77,37 @@ def read_history(path: str | os.PathLike[str]) -> RunHistory:
         epsilon_lower=epsilon_lower,
         log_wealth=log_wealth,
         log_evidence=log_evidence,
-        threshold=betting.threshold,
+        threshold=estimators.betting.threshold,
         ceilings=ceilings(estimators.block_sizes, points=MAX_POINTS, **settings.of_ceiling()),
+    )
+
+
+def read_figures(path: str | os.PathLike[str]) -> np.ndarray:
+    """(4, B + 1): the rows games, epsilon_lower, log_wealth and log_evidence of `RunHistory`.
+
+    Raises: InvalidArgument if the ledger cannot be read or contains no audit or no first block.
+    """
+    with Ledger.read(path, check_all=False) as ledger:
+        return _update_from_ledger(AuditEstimators(read_audit(ledger)[0]), ledger)
+
+
+def _update_from_ledger(estimators: AuditEstimators, ledger: Ledger) -> np.ndarray:
+    betting, rows = estimators.betting, [(0, 0.0, 0.0, 0.0)]
+    estimators.update_from_ledger(
+        ledger,
+        watch=lambda: rows.append(
+            (estimators.games, betting.epsilon_lower, betting.log_wealth_now, betting.log_evidence)
+        ),
+    )
+    for _ in ledger.blocks(start=len(estimators.block_sizes)):
+        pass  # those that no figure depends on are checked, too
+    if estimators.games:
+        return np.array(rows).T
+    if not ledger.block_indices():
+        raise no_games_yet(ledger.path)
+    raise InvalidArgument(
+        f"the ledger {ledger.path} lacks block 0, and the test uses the blocks in order",
+        remedy="Let the run go on, or merge the ledgers of the other parts.",
     )
 
 

@@ -15,9 +15,10 @@ from typing import Self
 import attrs
 
 from arena import InvalidArgument
+from audits.registry.used_files import UsedFiles
 from audits.runs.blocks import choose_bins, play_blocks
 from audits.runs.plan import Plan
-from audits.runs.run import check_players, open_ledger
+from audits.runs.run import check_files_after, check_players, open_ledger
 from audits.runs.workers import Workers
 from audits.statistics.score_bins import EXACT
 
@@ -75,10 +76,13 @@ def play_part(
     jobs: int | Workers = 1,
     watch: Callable[[int], None] | None = None,
     command: str | None = None,
+    files: UsedFiles | None = None,
+    key: bytes | None = None,
 ) -> PartProgress:
     """Play the blocks of a part that the ledger lacks. A keyboard interrupt ends it early.
 
-    watch: called after every block with the games of the part in the ledger. jobs, command: as in `run`.
+    watch: called after every block with the games of the part in the ledger. jobs, command, files, key: as in
+    `run`.
     Raises: InvalidArgument if the plan ends when its claim is refuted; otherwise whatever `run` raises.
     """
     if plan.until_refuted:
@@ -88,12 +92,13 @@ def play_part(
         )
     check_players(plan)
     own, interrupted = part.block_indices(plan), False
-    with closing(open_ledger(ledger, plan, command)) as opened_ledger:
+    with closing(open_ledger(ledger, plan, command, files, key)) as opened_ledger:
         stored = opened_ledger.block_indices()
         missing = [index for index in own if index not in stored]
         blocks, games = len(own) - len(missing), sum(plan.blocks[index] for index in own if index in stored)
         bins = choose_bins(plan) if missing else EXACT
-        with closing(play_blocks(plan, missing, jobs, bins=bins, keep=opened_ledger.add)) as results:
+        workers = Workers.from_jobs(jobs, len(missing))
+        with closing(play_blocks(plan, missing, workers, bins=bins, keep=opened_ledger.add)) as results:
             try:
                 for result in results:
                     blocks, games = blocks + 1, games + result.pairs
@@ -101,6 +106,7 @@ def play_part(
                         watch(games)
             except KeyboardInterrupt:
                 interrupted = True
+        check_files_after(opened_ledger, plan, files)
     return PartProgress(
         part=str(part),
         blocks=blocks,

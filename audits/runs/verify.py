@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import closing
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -20,15 +22,30 @@ from audits.runs.run_history import no_games_yet
 from audits.runs.workers import Workers
 
 DEFAULT_BLOCKS = 10
+_SEED_BITS = 53  # of a seed that JSON keeps exactly
 
 
 @attrs.frozen(kw_only=True)
 class Verification:
-    """The result of `verify`. played, differing: indices of blocks. blocks: the number in the ledger."""
+    """The result of `verify`. played, differing: indices of blocks. blocks: the number in the ledger.
+
+    seed: by which the played blocks were chosen; None if all were played, or none. signatures: "correct",
+    "not checked" for want of the key, or "none".
+    """
+
+    derived: ClassVar = ("miss_probability",)
 
     played: tuple[int, ...]
     differing: tuple[int, ...]
     blocks: int
+    seed: int | None
+    signatures: str
+
+    @property
+    def miss_probability(self) -> float:
+        """The probability that one forged block is not among those played, if its forger could not foresee
+        which these are."""
+        return 1 - len(self.played) / self.blocks
 
 
 def verify(
@@ -36,42 +53,68 @@ def verify(
     plan: Plan,
     *,
     blocks: int | None = DEFAULT_BLOCKS,
-    seed: int = 0,
+    seed: int | None = None,
+    allow_changes: bool = False,
+    key: bytes | None = None,
     jobs: int | Workers = 1,
     watch: Callable[[], None] | None = None,
 ) -> Verification:
     """Check every checksum of the ledger at `path`, and play some of its blocks again.
 
-    blocks: the number of blocks, chosen at random by `seed`; None for all. jobs: as in `run`. watch: called
-    after every block.
+    blocks: the number of blocks, chosen at random; None for all. seed: repeats a choice; by default it comes
+    from the operating system, so that no forger can foresee it. allow_changes: as in `Ledger.check_plan`.
+    key: checks the signatures too. jobs: as in `run`. watch: called after every block.
 
-    Raises: InvalidArgument if the ledger cannot be read, is damaged, or contains another plan or no games, or
-    if the learner draws random numbers that no seed repeats; whatever `play_blocks` raises.
+    Raises: InvalidArgument if the ledger cannot be read, is damaged, was not signed with the key, or contains
+    another plan or no games, or if the learner draws random numbers that no seed repeats; whatever
+    `play_blocks` raises.
     """
     if blocks is not None:
         check_value("blocks", blocks, whole, at_least(1))
+    if seed is not None:
+        check_value("seed", seed, whole, at_least(0))
     if plan.learner.own_coins:
         raise InvalidArgument(
             f"{plan.learner.name} draws random numbers that no seed repeats, so no block can be compared",
-            remedy="arena report and arena export check the checksums of its ledger.",
+            remedy="arena report and arena export check checksums, and arena verify --key signatures.",
         )
-    with Ledger.read(path) as ledger:
-        ledger.check_plan(plan.describe())
+    with Ledger.read(path, key=key) as ledger:
+        ledger.check_plan(plan.describe(), allow_changes=allow_changes)
         stored = sorted(ledger.block_indices())
         if not stored:
             raise no_games_yet(path)
         indices, differing = stored, []
+        chosen_by = None
         if blocks is not None and blocks < len(stored):
-            random_generator = generator(np.random.SeedSequence(seed))
+            chosen_by = secrets.randbits(_SEED_BITS) if seed is None else seed
+            random_generator = generator(np.random.SeedSequence(chosen_by))
             places = random_generator.choice(len(stored), size=blocks, replace=False)
             indices = sorted(stored[place] for place in places)
         exact = range(plan.blocks.exact)
         first_blocks = [ledger.block(index) for index in exact] if stored[: len(exact)] == [*exact] else None
-        bins = choose_bins(plan, first_blocks)
-        with closing(play_blocks(plan, indices, jobs, bins=bins)) as results:
+        bins, workers = choose_bins(plan, first_blocks), Workers.from_jobs(jobs, len(indices))
+        with closing(play_blocks(plan, indices, workers, bins=bins)) as results:
             for index, result in zip(indices, results, strict=True):
                 if not equal_results(ledger.block(index), result):
                     differing.append(index)
                 if watch is not None:
                     watch()
-    return Verification(played=tuple(indices), differing=tuple(differing), blocks=len(stored))
+    return Verification(
+        played=tuple(indices),
+        differing=tuple(differing),
+        blocks=len(stored),
+        seed=chosen_by,
+        signatures="none" if not ledger.signed else "not checked" if key is None else "correct",
+    )
+
+
+def verify_signatures(path: str | os.PathLike[str], key: bytes) -> Verification:
+    """Check every checksum and every signature of the ledger at `path`, and play nothing.
+
+    Raises: InvalidArgument if it cannot be read, is damaged, was not signed with the key, or has no games.
+    """
+    with Ledger.read(path, key=key) as ledger:
+        blocks = len(ledger.block_indices())
+    if not blocks:
+        raise no_games_yet(path)
+    return Verification(played=(), differing=(), blocks=blocks, seed=None, signatures="correct")

@@ -148,19 +148,16 @@ class Betting:
 
         The highest log wealth so far against the claim's ε or, if less, a smaller ε of the grid.
         """
-        return 0.0 if self._claim is None else float(self._evidence()[self._claim])
+        return 0.0 if self._claim is None else float(self._peak[: self._claim + 1].min())
 
     @property
     def refuted(self) -> bool:
         """Whether the claim is certified to be false: its ε and every smaller ε of the grid are rejected."""
         return self._claim is not None and self.log_evidence >= self.threshold
 
-    def _evidence(self) -> np.ndarray:
-        """(G,): at each ε of the grid, the least peak of the log wealth at this and all smaller ε."""
-        return np.minimum.accumulate(self._peak)
-
     def _count_rejected(self) -> int:
-        return int(np.count_nonzero(self._evidence() >= self.threshold))
+        stands = self._peak < self.threshold
+        return int(stands.argmax()) if stands.any() else len(stands)
 
 
 def _log_mean(log_wealth: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from arena.testing.scatter import BatchScatter
 from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import add_up
 
 RATE = 1e-6  # the probability with which independent pairs are suspected, in the whole of an audit
 _CHOOSING_BLOCKS = 32  # blocks from which events are chosen; they are kept until then
@@ -93,7 +94,7 @@ def _choose_thresholds(blocks: list[PairCounts]) -> np.ndarray:
 
 def _count_events(block: PairCounts, thresholds: np.ndarray) -> np.ndarray:
     """(events,): the number of pairs in each event."""
-    below = np.cumsum(np.pad(block.by_level[:2], ((0, 0), (1, 0))), axis=1)
+    below = add_up(block.by_level[:2])
     above = block.pairs - below[:, np.searchsorted(block.levels, thresholds)]
     larger = block.counts[block.which[:, 1] > block.which[:, 0]].sum()
     return np.concatenate([*above, [larger]]).astype(float)

@@ -52,7 +52,7 @@ def ceilings(
         stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
     reported, bounds = set(stops.tolist()), []
     for pairs in np.diff(np.union1d(stops, parts), prepend=0):
-        betting.update(PairCounts.of(np.zeros(1), np.ones(1), np.array([pairs])))
+        betting.update(PairCounts(np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([pairs])))
         if betting.pairs in reported:
             bounds.append((betting.pairs, betting.epsilon_lower))
     return bounds

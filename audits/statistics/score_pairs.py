@@ -19,9 +19,11 @@ from arena.errors import InvalidArgument
 # Many different pairs are mostly noise: compressing them saves little and takes longer than the games.
 _MAX_COMPRESSED = 1_024  # distinct pairs
 _COMPRESSED, _UNCOMPRESSED = 6, 0  # levels of zlib
+_MAX_UNPACKED = 1 << 20  # bytes of a compressed block; those of more distinct pairs are not compressed
 _MAX_TABLE = 1 << 16  # cells of a table of all pairs of levels
 _HEAD = struct.Struct("<qqq")
 _MAGIC = b"pairs"
+_MAX_PAIRS = 2.0**62  # whose number is an int64, however it is rounded
 _LARGEST_INTEGER = 2.0**53  # up to which doubles hold every integer
 
 
@@ -102,32 +104,100 @@ class PairCounts:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> PairCounts:
-        """The inverse of `to_bytes`, also of earlier versions. Raises InvalidArgument for anything else."""
+        """The inverse of `to_bytes`, also of earlier versions, checked, whoever wrote the bytes.
+
+        Raises: InvalidArgument for anything else; nothing is unpacked that no block could hold.
+        """
         try:
-            raw = zlib.decompress(blob.removeprefix(_MAGIC))
-            if not blob.startswith(_MAGIC):
-                return cls._from_old_bytes(raw)
-            k, m, largest = _HEAD.unpack_from(raw)
-            of_level, of_count = _smallest_type(k), _smallest_type(largest)
-            at = _HEAD.size + 8 * k
-            end = at + 2 * m * of_level.itemsize
-            if len(raw) != end + m * of_count.itemsize:
-                raise ValueError("length")
-            levels = np.frombuffer(raw, "<f8", k, _HEAD.size)
-            which = np.frombuffer(raw, of_level, 2 * m, at).reshape(m, 2)
-            counts = np.frombuffer(raw, of_count, m, end)
+            block = cls._from_bytes(blob)
+            block.check()
         except (zlib.error, struct.error, ValueError) as error:
-            raise InvalidArgument("the bytes do not encode the scores of a block") from error
-        return cls(levels.astype(np.float64), which.astype(np.int64), counts.astype(np.int64))
+            raise InvalidArgument(f"the bytes do not encode the scores of a block ({error})") from error
+        return block
 
     @classmethod
-    def _from_old_bytes(cls, raw: bytes) -> PairCounts:
+    def _from_bytes(cls, blob: bytes) -> PairCounts:
+        unpacker = Unpacker(blob.removeprefix(_MAGIC), _MAX_UNPACKED)
+        if not blob.startswith(_MAGIC):
+            return cls._from_old_bytes(unpacker)
+        k, m, largest = _HEAD.unpack(unpacker.read(_HEAD.size))
+        if min(k, m, largest) < 0:
+            raise ValueError("a number of scores is negative")
+        of_level, of_count = _smallest_type(k), _smallest_type(largest)
+        at, end = 8 * k, 8 * k + 2 * m * of_level.itemsize
+        raw = unpacker.read_last(end + m * of_count.itemsize)
+        levels = np.frombuffer(raw, "<f8", k)
+        which = np.frombuffer(raw, of_level, 2 * m, at).reshape(m, 2)
+        counts = np.frombuffer(raw, of_count, m, end).astype(np.int64)
+        if counts.max(initial=0) != largest:
+            raise ValueError("the largest count is another")
+        return cls(levels.astype(np.float64), which.astype(np.int64), counts)
+
+    def check(self) -> None:
+        """Raises: ValueError if the arrays are not what `of` makes of any scores."""
+        levels, which, k = self.levels, self.which, len(self.levels)
+        if np.isnan(levels).any() or not (levels[1:] > levels[:-1]).all():
+            raise ValueError("its scores do not increase")
+        check_counts(self.counts)
+        check_indices(which, k)
+        codes = which[:, 0] * k + which[:, 1]
+        if not (codes[1:] > codes[:-1]).all():
+            raise ValueError("its pairs are not in order")
+
+    @classmethod
+    def _from_old_bytes(cls, unpacker: Unpacker) -> PairCounts:
         """Before version 0.2, every distinct pair of scores was stored with its count, 24 bytes a pair."""
-        (m,) = struct.unpack_from("<q", raw)
-        if len(raw) != 8 + 24 * m:
-            raise ValueError("length")
-        world0, world1 = np.frombuffer(raw, "<f8", 2 * m, 8).reshape(m, 2).T
-        return cls.of(world0, world1, np.frombuffer(raw, "<i8", m, 8 + 16 * m))
+        (m,) = struct.unpack("<q", unpacker.read(8))
+        raw = unpacker.read_last(24 * m)
+        world0, world1 = np.frombuffer(raw, "<f8", 2 * m).reshape(m, 2).T
+        counts = np.frombuffer(raw, "<i8", m, 16 * m)
+        check_counts(counts)
+        return cls.of(world0, world1, counts)
+
+
+class Unpacker:
+    """Reads what zlib packed, and no more of it than is asked for: a few bytes may unpack to gigabytes.
+
+    largest: bytes that may be read of what is compressed; what is not is read however long it is.
+    Raises: ValueError and zlib.error if there is less or more.
+    """
+
+    def __init__(self, packed: bytes, largest: int) -> None:
+        self._rest, self._limit = packed, max(largest, len(packed))
+        self._zlib = zlib.decompressobj()
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes."""
+        if not 0 <= size <= self._limit:
+            raise ValueError("it says that it is larger than any block")
+        read = self._zlib.decompress(self._rest, size) if size else b""
+        self._rest = self._zlib.unconsumed_tail if size else self._rest
+        if len(read) != size:
+            raise ValueError("it is too short")
+        return read
+
+    def read_last(self, size: int) -> bytes:
+        """The last `size` bytes."""
+        read = self.read(size)
+        if self._zlib.decompress(self._rest, 1) or not self._zlib.eof or self._zlib.unused_data:
+            raise ValueError("it is too long")
+        return read
+
+
+def check_counts(counts: np.ndarray) -> None:
+    """Raises: ValueError if one of the counts (m,) of pairs is less than 1, or their sum is no int64."""
+    if (counts < 1).any() or counts.sum(dtype=float) >= _MAX_PAIRS:
+        raise ValueError("a count of pairs is less than 1 or too large")
+
+
+def check_indices(which: np.ndarray, size: int) -> None:
+    """Raises: ValueError unless the indices, an array of any shape, are those of `size` items, all used."""
+    if len(which) and not 0 <= which.min() <= which.max() < size:
+        raise ValueError("an index is out of range")
+    used = np.zeros(size, bool)
+    used[which] = True
+    if not used.all():
+        raise ValueError("an item occurs in no pair")
 
 
 def check_scores(scores: np.ndarray) -> np.ndarray:
@@ -142,9 +212,9 @@ def _smallest_type(largest: int) -> np.dtype:
     return np.min_scalar_type(largest).newbyteorder("<")
 
 
-def compression_level(rows: int) -> int:
-    """The level of zlib for so many distinct rows."""
-    return _COMPRESSED if rows <= _MAX_COMPRESSED else _UNCOMPRESSED
+def compression_level(rows: int, *, fits: bool = True) -> int:
+    """The level of zlib for so many distinct rows; fits: they are few enough bytes to be unpacked again."""
+    return _COMPRESSED if rows <= _MAX_COMPRESSED and fits else _UNCOMPRESSED
 
 
 def join_blocks(blocks: Iterable[PairCounts]) -> PairCounts:

@@ -33,6 +33,13 @@ class Event:
 EVERYTHING = Event(-math.inf, upper=True)
 
 
+def add_up(by_level: np.ndarray) -> np.ndarray:
+    """(m, k + 1): the sums of the first 0, 1, ..., k columns of (m, k)."""
+    below = np.zeros((len(by_level), by_level.shape[1] + 1), by_level.dtype)
+    np.cumsum(by_level, axis=1, out=below[:, 1:])
+    return below
+
+
 @attrs.frozen(eq=False)
 class EventCounts:
     """The number of pairs of a block in each of K events.
@@ -64,7 +71,7 @@ class Events:
 
     def count(self, block: PairCounts) -> EventCounts:
         """Count the block's games in every event."""
-        below = np.cumsum(np.pad(block.by_level, ((0, 0), (1, 0))), axis=1)
+        below = add_up(block.by_level)
         pairs = block.pairs
         *upper, upper_both = pairs - below[:, np.searchsorted(block.levels, self.thresholds)]
         both = np.concatenate([upper_both, pairs - upper[0] - upper[1] + upper_both])

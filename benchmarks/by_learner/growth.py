@@ -110,7 +110,7 @@ def one_by_one(race: OnlineRace) -> RaceResult:
     are too large; the other races here check it.
     """
     race = attrs.evolve(race, block=1)
-    return make_result(race, play_games(race, jobs=JOBS))
+    return make_result(*play_games(race, jobs=JOBS))
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

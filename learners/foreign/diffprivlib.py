@@ -40,6 +40,7 @@ class Diffprivlib(ForeignMechanism):
 
     name = "diffprivlib"
     theorem = "the epsilon and delta of the mechanism (diffprivlib)"
+    packages = ("diffprivlib", "sklearn")
 
     parts = (ONES, SUM)
 

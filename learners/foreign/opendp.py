@@ -52,6 +52,7 @@ class OpenDP(ForeignMechanism):
     name = "opendp"
     theorem = "the privacy map of the measurement (OpenDP)"
     own_coins = True
+    packages = ("opendp",)
 
     parts = (ONES, LABELS, SUM, POINTS)
 

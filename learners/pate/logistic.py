@@ -80,6 +80,7 @@ class Logistic(FittedLearner):
     """
 
     name = "logistic"
+    packages = ("sklearn",)
 
     variables: int = setting(3, help="d, the number of coordinates of a point", check=[whole, at_least(1)])
     strength: float = setting(1.0, help="C, the inverse of the strength of the penalty", check=more_than(0))

@@ -29,3 +29,30 @@ def count_blocks(ledger: Path) -> int:
             with closing(sqlite3.connect(copy)) as connection:
                 return int(connection.execute("SELECT count(*) FROM blocks").fetchone()[0])
     return 0
+
+
+def find_processes(group: int) -> set[int]:
+    """The processes of a process group that have not ended; by Linux' /proc."""
+    processes = set()
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            state, _, own_group = file.read_text().rpartition(")")[2].split()[:3]
+            if int(own_group) == group and state != "Z":
+                processes.add(int(file.parent.name))
+    return processes
+
+
+def handles(process: int, number: int) -> bool:
+    """Whether a process has a handler for a signal; by Linux' /proc."""
+    fields = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
+    return bool(int(fields["SigCgt"], 16) >> (number - 1) & 1)
+
+
+def interrupt_at(games: int) -> Callable[[int], None]:
+    """A `watch` that presses Ctrl-C as soon as so many games are finished."""
+
+    def watch(done: int) -> None:
+        if done >= games:
+            raise KeyboardInterrupt
+
+    return watch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +14,9 @@ from arena.concepts.base import ConceptClass
 from arena.concepts.finite.matrix import MatrixClass, as_indices
 from arena.errors import InvalidArgument
 from arena.points import as_labels, as_points, freeze
+from arena.settings import read_file
+
+_MAX_SIZE = 256  # MiB of text
 
 
 def as_matrix(matrix: Any) -> np.ndarray:
@@ -53,9 +57,9 @@ class FiniteClass(MatrixClass):
         Raises: InvalidArgument with the file, line and column of an entry that cannot be read.
         """
         try:
-            with open(path, encoding="utf-8-sig", newline="") as file:
-                lines = csv.reader(file)
-                rows = [(lines.line_num, [entry.strip() for entry in line]) for line in lines if line]
+            text = read_file("matrix", path, mebibytes=_MAX_SIZE).decode("utf-8-sig")
+            lines = csv.reader(io.StringIO(text, newline=""))
+            rows = [(lines.line_num, [entry.strip() for entry in line]) for line in lines if line]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise InvalidArgument(f"cannot read a matrix from {path}: {error}") from error
         if not rows:

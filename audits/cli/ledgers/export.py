@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 import click
 
@@ -37,7 +37,7 @@ def export(files: ExportOptions, output: Output) -> None:
     """
     if files.figures is not None:
         check_table(files.figures, files.run)
-        if Path(files.figures).resolve() == Path(files.file).resolve():
+        if os.path.realpath(files.figures) == os.path.realpath(files.file):
             raise InvalidArgument(
                 "the games and the figures need two tables",
                 value=files.figures,

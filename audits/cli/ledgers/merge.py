@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from audits.cli.option_groups import argument, option, option_groups, option_record
+from audits.cli.options import ChangesOption, KeyOption
 from audits.cli.output import Output
 from audits.reports.formatting import name_table
 from audits.runs.merge import MergeResult
@@ -12,7 +13,7 @@ from audits.runs.merge import merge as merge_ledgers
 
 
 @option_record
-class MergeOptions:
+class MergeOptions(KeyOption, ChangesOption):
     ledgers: tuple[str, ...] = argument(metavar="LEDGER...", nargs=-1, required=True)
     into: str = option(
         "--into",
@@ -27,8 +28,9 @@ class MergeOptions:
 def merge(files: MergeOptions, output: Output) -> None:
     """Copy the blocks of every LEDGER, of one plan played with the same versions, into one ledger.
 
-    The others are only read. A block that two of them contain must be the same in both; otherwise nothing is
-    written. If a merge is killed or runs out of disk space, the same command completes it.
+    The others are only read. A block that two of them contain must be the same in both, and so must the files
+    and packages that they record; otherwise nothing is written. If a merge is killed or runs out of disk
+    space, the same command completes it. An experiment has no parts, so its ledgers are not merged.
 
     \b
     Example: a run shared by two machines
@@ -38,7 +40,13 @@ def merge(files: MergeOptions, output: Output) -> None:
       arena resume whole.ledger
     """
     with output.progress_bar("blocks") as bar:
-        result = merge_ledgers(files.ledgers, files.into, watch=bar.update)
+        result = merge_ledgers(
+            files.ledgers,
+            files.into,
+            allow_changes=files.allow_changes,
+            key=files.load_key(),
+            watch=bar.update,
+        )
     output.print_result(result, _format_text)
 
 

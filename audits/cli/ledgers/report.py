@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from audits import reports
+from audits.data.terminal_text import escape_controls
 
 
 @click.command("report")
@@ -26,4 +27,4 @@ def report(run: str, output: str | None) -> None:
     """
     path = str(Path(run).parent / f"{Path(run).stem}.html") if output is None else output
     reports.write_html(run, path)
-    click.echo(f"The report is in {path}.")
+    click.echo(f"The report is in {escape_controls(path, one_line=True)}.")

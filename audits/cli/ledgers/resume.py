@@ -7,37 +7,44 @@ import click
 from audits.cli.audit import RunOptions, execute_plan, get_exit_status, print_verdict
 from audits.cli.ledgers.recorded_command import rebuild_plan
 from audits.cli.option_groups import option_groups
-from audits.cli.options import LedgerArgument, WorkerOptions
+from audits.cli.options import LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.output import Output
+from audits.runs.ledger import Ledger
+from audits.runs.ledger.signatures import read_key
 from audits.runs.run_status import RunFollower
 from audits.runs.verdict import Verdict
 
 
 @click.command("resume")
 @option_groups
-def resume(source: LedgerArgument, workers: WorkerOptions, run: RunOptions, output: Output) -> None:
+def resume(
+    source: LedgerArgument, agreed: TrustOption, workers: WorkerOptions, run: RunOptions, output: Output
+) -> None:
     """Continue RUN, the ledger of an audit, by the command line that it records.
 
     The figures are those of a run without interruption. If the run is finished, its verdict is printed, and
     the players are not needed. Plug-ins and data are looked up as the command names them, from the current
-    folder. Exit status: as for arena audit.
-
-    A ledger records the command line instead of pickled objects, because unpickling can execute arbitrary
-    code.
+    folder. Whoever wrote the ledger chose the command, so plug-ins run only with --trust, and data without a
+    digest in the ledger are read only with it. Exit status: as for arena audit.
 
     \b
     Examples:
       arena resume run.ledger --jobs 8
       arena resume run.ledger --html report.html
     """
+    if run.key is not None:
+        with Ledger.read(source.run, key=read_key(run.key)):
+            pass  # also of a finished run, whose verdict is printed without its players
     verdict = None if run.estimators or run.html is not None else _read_final_verdict(source.run)
     if verdict is not None:
         print_verdict(verdict, output)
         click.get_current_context().exit(get_exit_status(verdict))
-    plan, command = rebuild_plan(source.run, output)
-    if not output.as_json:
+    plan, files, command = rebuild_plan(
+        source.run, output, trust=agreed.trust, allow_changes=run.allow_changes
+    )
+    if not (output.as_json or files.digests):
         output.print_notes([command])
-    execute_plan(plan, run, workers.build(), output, ledger=source.run, command=command)
+    execute_plan(plan, files, run, workers.build(), output, ledger=source.run, command=command)
 
 
 def _read_final_verdict(path: str) -> Verdict | None:

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from arena.errors import ArenaError
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.output import Output, print_note
+from audits.data.terminal_text import escape_controls
 from audits.reports.formatting import nats
 from audits.runs.ledger.discovery import find_ledgers
 from audits.runs.run_status import RunFollower, RunStatus
@@ -60,7 +61,8 @@ def runs(searched: FolderOptions, output: Output) -> None:
         return
     rows = [_format_row(status) for status in results if isinstance(status, RunStatus)]
     if rows:
-        click.echo(tabulate(rows, _HEADERS, tablefmt="plain", disable_numparse=True))
+        safe = [[escape_controls(cell, one_line=True) for cell in row] for row in rows]
+        click.echo(tabulate(safe, _HEADERS, tablefmt="plain", disable_numparse=True))
     for result in results:
         if isinstance(result, UnreadableLedger):
             print_note(result.error)

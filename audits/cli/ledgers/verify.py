@@ -7,18 +7,22 @@ import click
 from audits.cli import REFUTED
 from audits.cli.ledgers.recorded_command import rebuild_plan
 from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import LedgerArgument, SeedOption, WorkerOptions
+from audits.cli.options import ChangesOption, KeyOption, LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.output import Output
 from audits.runs import verify as verification
 
 
 @option_record
-class VerifyOptions(SeedOption):
-    blocks: int = option(
+class VerifyOptions(TrustOption, KeyOption, ChangesOption):
+    blocks: int | None = option(
         "--blocks",
-        default=verification.DEFAULT_BLOCKS,
         metavar="K",
-        help="Replay K blocks, chosen at random.",
+        help=f"Replay K blocks, chosen at random. Default: {verification.DEFAULT_BLOCKS}; with --key none.",
+    )
+    seed: int | None = option(
+        "--seed",
+        help="Choose the blocks of an earlier verification again. Default: random numbers of the operating "
+        "system, which nobody can foresee.",
     )
     all_blocks: bool = option("--all", help="Replay all blocks.")
 
@@ -28,23 +32,43 @@ class VerifyOptions(SeedOption):
 def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions, output: Output) -> None:
     """Check RUN, the ledger of an audit: every checksum, and some blocks by replaying them.
 
-    The plan is rebuilt from the command that the ledger records. --seed only chooses the blocks. Exit
-    status: 0 all replayed blocks are equal bit for bit, 3 a block differs, 2 the ledger is damaged or cannot
-    be replayed.
+    The plan is rebuilt from the command that the ledger records. Whoever wrote the ledger chose that command,
+    so plug-ins run only with --trust. With --key the signatures are checked, which needs no games. Exit
+    status: 0 all replayed blocks are equal bit for bit, 3 a block differs, 2 the ledger is damaged, was not
+    signed with the key, or cannot be replayed.
 
     \b
     Examples:
       arena verify run.ledger
       arena verify run.ledger --all --jobs 8
+      arena verify run.ledger --key secret.key
     """
-    plan, _ = rebuild_plan(source.run, output)
-    blocks = None if chosen.all_blocks else chosen.blocks
-    with output.progress_bar("blocks", blocks) as bar:
-        result = verification.verify(
-            source.run, plan, blocks=blocks, seed=chosen.seed, jobs=workers.build(), watch=bar.update
-        )
+    key = chosen.load_key()
+    if key is not None and chosen.blocks is None and not chosen.all_blocks:
+        result = verification.verify_signatures(source.run, key)
+    else:
+        result = _replay(source, chosen, workers, output, key)
     output.print_result(result, _format_text)
     click.get_current_context().exit(REFUTED if result.differing else 0)
+
+
+def _replay(
+    source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions, output: Output, key: bytes | None
+) -> verification.Verification:
+    plan, _, _ = rebuild_plan(source.run, output, trust=chosen.trust, allow_changes=chosen.allow_changes)
+    count = verification.DEFAULT_BLOCKS if chosen.blocks is None else chosen.blocks
+    blocks = None if chosen.all_blocks else count
+    with output.progress_bar("blocks", blocks) as bar:
+        return verification.verify(
+            source.run,
+            plan,
+            blocks=blocks,
+            seed=chosen.seed,
+            allow_changes=chosen.allow_changes,
+            key=key,
+            jobs=workers.build(),
+            watch=bar.update,
+        )
 
 
 def _format_text(result: verification.Verification) -> str:
@@ -54,7 +78,30 @@ def _format_text(result: verification.Verification) -> str:
             f"{', '.join(map(str, result.differing))}.\n"
             "They were altered, or played by a player, a library or a machine that computes other values."
         )
-    return (
-        f"All checksums of {result.blocks:,} blocks are correct, and {len(result.played):,} replayed blocks "
+    checked = "checksums and signatures" if result.signatures == "correct" else "checksums"
+    if not result.played:
+        return (
+            f"All {checked} of the plan, the notes and {result.blocks:,} blocks are correct: who wrote them "
+            "had the key."
+        )
+    text = (
+        f"All {checked} of {result.blocks:,} blocks are correct, and {len(result.played):,} replayed blocks "
         "are equal bit for bit."
     )
+    if result.signatures == "not checked":
+        text += "\nIts signatures were not checked: give the key, --key FILE."
+    if result.seed is None:
+        return text
+    return (
+        f"{text}\nIf one block were forged, this would have missed it with probability "
+        f"{_format_probability(result.miss_probability)}; --all plays all. (--seed {result.seed} chooses the "
+        "same blocks again.)"
+    )
+
+
+def _format_probability(probability: float) -> str:
+    """Two digits, or as many as tell a probability from 1."""
+    digits = 2
+    while round(probability, digits) == 1:
+        digits += 1
+    return f"{probability:.{digits}f}"

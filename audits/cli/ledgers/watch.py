@@ -14,6 +14,7 @@ from audits.cli.audit import get_exit_status
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import LedgerArgument
 from audits.cli.output import Output, print_note
+from audits.data.terminal_text import escape_controls
 from audits.runs.run_status import RunFollower
 
 _MAX_SECONDS = 86_400.0
@@ -73,7 +74,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
     verdict = follower.make_verdict()
     if not output.as_json:
         if verdict is not None:
-            click.echo(reports.verdict_text(verdict))
+            click.echo(escape_controls(reports.verdict_text(verdict)))
         elif status.games:
             print_note("block 0, which the test reads first, is missing")
         else:

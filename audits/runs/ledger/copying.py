@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from arena.errors import InvalidArgument
-from audits.runs.ledger.failures import READABLE, LedgerFull
+from audits.runs.ledger.failures import READABLE, LedgerFull, not_a_ledger
 
 # Size at which SQLite moves the write-ahead log into the file and starts the log again, in pages of 4 KiB:
 # 64 MiB are seconds of the fastest run, and are copied in a fraction of that.
 LOG_PAGES = 16_384
+MAGIC = b"SQLite format 3\x00"  # with which a ledger begins
 _LOG_HEADER = 32  # bytes, which hold the salts of the log
 _TRIES = 20
 
@@ -26,14 +28,20 @@ def copy_ledger(path: Path, copy: Path) -> None:
 
     Raises: InvalidArgument if the ledger cannot be read; LedgerFull if there is no room for the copy.
     """
-    if not path.is_file():
-        fault = "it is a directory" if path.is_dir() else "there is no such file"
+    file = resolve(path)
+    if not file.is_file():
+        fault = "it is a directory" if file.is_dir() else "it is no file"
+        if not file.exists():
+            fault = (
+                "it is a symbolic link that leads nowhere" if path.is_symlink() else "there is no such file"
+            )
         raise InvalidArgument(
             f"the ledger {path} cannot be read: {fault}", remedy=f"Give the path of {READABLE}."
         )
+    check_links(path, file)
     for _ in range(_TRIES):
         try:
-            if _try_copy(path, copy):
+            if _try_copy(file, copy):
                 return
         except OSError as error:
             raise _explain(path, copy, error) from error
@@ -45,6 +53,9 @@ def copy_ledger(path: Path, copy: Path) -> None:
 
 def _try_copy(path: Path, copy: Path) -> bool:
     """Copy, and return whether the copy is consistent."""
+    with path.open("rb") as file:  # whose size may be that of a disk
+        if file.read(len(MAGIC)) not in (MAGIC, b""):
+            raise not_a_ledger(path, READABLE)
     log, log_copy = log_of(path), log_of(copy)
     header, changed = _read_header(log), path.stat().st_mtime_ns
     shutil.copyfile(path, copy)
@@ -66,9 +77,32 @@ def _explain(path: Path, copy: Path, error: OSError) -> Exception:
     )
 
 
+def resolve(path: Path) -> Path:
+    """The file that a path leads to, without symbolic links: SQLite keeps the log beside that one."""
+    return Path(os.path.realpath(path))
+
+
 def log_of(path: Path) -> Path:
-    """The write-ahead log beside a ledger, if there is one."""
-    return path.with_name(f"{path.name}-wal")
+    """The write-ahead log of the ledger at a path, if there is one."""
+    file = resolve(path)
+    return file.with_name(f"{file.name}-wal")
+
+
+def check_links(path: Path, file: Path) -> None:
+    """Check that the log of a ledger is beside this name of it, if the file has several (hard links).
+
+    path: as the user gave it; file: without symbolic links. Raises: InvalidArgument.
+    """
+    try:
+        names = file.stat().st_nlink
+    except OSError:  # which the caller finds out, too
+        return
+    if names > 1 and file.is_file() and not log_of(file).exists():
+        raise InvalidArgument(
+            f"the ledger {path} is one of {names} names of a file (hard links), and its latest blocks may be "
+            "in a log beside another one",
+            remedy="Give the name under which it was written, or remove the others.",
+        )
 
 
 def _read_header(log: Path) -> bytes:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arena.errors import InvalidArgument
+from audits.runs.ledger.copying import MAGIC
 from audits.runs.ledger.schema import APPLICATION_ID
 
-_MAGIC = b"SQLite format 3\x00"
 _APPLICATION = slice(68, 72)  # position of the application's number in the header of an SQLite file
 # SQLite's lock bytes (https://sqlite.org/fileformat2.html#the_lock_byte_page): readers hold a shared lock on
 # them, and a run holds an exclusive one.
@@ -28,17 +28,19 @@ def find_ledgers(folder: str | os.PathLike[str], *, recursive: bool = False) -> 
             f"there is no folder {folder}", remedy="Name folders that contain ledgers, or ledgers."
         )
     paths = root.rglob("*") if recursive else root.iterdir()
-    return (path for path in sorted(paths) if path.is_file() and is_ledger(path))
+    return (path for path in sorted(paths) if is_ledger(path))
 
 
 def is_ledger(path: Path) -> bool:
     """Whether the header of the file at `path` is that of a ledger, of any schema."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             header = file.read(_APPLICATION.stop)
     except OSError:
         return False
-    return header.startswith(_MAGIC) and header[_APPLICATION] == APPLICATION_ID.to_bytes(4, "big")
+    return header.startswith(MAGIC) and header[_APPLICATION] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def is_running(path: str | os.PathLike[str]) -> bool | None:
@@ -50,6 +52,8 @@ def is_running(path: str | os.PathLike[str]) -> bool | None:
     try:
         import fcntl  # not on Windows
     except ImportError:
+        return None
+    if not os.path.isfile(path):  # opening a pipe might never end
         return None
     try:
         with open(path, "rb") as file:

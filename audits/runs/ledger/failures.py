@@ -25,6 +25,10 @@ class LedgerFull(LedgerFailed):
     """The disk is full. The blocks that were added before are safe."""
 
 
+class LedgerLost(LedgerFailed):
+    """Others deleted, replaced or truncated the files. The message says where their content was saved."""
+
+
 @contextmanager
 def explain_errors(
     path: Path, *, failure: str, expected: str = WRITABLE, was_writable: bool = False
@@ -57,7 +61,18 @@ def damage_error(path: Path, fault: str) -> InvalidArgument:
     )
 
 
+def not_a_ledger(path: Path, expected: str) -> InvalidArgument:
+    """The error for a file that is no SQLite database. expected: what the path should name."""
+    return InvalidArgument(
+        f"{path} is not a ledger, or its header is damaged", remedy=f"Give the path of {expected}."
+    )
+
+
 def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_writable: bool) -> ArenaError:
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        return InvalidArgument(
+            f"the ledger {path} is a pipe, a device or the like", remedy=f"Give the path of {expected}."
+        )
     kind = error_code(error)
     cannot_lock = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_LOCK
     loss = f"{failure}, but every block that was added before is safe"
@@ -81,9 +96,7 @@ def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_
             remedy="Give a path that can be written.",
         )
     if kind == sqlite3.SQLITE_NOTADB:
-        return InvalidArgument(
-            f"{path} is not a ledger, or its header is damaged", remedy=f"Give the path of {expected}."
-        )
+        return not_a_ledger(path, expected)
     message = str(error)
     return damage_error(path, message if message.isascii() and message.isprintable() else _UNREADABLE)
 
@@ -91,6 +104,8 @@ def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_
 def _find_obstacle(path: Path) -> str:
     if os.path.isdir(path):
         return "it is a directory"
+    if os.path.islink(path) and os.path.islink(os.path.realpath(path)):
+        return "it is a symbolic link that leads in a circle"
     if not os.path.isdir(path.absolute().parent):
         return "its directory does not exist"
     return "the file or its directory is read-only, or its file system cannot lock files"

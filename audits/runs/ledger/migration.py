@@ -25,11 +25,11 @@ def migrate_plan(plan: Mapping[str, Any], notes: Mapping[str, Any]) -> dict[str,
     present = dict(plan)
     if "witness" in present:
         distinguisher = present.pop("witness")
-        present["distinguisher"] = _DISTINGUISHERS.get(distinguisher, distinguisher)
+        present["distinguisher"] = _DISTINGUISHERS.get(str(distinguisher), distinguisher)
     names = {
         plan[role]["class"]: notes[note]
         for role, note in _NAME_IN_NOTES.items()
-        if notes.get(note) and isinstance(plan.get(role), dict) and "class" in plan[role]
+        if isinstance(notes.get(note), str) and isinstance(plan.get(role), dict) and "class" in plan[role]
     }
     return {key: _migrate_value(value, names) for key, value in present.items()}
 

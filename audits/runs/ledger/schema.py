@@ -19,6 +19,8 @@ import attrs
 from arena.errors import InvalidArgument
 from audits.runs.ledger.failures import WRITABLE, damage_error
 from audits.runs.ledger.migration import NAMES_SINCE, find_unnamed_players, migrate_notes, migrate_plan
+from audits.runs.ledger.signatures import UNSIGNED, Seal, is_signed
+from audits.runs.ledger.stored_plan import MAX_BYTES, parse_entries
 
 APPLICATION_ID = 0x64704C67  # "dpLg", in the header of the file
 # To be raised whenever the tables, the checksums, the plan or the encoding of blocks changes.
@@ -34,25 +36,31 @@ _WITH_NOTES = {"blocks": _BLOCKS, "notes": _NOTES, "plan": _PLAN}
 _TABLES = {1: {"blocks": _BLOCKS, "plan": _PLAN}, 2: _WITH_NOTES, 3: _WITH_NOTES}
 _NO_NOTES = b"{}"
 _PLAYERS = ("learner", "adversary")
+_MOST_DIFFERENCES, _MOST_LETTERS = 5, 60  # that a message lists, and of a value in it
 _IDENTITY = {"name", "class"}  # entries of a player's description that are not settings
 
 
 @attrs.frozen
 class Head:
-    """What a ledger holds besides its blocks. plan, notes: JSON as stored. version: of the schema."""
+    """What a ledger holds besides its blocks. plan, notes: JSON as stored. version: of the schema.
+
+    seal: makes and checks the checksums. signed: whether they have signatures.
+    """
 
     plan: bytes
     notes: bytes
     version: int
+    seal: Seal = UNSIGNED
+    signed: bool = False
 
     def read_plan(self) -> dict[str, Any]:
         """The plan in the form of the present schema."""
-        plan = dict(json.loads(self.plan))
-        return plan if self.version >= NAMES_SINCE else migrate_plan(plan, json.loads(self.notes))
+        plan = parse_entries(self.plan)
+        return plan if self.version >= NAMES_SINCE else migrate_plan(plan, parse_entries(self.notes))
 
     def read_notes(self) -> dict[str, Any]:
         """The notes in the form of the present schema."""
-        notes = dict(json.loads(self.notes))
+        notes = parse_entries(self.notes)
         return notes if self.version >= NAMES_SINCE else migrate_notes(notes)
 
     def find_unnamed_players(self) -> list[str]:
@@ -61,8 +69,14 @@ class Head:
 
     def checksum_block(self, block: int, pairs: int, scores: bytes) -> bytes:
         """It covers the plan, so that a block cannot be moved into another run's ledger."""
-        head = f"{hashlib.sha256(self.plan).hexdigest()} {block} {pairs} ".encode()
-        return hashlib.sha256(head + scores).digest()
+        return self.seal.make_checksum("block", self._describe_block(block, pairs) + scores)
+
+    def is_intact(self, path: Path, block: int, pairs: int, scores: bytes, checksum: object) -> bool:
+        """Whether that is the checksum of a block. Raises: InvalidArgument if its signature is none."""
+        return self.seal.matches(path, "block", self._describe_block(block, pairs) + scores, checksum)
+
+    def _describe_block(self, block: int, pairs: int) -> bytes:
+        return f"{hashlib.sha256(self.plan).hexdigest()} {block} {pairs} ".encode()
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -71,7 +85,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
     return not any(_select_one(connection, query) for query in queries)
 
 
-def create(connection: sqlite3.Connection, plan: str, notes: str) -> None:
+def create(connection: sqlite3.Connection, plan: str, notes: str, seal: Seal) -> None:
     """Make an empty file a ledger."""
     connection.execute("PRAGMA journal_mode = WAL")
     with transaction(connection):
@@ -79,7 +93,7 @@ def create(connection: sqlite3.Connection, plan: str, notes: str) -> None:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         for table in _TABLES[SCHEMA_VERSION].values():
             connection.execute(table)
-        _insert_head(connection, plan.encode(), notes.encode())
+        _insert_head(connection, plan.encode(), notes.encode(), seal)
 
 
 def migrate(
@@ -91,14 +105,17 @@ def migrate(
     """
     if head.version == SCHEMA_VERSION:
         return head
-    present = Head(
-        canonical(head.read_plan()).encode(), canonical(head.read_notes()).encode(), SCHEMA_VERSION
+    present = attrs.evolve(
+        head,
+        plan=canonical(head.read_plan()).encode(),
+        notes=canonical(head.read_notes()).encode(),
+        version=SCHEMA_VERSION,
     )
     with transaction(connection):
         connection.execute("DELETE FROM plan")
         connection.execute("DROP TABLE IF EXISTS notes")
         connection.execute(_NOTES)
-        _insert_head(connection, present.plan, present.notes)
+        _insert_head(connection, present.plan, present.notes, present.seal)
         for block, pairs, scores in rows():
             checksum = present.checksum_block(block, pairs, scores)
             connection.execute("UPDATE blocks SET sha256 = ? WHERE block = ?", (checksum, block))
@@ -107,12 +124,12 @@ def migrate(
 
 
 def read_head(
-    connection: sqlite3.Connection, path: Path, expected: str = WRITABLE, *, check_all: bool = True
+    connection: sqlite3.Connection, path: Path, expected: str = WRITABLE, *, seal: Seal = UNSIGNED
 ) -> Head:
-    """The plan and the notes.
+    """The plan and the notes, after SQLite has checked that no page of the file is out of place.
 
-    check_all: have SQLite check the whole file, which takes as long as reading it.
-    Raises: InvalidArgument if the file is not an intact ledger.
+    seal: checks the checksums.
+    Raises: InvalidArgument if the file is not an intact ledger, or not signed with the key of the seal.
     """
     if _select_one(connection, "PRAGMA application_id") != APPLICATION_ID:
         raise InvalidArgument(
@@ -127,18 +144,24 @@ def read_head(
     tables = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
     if tables != _TABLES.get(version):
         raise damage_error(path, "its tables are not those of a ledger")
-    fault = _select_one(connection, "PRAGMA quick_check(1)") if check_all else "ok"
+    # `integrity_check` would also compare tables with their indices, of which a ledger has none.
+    fault = _select_one(connection, "PRAGMA quick_check(1)")
     if fault != "ok":
         raise damage_error(path, " ".join(str(fault).split()))
     plan, checksum = _select_only_row(connection, path, "plan")
-    if checksum != hashlib.sha256(plan).digest():
+    if not seal.matches(path, "plan", plan, checksum):
         raise damage_error(path, "its plan does not match its checksum")
-    if "notes" not in tables:
-        return Head(plan, _NO_NOTES, version)
-    notes, checksum = _select_only_row(connection, path, "notes")
-    if checksum != _checksum_notes(plan, notes):
-        raise damage_error(path, "its notes do not match their checksum")
-    return Head(plan, notes, version)
+    signed, notes = is_signed(checksum), _NO_NOTES
+    if "notes" in tables:
+        notes, checksum = _select_only_row(connection, path, "notes")
+        if not seal.matches(path, "notes", _join_notes(plan, notes), checksum):
+            raise damage_error(path, "its notes do not match their checksum")
+    for name, text in (("plan", plan), ("notes", notes)):
+        try:
+            parse_entries(text)
+        except ValueError as error:
+            raise damage_error(path, f"the text of its {name} {error}") from error
+    return Head(plan, notes, version, seal, signed)
 
 
 @contextmanager
@@ -155,7 +178,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def canonical(entries: Mapping[str, object]) -> str:
-    """Entries as text, equal for equal ones. Raises: InvalidArgument if JSON cannot hold one of them."""
+    """Entries as text, equal for equal ones. Raises: InvalidArgument if JSON or a ledger cannot hold them."""
     for name, value in entries.items():
         try:
             json.dumps(value, sort_keys=True)
@@ -165,11 +188,18 @@ def canonical(entries: Mapping[str, object]) -> str:
                 value=value,
                 remedy="Write it as text, numbers, lists and mappings.",
             ) from None
-    return json.dumps(dict(entries), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(dict(entries), sort_keys=True, separators=(",", ":"))
+    if len(text) > MAX_BYTES:
+        raise InvalidArgument(
+            f"a plan has at most {MAX_BYTES:,} letters",
+            value=len(text),
+            remedy="Give players large settings as arrays, of which a plan has a digest.",
+        )
+    return text
 
 
 def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -> str:
-    """How two plans differ, in words; empty if they ask for the same games.
+    """How two plans differ, in words: in which settings, the first of them; empty if in none.
 
     A setting of a player may have been renamed: settings that only one of the plans has are the same if their
     values are the same.
@@ -182,10 +212,18 @@ def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -
     changed = sorted(
         name for name in old_leaves.keys() | new_leaves.keys() if old_leaves.get(name) != new_leaves.get(name)
     )
-    return "; ".join(
-        f"{'.'.join(name)}: {old_leaves.get(name, 'absent')} -> {new_leaves.get(name, 'absent')}"
-        for name in changed
-    )
+    differences = [
+        f"{'.'.join(name)}: {_shorten(old_leaves.get(name))} -> {_shorten(new_leaves.get(name))}"
+        for name in changed[:_MOST_DIFFERENCES]
+    ]
+    more = len(changed) - len(differences)
+    return "; ".join(differences) + (f"; and {more} more" if more else "")
+
+
+def _shorten(value: str | None) -> str:
+    if value is None or len(value) <= _MOST_LETTERS:
+        return "absent" if value is None else value
+    return f"{value[:_MOST_LETTERS]}..."
 
 
 def _drop_renamed(old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -212,21 +250,36 @@ def _flatten(plan: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str
     return leaves
 
 
-def _insert_head(connection: sqlite3.Connection, plan: bytes, notes: bytes) -> None:
-    connection.execute("INSERT INTO plan VALUES (?, ?)", (plan.decode(), hashlib.sha256(plan).digest()))
-    connection.execute("INSERT INTO notes VALUES (?, ?)", (notes.decode(), _checksum_notes(plan, notes)))
+def replace_notes(connection: sqlite3.Connection, head: Head, notes: Mapping[str, object]) -> Head:
+    """Store other notes, in one transaction."""
+    present = attrs.evolve(head, notes=canonical(notes).encode())
+    checksum = head.seal.make_checksum("notes", _join_notes(head.plan, present.notes))
+    with transaction(connection):
+        connection.execute("UPDATE notes SET json = ?, sha256 = ?", (present.notes.decode(), checksum))
+    return present
+
+
+def _insert_head(connection: sqlite3.Connection, plan: bytes, notes: bytes, seal: Seal) -> None:
+    checksum = seal.make_checksum("plan", plan)
+    connection.execute("INSERT INTO plan VALUES (?, ?)", (plan.decode(), checksum))
+    checksum = seal.make_checksum("notes", _join_notes(plan, notes))
+    connection.execute("INSERT INTO notes VALUES (?, ?)", (notes.decode(), checksum))
 
 
 def _select_only_row(connection: sqlite3.Connection, path: Path, table: str) -> tuple[bytes, bytes]:
-    rows = connection.execute(f"SELECT CAST(json AS BLOB), sha256 FROM {table}").fetchall()
-    if len(rows) != 1:
-        raise damage_error(path, f"its table {table} has {len(rows)} rows instead of one")
-    return rows[0][0], rows[0][1]
+    rows = _select_one(connection, f"SELECT count(*) FROM {table}")
+    if rows != 1:
+        raise damage_error(path, f"its table {table} has {rows} rows instead of one")
+    size = _select_one(connection, f"SELECT length(CAST(json AS BLOB)) FROM {table}")
+    if size > MAX_BYTES:
+        raise damage_error(path, f"its {table} has {size:,} bytes, more than any")
+    text, checksum = connection.execute(f"SELECT CAST(json AS BLOB), sha256 FROM {table}").fetchone()
+    return bytes(text), checksum
 
 
-def _checksum_notes(plan: bytes, notes: bytes) -> bytes:
-    # It covers the plan, so that notes cannot be moved into another run's ledger.
-    return hashlib.sha256(hashlib.sha256(plan).digest() + notes).digest()
+def _join_notes(plan: bytes, notes: bytes) -> bytes:
+    """What the checksum of notes covers: the plan too, so that they cannot be moved into another ledger."""
+    return hashlib.sha256(plan).digest() + notes
 
 
 def _select_one(connection: sqlite3.Connection, query: str) -> Any:

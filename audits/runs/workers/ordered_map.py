@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import attrs
 
 from arena.errors import describe_error
-from audits.runs.interrupts import ignore_interrupts
+from audits.runs.interrupts import start_processes
 from audits.runs.workers.envelope import ERROR, RESULT, UNOPENED, Envelope, perform, restore_error, software
 from audits.runs.workers.pools import Pool, open_pool
 from audits.runs.workers.workers import Workers, WorkersFailed
@@ -63,7 +63,7 @@ def map_in_order(
         return
     arrived: dict[int, Envelope | Result] = {}
     with ExitStack() as stack:
-        with ignore_interrupts():
+        with start_processes():
             pool = stack.enter_context(open_pool(workers, call))
         dispatcher = _Dispatcher(pool, tasks, find_fault, unit)
         results = stack.enter_context(closing(dispatcher.results()))
@@ -117,12 +117,19 @@ class _Dispatcher:
             self.starts += 1
             if self.starts > TRIES:
                 raise _workers_gone(self.reason)
-            with self._start_workers() as parallel:
+            with ExitStack() as stack:
+                try:
+                    parallel = stack.enter_context(self._start_workers())
+                except WorkersFailed:
+                    raise
+                except Exception as error:  # a worker ended while the others were started
+                    self.reason = describe_error(error)
+                    continue
                 yield from self._use_workers(parallel)
 
     def _start_workers(self) -> Any:
         try:
-            with ignore_interrupts():
+            with start_processes():
                 return self.pool.parallel(
                     timeout=self.pool.workers.patience,
                     batch_size=1,  # so that an early stop has little to wait for
@@ -138,7 +145,7 @@ class _Dispatcher:
         while failure is None and self.first_unread < len(self.tasks):
             self.call_number += 1
             try:
-                with ignore_interrupts():
+                with start_processes():
                     self.ahead = max(_MIN_AHEAD, _AHEAD * self.pool.size)
                     self.remaining = _PER_CALL * self.pool.size
                     envelopes = parallel(self._hand_out(self.call_number))

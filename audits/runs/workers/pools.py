@@ -9,19 +9,24 @@ import logging
 import os
 import signal
 import socket
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from hashlib import sha256
+from threading import current_thread, main_thread
 from typing import Any
 
 import numpy as np
 
+from audits.runs.interrupts import end_with_parent, start_worker
 from audits.runs.workers.workers import DASK, LOKY, RAY, THREADING, Workers, WorkersFailed
 
 _TIMEOUT = 5.0  # seconds for a cluster to answer
-_RAY_SCHEME = "ray://"
+_RAY_SCHEME = "ray://"  # of ray's client, on a machine that is no node of the cluster
+_NO_WARNING = "ignore:resource_tracker:UserWarning"
 _START_COMMANDS = {DASK: "dask scheduler", RAY: "ray start --head"}
 
 # By default the workers of dask use some 5 % of a core to watch themselves.
@@ -76,8 +81,10 @@ class Processes(Pool):
         # as in many test suites, that thread would end and the run would wait for ever.
         warnings.filterwarnings("ignore", "A worker stopped while", module=r"joblib\.externals\.loky")
         _let_loky_kill()
+        # joblib passes these on to loky, and uses its processes again where they are equal.
+        parent = (os.getpid(), current_thread() is main_thread())
         # Arrays larger than one byte are mapped from a file, so the parcel is, however small.
-        return {"backend": LOKY, "max_nbytes": 1}
+        return {"backend": LOKY, "max_nbytes": 1, "initializer": start_worker, "initargs": parent}
 
 
 def _let_loky_kill() -> None:
@@ -94,6 +101,25 @@ def _let_loky_kill() -> None:
 def _kill(process: Any) -> None:
     with suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGKILL)
+
+
+def _quieten_trackers() -> None:
+    """Start the processes that remove what a killed run leaves behind, and have them not warn of it."""
+    if os.name != "posix":
+        return
+    from multiprocessing import resource_tracker as tracker
+
+    from joblib.externals.loky.backend import resource_tracker as tracker_of_loky
+
+    sys.warnoptions.append(_NO_WARNING)  # their interpreters are started with the options of this one
+    # They ignore other signals that end a run. The standard library's unblocks SIGINT here.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        tracker.ensure_running()
+        tracker_of_loky.ensure_running()
+    finally:
+        sys.warnoptions.remove(_NO_WARNING)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 class Threads(Pool):
@@ -170,6 +196,8 @@ def open_pool(workers: Workers, call: Callable[[Any], Any]) -> Iterator[Pool]:
     Raises: WorkersFailed if no cluster answers.
     """
     with ExitStack() as stack:
+        if workers.backend != THREADING:
+            _quieten_trackers()
         if workers.backend == DASK:
             yield Dask(workers, call, stack.enter_context(_connect_dask(workers)))
         elif workers.backend == RAY:
@@ -209,6 +237,8 @@ def _connect_dask(workers: Workers) -> Iterator[Any]:
                 f"the dask scheduler at {address} has no workers",
                 remedy=f"Start some: dask worker {address}.",
             ) from error
+        if workers.local:  # dask's own watch ends them, but not while C code holds the interpreter
+            client.register_worker_callbacks(partial(end_with_parent, os.getpid(), True))
         yield client
 
 
@@ -222,7 +252,8 @@ def _connect_ray(workers: Workers) -> Iterator[None]:
         return
     options: dict[str, Any] = {"address": "local", "include_dashboard": False, "num_cpus": workers.jobs}
     if not workers.local:
-        _check_ray_address(workers)
+        if workers.cluster != "auto":
+            _check_listening(workers, _parse_address)
         options = {"address": workers.cluster}
     try:
         ray.init(logging_level=logging.CRITICAL, log_to_driver=False, **options)
@@ -234,20 +265,8 @@ def _connect_ray(workers: Workers) -> Iterator[None]:
         ray.shutdown()
 
 
-def _check_ray_address(workers: Workers) -> None:
-    address = workers.cluster or ""
-    if address.startswith(_RAY_SCHEME):
-        raise WorkersFailed(
-            "joblib reaches a ray cluster from one of its nodes only",
-            value=address,
-            remedy="Run this on a node of the cluster, with the address auto.",
-        )
-    if not workers.local and address != "auto":
-        _check_listening(workers, _parse_address)
-
-
 def _parse_address(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
+    host, _, port = address.removeprefix(_RAY_SCHEME).rpartition(":")
     return host, int(port)
 
 

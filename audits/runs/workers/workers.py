@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 
 import attrs
@@ -13,6 +14,7 @@ from audits.runs.verdict import RunStopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
 LOCAL = "local"
+JOBS_PER_CORE = 32  # blocks that wait for something else keep no core busy
 _PACKAGES = {DASK: "distributed", RAY: "ray"}
 
 
@@ -39,13 +41,17 @@ class Workers:
     def __attrs_post_init__(self) -> None:
         if self.backend not in BACKENDS:
             raise unknown_name("backend", self.backend, BACKENDS)
+        self._check_jobs()
         self._check_cluster()
         self._check_patience()
 
     @classmethod
-    def from_jobs(cls, jobs: int | Workers) -> Workers:
-        """This number of processes, or the workers themselves."""
-        return jobs if isinstance(jobs, Workers) else cls(jobs=jobs)
+    def from_jobs(cls, jobs: int | Workers, tasks: int | None = None) -> Workers:
+        """This number of processes, or the workers themselves; of this machine at most one for a task."""
+        workers = jobs if isinstance(jobs, Workers) else cls(jobs=jobs)
+        if workers.jobs is None or tasks is None:
+            return workers
+        return attrs.evolve(workers, jobs=min(workers.jobs, max(2, tasks)))
 
     @property
     def alone(self) -> bool:
@@ -56,6 +62,17 @@ class Workers:
     def local(self) -> bool:
         """Whether the workers end with this process."""
         return self.cluster in (None, LOCAL)
+
+    def _check_jobs(self) -> None:
+        cores = os.cpu_count() or 1
+        limit = JOBS_PER_CORE * cores
+        if self.jobs is not None and self.jobs > limit:
+            raise InvalidArgument(
+                f"jobs must be at most {limit:,}, {JOBS_PER_CORE} for each core of this machine, "
+                "since more only wait for each other, and a process takes some 50 MB",
+                value=self.jobs,
+                remedy=f"Give one for each core, {cores}, or use a cluster with --backend dask or ray.",
+            )
 
     def _check_cluster(self) -> None:
         package = _PACKAGES.get(self.backend)

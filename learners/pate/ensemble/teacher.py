@@ -21,6 +21,8 @@ from arena.sample import Sample
 
 # The modules of scikit-learn in which a classifier is searched for if its module is not named.
 _MODULES = ("linear_model", "tree", "naive_bayes", "svm", "neighbors", "ensemble", "neural_network", "dummy")
+# The packages that a text may name. Importing a module runs it, so no other is imported to see what it holds.
+_PACKAGES = ("sklearn", "catboost", "imblearn", "lightgbm", "xgboost")
 _CLASSIFIER = re.compile(r"(?P<path>[A-Za-z_][\w.]*)(\((?P<settings>.*)\))?(:(?P<features>[1-9][\d_]*))?")
 # Base classes in scikit-learn of estimators that do not predict labels.
 _NO_CLASSIFIERS = ("RegressorMixin", "ClusterMixin", "OutlierMixin")
@@ -132,6 +134,7 @@ class Classifier(Teacher):
                 value=text,
                 remedy="For instance LogisticRegression(C=0.5):112.",
             )
+        _check_package(match["path"])
         features = None if match["features"] is None else int(match["features"])
         classifier = cls(match["path"], _parse_settings(match["settings"] or "", text), features)
         classifier.model()
@@ -140,6 +143,11 @@ class Classifier(Teacher):
     @property
     def point_shape(self) -> tuple[int, ...]:
         return () if self.features is None else (self.features,)
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The top-level module of its package."""
+        return (self.path.partition(".")[0] if "." in self.path else "sklearn",)
 
     def model(self) -> Any:
         """A new classifier; raises InvalidArgument if there is none of that name or with these settings."""
@@ -226,6 +234,17 @@ def _parse_settings(text: str, whole: str) -> tuple[tuple[str, Any], ...]:
             value=whole,
             remedy="For instance DecisionTreeClassifier(max_depth=3).",
         ) from error
+
+
+def _check_package(path: str) -> None:
+    """Raises: InvalidArgument if the module of a class is not one of an installed package for classifiers."""
+    package, dot, _ = path.partition(".")
+    if dot and package not in _PACKAGES:
+        raise InvalidArgument(
+            f"a text names classifiers of installed packages only: {', '.join(_PACKAGES)}",
+            value=path,
+            remedy="Make the teacher in Python: Classifier('module.Class').",
+        )
 
 
 @lru_cache(maxsize=32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from typing import Any
 
 import attrs
@@ -10,6 +11,9 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.points import as_points, freeze
+from arena.settings import read_file
+
+_MAX_SIZE = 256  # MiB of text
 
 
 def _copy(points: Any) -> np.ndarray:
@@ -48,9 +52,9 @@ class PublicPoints:
         if not text.endswith(".csv"):
             return cls(_numbers(text.split(","), "public points"))
         try:
-            with open(text, encoding="utf-8-sig", newline="") as file:
-                lines = csv.reader(file)
-                rows = [_numbers(line, f"{text}, line {lines.line_num}") for line in lines if line]
+            content = read_file("file of public points", text, mebibytes=_MAX_SIZE).decode("utf-8-sig")
+            lines = csv.reader(io.StringIO(content, newline=""))
+            rows = [_numbers(line, f"{text}, line {lines.line_num}") for line in lines if line]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise InvalidArgument(f"cannot read public points from {text}: {error}") from error
         if len({len(row) for row in rows}) > 1:

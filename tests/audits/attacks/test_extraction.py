@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from support.waiting import interrupt_at
 
 from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from arena import InvalidArgument, Learner
@@ -92,3 +93,10 @@ def test_infinite_domains_and_odd_numbers_of_games_are_refused() -> None:
         plan(StaticErm())
     with pytest.raises(InvalidArgument, match=r"80 games, boost 30'\. Give --games 90"):
         plan(ERM, boost=30)
+
+
+def test_an_interrupted_attack_has_the_figures_of_equally_many_games() -> None:
+    result = run_extraction(plan(ERM, Wrong(concepts=ERM.concepts)), watch=interrupt_at(60))
+    whole = run_extraction(attrs.evolve(plan(ERM, Wrong(concepts=ERM.concepts)), games=20))
+    assert json.loads(attack_json(result)) == json.loads(attack_json(whole)) | {"interrupted": True}
+    assert attack_text(result).endswith("\n\nInterrupted: figures rest on the first 20 of 80 games.")

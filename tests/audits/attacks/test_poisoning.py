@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.statistical import check_mean, expect_rejection, statistical
+from support.waiting import interrupt_at
 
 from adversaries.figure1.poison import Poison
 from arena import Adversary, InvalidArgument, Learner
@@ -127,3 +128,14 @@ def test_limits_of_nothing_and_of_all() -> None:
     assert Proportion.of(np.ones(5, bool), 0.1).upper == 1.0
     assert Proportion.of(np.zeros(5, bool), 0.1).lower == 0.0
     assert Proportion.of(np.zeros(5, bool), 0.1).upper == pytest.approx(1 - 0.05 ** (1 / 5))
+
+
+def test_an_interrupted_attack_has_the_figures_of_the_doses_that_were_played() -> None:
+    asked = plan(QUERIED, FRESH)
+    result = run_poisoning(asked, watch=interrupt_at(3 * asked.block))
+    assert [dose.label for dose in result.doses] == ["everlasting-v2", "everlasting-v2", "everlasting-fresh"]
+    told = json.loads(attack_json(result))
+    assert (told["interrupted"], told["games"]) == (True, asked.block)
+    assert " ".join(attack_text(result).split()).endswith(
+        f"the first {asked.block} of 8 games. No games of everlasting-fresh repeat 0.9 were finished."
+    )

@@ -77,4 +77,21 @@ def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("audits.cli.show.find_player", interrupt)
-    assert arena("show", "static-erm").exit_code == 130
+    stopped = arena("show", "static-erm")
+    assert (stopped.exit_code, stopped.stdout) == (130, "")
+    assert stopped.stderr == "arena: interrupted: the command was not finished\n"
+
+
+@pytest.mark.parametrize("text", ["", "Unable to allocate 8.00 TiB for an array"])
+def test_too_little_memory_is_status_2_with_what_to_make_smaller(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    def fill_memory(name: str) -> None:
+        raise MemoryError(text)
+
+    monkeypatch.setattr("audits.cli.show.find_player", fill_memory)
+    reason = f" ({text})" if text else ""
+    assert arena.refusal("show", "static-erm") == (
+        f"not enough memory{reason}: make the data, the sizes of the players (--set), --rounds or --jobs "
+        "smaller"
+    )

@@ -7,15 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.paths import ROOT
-from support.waiting import count_blocks, wait_until
+from support.waiting import count_blocks, find_processes, handles, wait_until
 
 from audits.runs.block_sizes import MAX_RELEASE_PAIRS, BlockSizes
 
 ARENA = (sys.executable, "-m", "audits.cli")
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 COUNT = ("audit", "laplace-count", "--against", "count-swap")
 
 
@@ -93,30 +96,143 @@ def test_output_needs_no_unicode() -> None:
     assert "laplace-count (learner)" in done.stdout
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupted_audit_prints_its_figures(tmp_path: Path, jobs: str) -> None:
-    ledger = tmp_path / "run.ledger"
-    command = [*ARENA, *COUNT, "--games", "1e9", "--jobs", jobs, "--ledger", str(ledger), "--json"]
-    running = subprocess.Popen(
-        command,
+def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """The command in a process group of its own, all of whose output can be read."""
+    return subprocess.Popen(
+        [*ARENA, *arguments],
         cwd=ROOT,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        # A suite that was started in the background has it ignored, and hands that down.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        # A suite that was started in the background has them ignored, and hands that down.
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in ENDING],
+        **options,
     )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("to_workers", [True, False])
+@pytest.mark.parametrize("number", ENDING)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_audit_prints_its_figures(
+    tmp_path: Path, jobs: str, number: signal.Signals, to_workers: bool
+) -> None:
+    """To the workers too: as Ctrl-C of a terminal, and the SIGTERM of a service manager."""
+    ledger = tmp_path / "run.ledger"
+    running = start(*COUNT, "--games", "1e9", "--jobs", jobs, "--ledger", str(ledger), "--json")
     # Of two workers one may bring 63 blocks while the other is at the first, without which none is looked at.
     wait_until(lambda: count_blocks(ledger) >= 70)
-    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    (os.killpg if to_workers else os.kill)(running.pid, number)
     output, errors = running.communicate(timeout=60)
-    assert running.returncode == 130, errors
-    assert "Traceback" not in errors
+    assert (running.returncode, errors) == (130, "")
     found = json.loads(output)
     assert found["interrupted"]
     assert found["games"] > 0
+
+
+NOTING = """
+import os, tempfile
+import attrs
+from learners.online.soa import Soa
+
+@attrs.frozen(kw_only=True)
+class Noting(Soa):
+    name = "noting"
+    folder: str
+
+    def start(self, games, rng):
+        os.close(tempfile.mkstemp(dir=self.folder)[0])
+        return Soa.start(self, games, rng)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_race_prints_its_figures(tmp_path: Path, jobs: str) -> None:
+    plug_in, folder = tmp_path / "noting.py", tmp_path / "batches"
+    plug_in.write_text(NOTING)
+    folder.mkdir()
+    options = ("--against", "shattered-tree", "--set", f"folder={folder}", "--rounds", "20", "--games", "1e8")
+    running = start("race", f"{plug_in}:Noting", *options, "--jobs", jobs, "--json")
+    wait_until(lambda: len(list(folder.iterdir())) >= 80)  # blocks may be ahead of the first by 64
+    os.kill(running.pid, signal.SIGTERM)
+    output, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors) == (130, "")
+    found = json.loads(output)
+    assert found["interrupted"]
+    assert 0 < found["games"] < 1e8
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(sys.platform != "linux", reason="handlers are found in /proc")
+def test_what_is_interrupted_before_its_first_game_says_so() -> None:
+    running = start(*COUNT, "--games", "1e9")
+    # Its own handler is there before it imports what takes longest.
+    wait_until(lambda: handles(running.pid, signal.SIGTERM))
+    os.kill(running.pid, signal.SIGTERM)
+    assert running.communicate(timeout=60) == (
+        "",
+        "arena: interrupted: no games were finished that could be reported\n",
+    )
+    assert running.returncode == 130
+
+
+BUSY = """
+import os, time
+from pathlib import Path
+import attrs
+from learners.releases.laplace_count import LaplaceCount
+
+@attrs.frozen(kw_only=True)
+class Busy(LaplaceCount):
+    name = "busy"
+    how: str = "sleep"
+    folder: str = ""
+    client: int = attrs.field(factory=os.getpid)
+
+    def start(self, games, rng):
+        if os.getpid() != self.client:
+            Path(self.folder, str(os.getpid())).touch()
+            if self.how == "sleep":
+                time.sleep(300)
+            while self.how == "python":
+                sum(range(1000))
+            if self.how == "c":
+                pow(3, 10**9)  # keeps other threads from running
+        return LaplaceCount.start(self, games, rng)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+@pytest.mark.parametrize("how", ["sleep", "python", "c"])
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path, backend: str, how: str) -> None:
+    """Though it is killed. They and their helpers close its output, and write nothing to it."""
+    plug_in = tmp_path / "busy.py"
+    plug_in.write_text(BUSY)
+    settings = ("--set", f"folder={tmp_path}", "--set", f"how={how}", "--jobs", "2", "--backend", backend)
+    running = start("audit", f"{plug_in}:Busy", "--against", "count-swap", *settings)
+    wait_until(lambda: sum(file.name.isdigit() for file in tmp_path.iterdir()) == 2)
+    assert len(find_processes(running.pid)) >= 3
+    os.kill(running.pid, signal.SIGKILL)
+    assert running.communicate(timeout=60) == ("", "")
+    wait_until(lambda: not find_processes(running.pid))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_nothing_is_left_of_a_command_that_is_killed_while_it_starts(backend: str) -> None:
+    for tries in range(20):
+        running = start(*COUNT, "--games", "1e9", "--jobs", "2", "--backend", backend)
+        group = running.pid
+        wait_until(lambda group=group: len(find_processes(group)) >= 2)
+        time.sleep(tries * 0.1)
+        os.kill(group, signal.SIGKILL)
+        assert running.communicate(timeout=60) == ("", "")
+        wait_until(lambda group=group: not find_processes(group))
 
 
 DEADLY = """

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from support.command_line import Command
 from support.players import halfspace_players, race_players
+from support.waiting import interrupt_at
+
+from audits.races import run_race
 
 FILE = race_players.__file__
 SOA, GUESS = f"{FILE}:TinySoa", f"{FILE}:Guess"
@@ -199,4 +202,14 @@ def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("audits.races.online_race.OnlineRace.play_block", interrupt)
-    assert arena(SOA, *SHORT).exit_code == 130
+    stopped = arena(SOA, *SHORT)
+    assert (stopped.exit_code, stopped.stdout) == (130, "")
+    assert stopped.stderr == "arena: interrupted: no games were finished that could be reported\n"
+
+
+def test_an_interrupted_race_prints_its_figures_with_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "audits.cli.race.run_race", lambda race, **options: run_race(race, watch=interrupt_at(1))
+    )
+    told = found(SOA, *AGAINST, "--rounds", "40", "--games", "300", status=130)
+    assert (told["interrupted"], told["games"]) == (True, 75)

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 from support.players.halfspace_players import PlainWinnow
 from support.players.race_players import Drawn, Gossip, Guess, TinySoa
+from support.waiting import interrupt_at
 
 from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import (
@@ -348,7 +349,7 @@ def test_json_has_every_figure() -> None:
             "confidence",
             "seed",
         ),
-        *("broken", "learners"),
+        *("interrupted", "broken", "learners"),
     }
     for learner in data["learners"]:
         for figures in (learner["mean"], learner["worst"], learner["bounds"]):
@@ -397,3 +398,33 @@ def test_a_slope_of_zero_is_shown_as_zero() -> None:
         "0",
         "0.00107",
     )
+
+
+# --- interruptions ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
+def test_an_interrupted_race_has_the_figures_of_equally_many_games(jobs: int) -> None:
+    race = plan(TinySoa(), TinySoa(), games=256)
+    assert race.block == 64
+    result = run_race(race, jobs=jobs, watch=interrupt_at(5 * 64))  # three blocks of one, two of the other
+    assert result.interrupted
+    whole = run_race(attrs.evolve(race, games=128))
+    assert json.loads(race_json(result)) == json.loads(race_json(whole)) | {"interrupted": True}
+    assert race_text(result).endswith("\n\nInterrupted: figures rest on the first 128 of 256 games.")
+    assert "Interrupted" not in race_text(whole)
+
+
+def test_an_interrupted_race_names_learners_without_games() -> None:
+    result = run_race(plan(TinySoa(), TinySoa(), games=256), watch=interrupt_at(64))
+    assert [standing.label for standing in result.standings] == ["l0"]
+    assert race_text(result).endswith("the first 64 of 256 games. No games of l1 were finished.")
+
+
+def test_a_race_interrupted_before_its_first_block_has_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OnlineRace, "play_block", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_race(plan(TinySoa()))

@@ -265,7 +265,14 @@ def test_a_disk_that_fails_within_a_merge_loses_nothing(tmp_path: Path) -> None:
 def test_sound_blocks_are_the_same(tmp_path: Path) -> None:
     path = ledger_of(tmp_path / "run.ledger", [0, 3, 4, 10])
     found = verify(path, PLAN, blocks=None)
-    assert to_data(found) == {"played": [0, 3, 4, 10], "differing": [], "blocks": 4}
+    assert to_data(found) == {
+        "played": [0, 3, 4, 10],
+        "differing": [],
+        "blocks": 4,
+        "seed": None,
+        "signatures": "none",
+        "miss_probability": 0.0,
+    }
     assert verify(path, PLAN, blocks=9, jobs=2) == found
 
 

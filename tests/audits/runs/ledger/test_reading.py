@@ -197,7 +197,11 @@ def test_blocks_are_checked_when_they_are_asked_for(ledger_of_three: Path) -> No
     ("content", "message"),
     [
         (None, "the ledger {} cannot be read: there is no such file. Give the path of a ledger."),
-        (b"", "{} is empty. Give the path of a ledger."),
+        (
+            b"",
+            "no run was begun in {0}: it is empty, as a run leaves it that is killed while it makes its "
+            "ledger. To begin, give the arena audit command again, with --ledger {0}.",
+        ),
         (b"hello", "{} is not a ledger, or its header is damaged. Give the path of a ledger."),
     ],
 )

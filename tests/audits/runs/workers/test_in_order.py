@@ -23,6 +23,7 @@ from audits.runs.workers import Workers, WorkersFailed, map_in_order
 from audits.runs.workers.envelope import Envelope, perform
 from audits.runs.workers.ordered_map import _Dispatcher
 from audits.runs.workers.pools import open_pool
+from audits.runs.workers.workers import JOBS_PER_CORE
 
 LOKY, THREADS = Workers(jobs=2), Workers(backend="threading", jobs=2)
 SQUARES = [task * task for task in range(100)]
@@ -360,6 +361,22 @@ def test_workers_that_there_are_not(settings, message: str) -> None:
     with pytest.raises(InvalidArgument) as refusal:
         Workers(**settings)
     assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "dask"])
+@pytest.mark.parametrize("jobs", [10**6, 10**9])
+def test_more_workers_than_a_machine_bears_are_refused(backend: str, jobs: int) -> None:
+    limit = JOBS_PER_CORE * (os.cpu_count() or 1)
+    with pytest.raises(InvalidArgument, match=f"jobs must be at most {limit:,}, 32 for each core"):
+        Workers(backend=backend, jobs=jobs)
+    assert Workers(backend=backend, jobs=limit).jobs == limit
+
+
+def test_no_more_workers_start_than_there_are_tasks() -> None:
+    assert Workers.from_jobs(30, 12).jobs == 12
+    assert Workers.from_jobs(Workers(jobs=30, patience=5), 1).jobs == 2  # one would be this process
+    assert Workers.from_jobs(3, 12).jobs == 3
+    assert Workers.from_jobs(Workers(backend="dask"), 12).jobs is None
 
 
 @pytest.mark.parametrize(("backend", "package"), [("dask", "distributed"), ("ray", "ray")])

@@ -100,8 +100,8 @@ PLAIN = "the settings of a classifier must be names with literal values, got"
         ),
         (
             "nowhere.Thing",
-            "nowhere cannot be imported (ModuleNotFoundError: No module named 'nowhere'), "
-            "got 'nowhere.Thing'",
+            "a text names classifiers of installed packages only: sklearn, catboost, imblearn, lightgbm, "
+            "xgboost, got 'nowhere.Thing'. Make the teacher in Python: Classifier('module.Class').",
         ),
         *(
             (text, f"{WRITTEN} {text!r}. For instance LogisticRegression(C=0.5):112.")

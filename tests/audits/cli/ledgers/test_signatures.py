@@ -1,0 +1,232 @@
+"""Signed ledgers: what a forger without the key cannot do, and what whoever has it is told."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from support.command_line import Command
+from support.forged_ledgers import forge
+
+from arena import InvalidArgument
+from audits.runs.ledger.signatures import Seal, read_key
+
+arena = Command()
+COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000")
+KEY, OTHER_KEY = b"sixteen letters.", bytes(range(32))
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two keys, and signed ledgers of two parts of a run."""
+    folder = tmp_path_factory.mktemp("signed")
+    for name, content in (("key", KEY), ("other.key", OTHER_KEY)):
+        (folder / name).write_bytes(content)
+        (folder / name).chmod(0o600)
+    for part in ("1", "2"):
+        arena.text(
+            *COUNT, "--ledger", folder / f"{part}.ledger", "--part", f"{part}/2", "--key", folder / "key"
+        )
+    return folder
+
+
+@pytest.fixture
+def folder(signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for file in signed.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+        (tmp_path / file.name).chmod(0o600)
+    return tmp_path
+
+
+def edit(path: str, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def swap_plain_checksums(path: Path) -> None:
+    """As a forger can who knows every public rule: other notes, right plain checksums, the old signatures."""
+    with closing(sqlite3.connect(path)) as database:
+        old = {
+            table: database.execute(f"SELECT sha256 FROM {table}").fetchall() for table in ("plan", "notes")
+        }
+        blocks = dict(database.execute("SELECT block, sha256 FROM blocks").fetchall())
+    forge(path, notes={"theorem": "mine"})
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for table, [(checksum,)] in old.items():
+            database.execute(f"UPDATE {table} SET sha256 = CAST(sha256 || ? AS BLOB)", (checksum[32:],))
+        for block, checksum in blocks.items():
+            query = "UPDATE blocks SET sha256 = CAST(sha256 || ? AS BLOB) WHERE block = ?"
+            database.execute(query, (checksum[32:], block))
+
+
+def test_a_signed_ledger_is_checked_without_playing(folder: Path) -> None:
+    assert arena.text("verify", "1.ledger", "--key", "key") == (
+        "All checksums and signatures of the plan, the notes and 3 blocks are correct: who wrote them had "
+        "the key.\n"
+    )
+    found = arena.json("verify", "1.ledger", "--key", "key")
+    assert (found["played"], found["signatures"], found["blocks"]) == ([], "correct", 3)
+    both = arena.text("verify", "1.ledger", "--key", "key", "--all")
+    assert both.startswith("All checksums and signatures of 3 blocks are correct, and 3 replayed blocks")
+
+
+@pytest.mark.thorough
+def test_what_only_reads_needs_no_key(folder: Path) -> None:
+    arena.text("runs", ".")
+    arena.text("report", "1.ledger", "-o", "page.html")
+    arena.text("export", "1.ledger", "games.csv")
+    assert arena.text("verify", "1.ledger") == (
+        "All checksums of 3 blocks are correct, and 3 replayed blocks are equal bit for bit.\n"
+        "Its signatures were not checked: give the key, --key FILE.\n"
+    )
+    with closing(sqlite3.connect("1.ledger")) as database:
+        (plan, checksum), *_ = database.execute("SELECT json, sha256 FROM plan")
+    assert checksum == sha256(plan.encode()).digest() + hmac.digest(KEY, b"plan " + plan.encode(), sha256)
+
+
+@pytest.mark.thorough
+def test_a_merged_ledger_is_signed_anew(folder: Path) -> None:
+    arena.text("merge", "1.ledger", "2.ledger", "--into", "whole.ledger", "--key", "key")
+    assert "6 blocks are correct" in arena.text("verify", "whole.ledger", "--key", "key")
+    arena.text("resume", "whole.ledger", "--key", "key")
+    assert "not signed with this key" in arena.refusal("resume", "whole.ledger", "--key", "other.key")
+    assert "Not refuted" in arena.text("resume", "whole.ledger")  # finished, so that nothing is added
+    arena.text("merge", "1.ledger", "2.ledger", "--into", "plain.ledger")
+    assert arena.refusal("verify", "plain.ledger", "--key", "key") == (
+        "the ledger plain.ledger is not signed (its plan). Leave out --key, or get the ledger that was "
+        "written with it."
+    )
+    arena.text(*COUNT, "--ledger", "own.ledger", "--part", "2/2")
+    said = arena.refusal("merge", "1.ledger", "own.ledger", "--into", "c.ledger", "--key", "key")
+    assert said.startswith("the ledger own.ledger is not signed (its plan)")
+    assert not Path("c.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "1.ledger"),
+        ("resume", "1.ledger"),
+        (*COUNT, "--ledger", "1.ledger"),
+        (*COUNT, "--ledger", "1.ledger", "--part", "2/2"),
+        ("merge", "1.ledger", "2.ledger", "--into", "whole.ledger"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_another_key_is_refused(folder: Path, words: tuple[str, ...]) -> None:
+    said = arena.refusal(*words, "--key", "other.key")
+    assert said.startswith(
+        "the ledger 1.ledger was not signed with this key, or was altered since (its plan)"
+    )
+    assert not Path("whole.ledger").exists()
+
+
+def test_nothing_is_added_without_the_key(folder: Path) -> None:
+    before = Path("1.ledger").read_bytes()
+    same_command, merge = (*COUNT, "--ledger", "1.ledger"), ("merge", "2.ledger", "--into", "1.ledger")
+    for words in (("resume", "1.ledger"), same_command, merge):
+        assert arena.refusal(*words) == (
+            "the ledger 1.ledger is signed, so only blocks with signatures can be added. Give the key with "
+            "which it was begun: --key FILE."
+        )
+    assert Path("1.ledger").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("part", "statements"),
+    {
+        "plan": ["UPDATE plan SET sha256 = substr(sha256, 1, 32)"],
+        "notes": ["UPDATE notes SET sha256 = substr(sha256, 1, 32)"],
+        "block": ["UPDATE blocks SET sha256 = substr(sha256, 1, 32) WHERE block = 2"],
+    }.items(),
+)
+def test_signatures_cannot_be_left_out(folder: Path, part: str, statements: list[str]) -> None:
+    edit("1.ledger", *statements)
+    assert arena.refusal("verify", "1.ledger", "--key", "key").startswith(
+        f"the ledger 1.ledger is not signed (its {part})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "table", "where"),
+    [("plan", "plan", "1"), ("notes", "notes", "1"), ("block", "blocks", "block = 2")],
+)
+@pytest.mark.parametrize("tag", ["zeroblob(32)", "substr(sha256, 1, 32)", "randomblob(32)"])
+def test_signatures_cannot_be_made_up(folder: Path, part: str, table: str, where: str, tag: str) -> None:
+    edit(
+        "1.ledger", f"UPDATE {table} SET sha256 = CAST(substr(sha256, 1, 32) || {tag} AS BLOB) WHERE {where}"
+    )
+    assert f"was altered since (its {part})" in arena.refusal("verify", "1.ledger", "--key", "key")
+    arena.text("verify", "1.ledger")  # the plain checksums are right
+
+
+def test_other_content_has_no_signature(folder: Path) -> None:
+    swap_plain_checksums(folder / "1.ledger")
+    arena.text("verify", "1.ledger")
+    for words in (("verify",), ("resume",), ("merge", "2.ledger", "--into", "c")):
+        said = arena.refusal(words[0], "1.ledger", *words[1:], "--key", "key")
+        assert "was altered since (its notes)" in said
+
+
+def test_a_block_cannot_be_moved_or_renamed(folder: Path) -> None:
+    edit("1.ledger", "UPDATE blocks SET block = 1 WHERE block = 2")
+    assert "does not match its checksum" in arena.refusal("verify", "1.ledger", "--key", "key")
+
+
+def test_a_deleted_block_leaves_an_unfinished_run(folder: Path) -> None:
+    arena.text("merge", "1.ledger", "2.ledger", "--into", "whole.ledger", "--key", "key")
+    edit("whole.ledger", "DELETE FROM blocks WHERE block = 3")
+    assert "unfinished" in arena.text("runs", "whole.ledger")
+    assert "5 blocks are correct" in arena.text("verify", "whole.ledger", "--key", "key")
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", "a key must be a file of 16 to 4,096 bytes, got 'bad.key'. Make one: "),
+        (b"x" * 15, "a key must be a file of 16 to 4,096 bytes, got 'bad.key'. Make one: "),
+        (b"x" * 4097, "a key must be a file of 16 to 4,096 bytes, got 'bad.key'. Make one: "),
+        (None, "the key bad.key cannot be read (No such file or directory). Make one: "),
+    ],
+)
+def test_what_is_no_key(folder: Path, content: bytes | None, fault: str) -> None:
+    if content is not None:
+        Path("bad.key").write_bytes(content)
+    for words in (("verify", "1.ledger"), (*COUNT, "--ledger", "new.ledger")):
+        assert arena.refusal(*words, "--key", "bad.key").startswith(fault)
+    assert not Path("new.ledger").exists()
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/urandom", "pipe", "."])
+def test_no_device_is_a_key(folder: Path, path: str) -> None:
+    os.mkfifo("pipe")
+    with pytest.raises(InvalidArgument, match="a key must be a file"):
+        read_key(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such permissions")
+def test_permissions_of_a_key(folder: Path) -> None:
+    os.chmod("key", 0o622)
+    assert arena.refusal("verify", "1.ledger", "--key", "key") == (
+        "the key key can be written by other users, who could replace it. Run chmod 600 key."
+    )
+    os.chmod("key", 0o644)
+    done = arena("verify", "1.ledger", "--key", "key")
+    assert done.exit_code == 0
+    assert done.stderr == ("arena: note: other users can read the key key, and sign with it; chmod 600 key\n")
+
+
+def test_a_key_needs_a_ledger_and_is_not_shown(folder: Path) -> None:
+    assert arena.refusal(*COUNT, "--key", "key").startswith(
+        "--key signs a ledger, so it needs --ledger FILE."
+    )
+    assert KEY.decode() not in repr(Seal(KEY))
+    for file in folder.glob("*.ledger"):
+        assert KEY not in file.read_bytes()

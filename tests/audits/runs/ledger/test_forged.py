@@ -1,0 +1,290 @@
+"""Ledgers whose checksums are right and whose values make no sense: each is refused, and costs little."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import struct
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import Command
+from support.forged_ledgers import Row, forge, pack_scores, pack_views, read_rows
+
+from arena import InvalidArgument
+from audits.distinguishers.view_features import ViewCounts, ViewFeatures, decode_block
+from audits.runs.ledger import Ledger
+from audits.runs.ledger.stored_plan import parse_entries, read_block_sizes
+from audits.statistics.score_pairs import PairCounts
+
+arena = Command()
+AUDIT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000", "--seed", "3")
+PAIRS = 100  # of the first block
+INF, NAN = math.inf, math.nan
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("honest") / "run.ledger"
+    arena.text(*AUDIT, "--ledger", path)
+    return path
+
+
+@pytest.fixture
+def ledger(honest: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(honest, tmp_path / "run.ledger"))
+
+
+def first(
+    scores: object = None, *, pairs: object = PAIRS, block: int = 0
+) -> Callable[[list[Row]], list[Row]]:
+    """Another first block."""
+    return lambda rows: [(block, pairs, rows[0][2] if scores is None else scores), *rows[1:]]
+
+
+def refuse_all(ledger: Path, expected: str) -> None:
+    """Every command that reads a ledger refuses this one, with status 2; `runs` lists the fault."""
+    folder = ledger.parent
+    for words in (
+        ("report", ledger, "-o", folder / "page.html"),
+        ("export", ledger, folder / "games.csv", "--figures", folder / "figures.csv"),
+        ("watch", ledger),
+        ("resume", ledger),
+        ("verify", ledger),
+        ("merge", ledger, ledger, "--into", folder / "whole.ledger"),
+        (*AUDIT, "--ledger", ledger),
+    ):
+        assert expected in arena.refusal(*words), words[0]
+    listed = arena("runs", ledger)
+    assert (listed.exit_code, listed.stdout) == (0, "")
+    assert expected in listed.stderr
+
+
+# --- blocks -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            first(pack_scores([0, 1], [(0, 1)], [10**9])),
+            "it has 1,000,000,000 pairs of games, and says that it has 100",
+        ),
+        (first(pairs=10**9), "it says that it has 1000000000 pairs of games"),
+        (first(pack_scores([NAN], [(0, 0)], [PAIRS])), "its scores do not increase"),
+        (first(block=6), "it has 6 blocks"),
+    ],
+)
+def test_every_command_refuses_a_block_that_makes_no_sense(ledger: Path, rows: Any, expected: str) -> None:
+    refuse_all(forge(ledger, rows=rows), expected)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (first(pairs=PAIRS + 1), "it says that it has 101 pairs of games"),
+        (first(pairs=-PAIRS), "it says that it has -100 pairs of games"),
+        (first(pairs=0), "it says that it has 0 pairs of games"),
+        (first(pairs="many"), "it says that it has 'many' pairs of games"),
+        (first(pairs=99.5), "it says that it has 99.5 pairs of games"),
+        (first(block=-1), "it has 6 blocks"),
+        (first(block=10**12), "it has 6 blocks"),
+        (first(pack_scores([0, 1], [(0, 0), (0, 1)], [0, PAIRS])), "a count of pairs is less than 1"),
+        (
+            first(pack_scores([0, 1], [(0, 0), (0, 1)], [2**64 - 5, PAIRS + 5], head=(2, 2, 2**63 - 1))),
+            "the largest count is another",
+        ),
+        (first(pack_scores([0, 1], [(0, 1)], [PAIRS], head=(2, 1, 101))), "the largest count is another"),
+        (first(pack_scores([0, NAN], [(0, 1)], [PAIRS])), "its scores do not increase"),
+        (first(pack_scores([1, 0], [(0, 1)], [PAIRS])), "its scores do not increase"),
+        (first(pack_scores([1, 1], [(0, 1)], [PAIRS])), "its scores do not increase"),
+        (first(pack_scores([0, 1], [(0, 7)], [PAIRS])), "an index is out of range"),
+        (first(pack_scores([0, 1, 2], [(0, 1)], [PAIRS])), "an item occurs in no pair"),
+        (first(pack_scores([0, 1], [(0, 1), (0, 1)], [50, 50])), "its pairs are not in order"),
+        (first(pack_scores([0, 1], [(1, 0), (0, 1)], [50, 50])), "its pairs are not in order"),
+        (first(pack_scores([0, 1], [(0, 1)], [PAIRS], head=(2**40, 1, 1))), "larger than any block"),
+        (first(pack_scores([0, 1], [(0, 1)], [PAIRS], head=(-2, 1, 1))), "a number of scores is negative"),
+        (first(pack_scores([0, 1], [(0, 1)], [PAIRS], end=b"more")), "it is too long"),
+        (first(pack_scores([0, 1], [(0, 1)], [PAIRS])[:-9]), "it is too short"),
+        (first(pack_scores([0, 1], [(0, 1)], [PAIRS]) + b"more"), "it is too long"),
+        (first(pack_views(["a"], [[0], [1]], [(0, 1)], [PAIRS])), "it holds views"),
+        (first(zlib.compress(struct.pack("<q2dq", 1, 0, 1, -PAIRS))), "a count of pairs is less than 1"),
+        (first(zlib.compress(struct.pack("<q2dq", 1, NAN, 1, PAIRS))), "a score must not be NaN"),
+        (first(b""), "it is too short"),
+        (first(b"pairs"), "it is too short"),
+        (first("text"), "does not match its checksum"),
+    ],
+)
+def test_a_block_that_makes_no_sense_is_refused(ledger: Path, rows: Any, expected: str) -> None:
+    assert expected in arena.refusal("export", forge(ledger, rows=rows), ledger.with_name("games.csv"))
+    assert expected in arena("runs", ledger).stderr
+
+
+def test_infinite_scores_are_sense(ledger: Path) -> None:
+    """Players may return them: a likelihood ratio does."""
+    forge(ledger, rows=first(pack_scores([-INF, INF], [(0, 1)], [PAIRS])))
+    assert arena.json("runs", ledger)["runs"][0]["games_tested"] == 1_000
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (pack_views(["a"], [[NAN]], [(0, 0)], [PAIRS]), "a feature is not finite"),
+        (pack_views(["a"], [[INF]], [(0, 0)], [PAIRS]), "a feature is not finite"),
+        (pack_views(["a", "a"], [[0, 0]], [(0, 0)], [PAIRS]), "two features have one name"),
+        (pack_views(["a"], [[0]], [(0, 1)], [PAIRS]), "an index is out of range"),
+        (pack_views(["a"], [[0]], [(-1, 0)], [PAIRS]), "an index is out of range"),
+        (pack_views(["a"], [[1], [0]], [(0, 1)], [PAIRS]), "are not in order"),
+        (pack_views(["a"], [[0], [0]], [(0, 1)], [PAIRS]), "are not in order"),
+        (pack_views(["a"], [[0], [1]], [(0, 1), (0, 1)], [50, 50]), "are not in order"),
+        (pack_views(["a"], [[0]], [(0, 0)], [0]), "a count of pairs is less than 1"),
+        (pack_views(["a"], [[0]], [(0, 0)], [-1]), "a count of pairs is less than 1"),
+        (pack_views(["a"], [[0], [1], [2]], [(0, 1)], [1]), "more views than games"),
+        (pack_views(["a"], [[0]], [(0, 0)], [1], head=(-1, 1, 1)), "more views than games"),
+        (pack_views(["a"], [[0]], [(0, 0)], [1], head=(1, 1, 2**62)), "larger than any block"),
+        (pack_views([], [[], []], [(0, 1)], [1]), "are not in order"),
+    ],
+)
+def test_views_that_make_no_sense_are_refused(block: bytes, expected: str) -> None:
+    with pytest.raises(InvalidArgument, match=expected):
+        decode_block(block)
+
+
+def test_what_honest_blocks_may_hold_is_read_back() -> None:
+    draw = np.random.default_rng(1)
+    wide = draw.integers(0, 3, (300, 9_000)).astype(float)  # more than is unpacked if it is compressed
+    for block in (
+        PairCounts.of(np.array([-np.inf, 0.0]), np.array([np.inf, np.inf])),
+        PairCounts.of(draw.normal(size=20_000), draw.normal(size=20_000)),
+        PairCounts.of(np.zeros(1), np.zeros(1), np.array([2**40])),
+        ViewCounts.of(*(ViewFeatures(np.zeros((3, 0)), ()) for _ in range(2))),
+        ViewCounts.of(*(ViewFeatures(draw.normal(size=(9, 2)) * -1.0, ("a", "b")) for _ in range(2))),
+        ViewCounts.of(*(ViewFeatures(wide, tuple(map(str, range(9_000)))) for _ in range(2))),
+    ):
+        assert decode_block(block.to_bytes()).to_bytes() == block.to_bytes()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("head", "sizes"),
+    [
+        (b"pairs", (2**24, 2**10, 1)),
+        (b"pairs", (1, 2**26, 1)),
+        (b"pairs", (1, 1, 1)),
+        (b"view", (2**10, 2**10, 2**20)),
+        (b"view", (2**24, 2**24, 1)),
+        (b"", (2**23,)),
+        (b"", (0,)),
+    ],
+)
+def test_a_small_block_is_not_unpacked_to_gigabytes(head: bytes, sizes: tuple[int, ...]) -> None:
+    """Zeros that take a thousandth of their room, whatever the sizes are that the block begins with."""
+    packer = zlib.compressobj(1)
+    packed = packer.compress(struct.pack(f"<{len(sizes)}q", *sizes))
+    packed += b"".join(packer.compress(bytes(2**20)) for _ in range(2**8)) + packer.flush()
+    tracemalloc.start()
+    with pytest.raises(InvalidArgument):
+        decode_block(head + packed)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**25
+
+
+# --- plans and notes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        ({"games": "1000"}, "the plan of an audit must have a int called games, got '1000'"),
+        ({"games": True}, "the plan of an audit must have a int called games, got True"),
+        ({"games": -5}, "games in the plan of an audit must be at least 1, got -5"),
+        ({"games": 10**18}, "block 5 is none of its plan: it says that it has 325 pairs of games"),
+        ({"games": 10**30}, "its plan has games = 1000000000000000000000000000000"),
+        ({"block": 0}, "block in the plan of an audit must be at least 1, got 0"),
+        ({"first_block": "x"}, 'its plan has first_block = "x", which must be an integer of at least 1'),
+        ({"first_block": 50}, "block 0 is none of its plan: it says that it has 100 pairs of games"),
+        ({"epsilon": NAN}, "epsilon in the plan of an audit must be more than 0, got nan"),
+        ({"epsilon": INF}, "epsilon in the plan of an audit must be less than inf, got inf"),
+        ({"epsilon": "1"}, "the plan of an audit must have a float called epsilon, got '1'"),
+        ({"delta": 2.0}, "delta in the plan of an audit must be less than 1, got 2.0"),
+        ({"confidence": 1.0}, "confidence in the plan of an audit must be less than 1, got 1.0"),
+        ({"seed": "x"}, "the plan of an audit must have a int called seed, got 'x'"),
+        ({"until_refuted": 1}, "the plan of an audit must have a bool called until_refuted, got 1"),
+        ({"distinguisher": "magic"}, "distinguisher in the plan of an audit must be one of score, learned"),
+        ({"distinguisher": "learned"}, "it holds scores"),
+        ({"learner": [1]}, "the plan of an audit must have a dict called learner, got [1]"),
+        ({"learner": {"class": 5}}, "the text of its plan has a name that is no text"),
+        ({"more": "x" * 2**23}, "bytes, more than any"),
+        ("[]", "the text of its plan is no mapping of names"),
+        ("{", "is damaged: the text of its plan"),
+        ('{"games": 1, "games": 2}', "the text of its plan has an entry twice"),
+        ('{"a": ' + "[" * 100 + "]" * 100 + "}", "the text of its plan has entries more than 64 deep"),
+        ('{"a": ' + '{"b":' * 10**5 + "1" + "}" * 10**5 + "}", "has entries more than 64 deep"),
+        ('{"a": ' + "9" * 5_000 + "}", "is damaged: the text of its plan"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(ledger: Path, plan: Any, expected: str) -> None:
+    assert expected in arena.refusal("resume", forge(ledger, plan=plan))
+    assert expected in arena("runs", ledger).stderr
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        ({"learner": ["x"]}, "its notes have a wrong entry learner"),
+        ({"transcript": 5}, "its notes have a wrong entry transcript"),
+        ({"protects": "x"}, "its notes have a wrong entry protects"),
+        ({"protects": [[]]}, "is not a valid PrivacyUnit"),
+        ({"neighbours": "x"}, "is not a valid Neighbours"),
+        ("[]", "the text of its notes is no mapping of names"),
+        ('{"learner": "a", "learner": "b"}', "the text of its notes has an entry twice"),
+    ],
+)
+def test_notes_that_make_no_sense_are_refused(ledger: Path, notes: Any, expected: str) -> None:
+    assert expected in arena.refusal("resume", forge(ledger, notes=notes))
+    assert expected in arena("runs", ledger).stderr
+
+
+def test_settings_of_players_may_be_infinite_or_nan() -> None:
+    entries = parse_entries(b'{"learner": {"name": null, "clip": Infinity, "missing": NaN}}')
+    assert entries["learner"]["clip"] == INF
+    assert math.isnan(entries["learner"]["missing"])
+
+
+def test_block_sizes_of_plans_old_and_new() -> None:
+    assert read_block_sizes({"seed": 1}) is None
+    old = read_block_sizes({"games": 950, "block": 200})
+    assert old is not None
+    assert list(old) == [200, 200, 200, 200, 150]
+    new = read_block_sizes({"games": 10**18, "block": 16_384, "first_block": 16})
+    assert new is not None
+    assert new[len(new) - 1] >= 1
+
+
+def test_a_plan_that_a_ledger_cannot_hold_is_refused_before_any_game(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="a plan has at most 4,194,304 letters"):
+        Ledger.open(tmp_path / "run.ledger", {"points": "x" * 2**23})
+    assert not (tmp_path / "run.ledger").exists()
+
+
+def test_the_difference_of_two_plans_is_short(tmp_path: Path) -> None:
+    Ledger.open(tmp_path / "run.ledger", {f"setting {n}": "x" * 500 for n in range(40)}).close()
+    with pytest.raises(InvalidArgument) as refused:
+        Ledger.open(tmp_path / "run.ledger", {"seed": 1})
+    assert "; and 36 more. Give the plan" in str(refused.value)
+    assert len(str(refused.value)) < 800
+
+
+def test_forging_nothing_changes_nothing(honest: Path, ledger: Path) -> None:
+    plan, _, rows = read_rows(forge(ledger))
+    assert json.loads(json.dumps(plan)) == plan
+    assert rows == read_rows(honest)[2]
+    assert arena.json("resume", ledger) == arena.json("resume", honest)

@@ -1,0 +1,99 @@
+"""Ledgers with any content and right checksums, as anybody can write them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+Row = tuple[int, Any, Any]  # index, pairs and encoded result of a block
+
+
+def read_rows(path: Path) -> tuple[dict[str, Any], dict[str, Any], list[Row]]:
+    """The plan, the notes and the blocks of a ledger, unchecked."""
+    with closing(sqlite3.connect(path)) as database:
+        plan, notes = (
+            database.execute(f"SELECT json FROM {name}").fetchone()[0] for name in ("plan", "notes")
+        )
+        rows = database.execute("SELECT block, pairs, scores FROM blocks ORDER BY block").fetchall()
+    return json.loads(plan), json.loads(notes), rows
+
+
+def forge(
+    path: Path,
+    *,
+    plan: Mapping[str, Any] | str | None = None,
+    notes: Mapping[str, Any] | str | None = None,
+    rows: Iterable[Row] | Callable[[list[Row]], Iterable[Row]] | None = None,
+) -> Path:
+    """Replace parts of the ledger at `path`, and compute all checksums anew.
+
+    plan, notes: their text, or entries that replace those of the ledger. rows: blocks, or a function of those
+    of the ledger.
+    """
+    old_plan, old_notes, old_rows = read_rows(path)
+    plan_text = plan if isinstance(plan, str) else _write({**old_plan, **(plan or {})})
+    notes_text = notes if isinstance(notes, str) else _write({**old_notes, **(notes or {})})
+    new_rows = old_rows if rows is None else rows(old_rows) if callable(rows) else rows
+    digest = sha256(plan_text.encode())
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for table in ("plan", "notes", "blocks"):
+            database.execute(f"DELETE FROM {table}")
+        database.execute("INSERT INTO plan VALUES (?, ?)", (plan_text, digest.digest()))
+        checksum = sha256(digest.digest() + notes_text.encode()).digest()
+        database.execute("INSERT INTO notes VALUES (?, ?)", (notes_text, checksum))
+        for block, pairs, scores in new_rows:
+            content = scores if isinstance(scores, bytes) else str(scores).encode()
+            checksum = sha256(f"{digest.hexdigest()} {block} {pairs} ".encode() + content).digest()
+            database.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", (block, pairs, scores, checksum))
+    return path
+
+
+def pack_scores(
+    levels: Iterable[float],
+    which: Iterable[Iterable[int]],
+    counts: Iterable[int],
+    *,
+    head: tuple[int, int, int] | None = None,
+    end: bytes = b"",
+) -> bytes:
+    """The encoding of a block of scores, of whatever numbers; head: other sizes than theirs."""
+    levels, which, counts = [*levels], [tuple(pair) for pair in which], [*counts]
+    kinds = [_unsigned(len(levels)), _unsigned(max(counts, default=0))]
+    raw = struct.pack("<qqq", *(head or (len(levels), len(counts), max(counts, default=0))))
+    raw += struct.pack(f"<{len(levels)}d", *levels)
+    raw += struct.pack(f"<{2 * len(which)}{kinds[0]}", *(index for pair in which for index in pair))
+    raw += struct.pack(f"<{len(counts)}{kinds[1]}", *counts)
+    return b"pairs" + zlib.compress(raw + end)
+
+
+def pack_views(
+    names: Iterable[str],
+    rows: Iterable[Iterable[float]],
+    which: Iterable[Iterable[int]],
+    counts: Iterable[int],
+    *,
+    head: tuple[int, int, int] | None = None,
+) -> bytes:
+    """The encoding of a block of views, of whatever numbers."""
+    rows, counts, text = [[*row] for row in rows], [*counts], "\n".join(names).encode()
+    raw = struct.pack("<qqq", *(head or (len(rows), len(counts), len(text)))) + text
+    raw += b"".join(struct.pack(f"<{len(row)}d", *row) for row in rows)
+    raw += b"".join(struct.pack("<2q", *pair) for pair in which)
+    return b"view" + zlib.compress(raw + struct.pack(f"<{len(counts)}q", *counts))
+
+
+def _write(entries: Mapping[str, Any]) -> str:
+    return json.dumps(dict(entries), sort_keys=True, separators=(",", ":"))
+
+
+def _unsigned(largest: int) -> str:
+    if largest < 0:
+        return "q"
+    return next(kind for kind, bits in (("B", 8), ("H", 16), ("I", 32), ("Q", 64)) if largest < 1 << bits)
