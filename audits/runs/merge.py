@@ -121,6 +121,6 @@ def _drop_duplicates(paths: Paths) -> list[Path]:
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other) or (
-        one.exists() and other.exists() and one.samefile(other)
-    )
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return os.path.exists(one) and os.path.exists(other) and one.samefile(other)
