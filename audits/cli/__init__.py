@@ -53,6 +53,7 @@ _PLAYING = ("play", "audit", "search", "race", "attack", "experiment", "resume")
 INVALID_USAGE, REFUTED, INTERRUPTED = 2, 3, 130
 _UNPLAYED = "no games were finished that could be reported"
 _UNFINISHED = "the command was not finished"
+_LARGE = "the data, the sizes of the players (--set), --rounds or --jobs"
 _arrived: list[int] = []  # signals that end a command
 PRINTED = "arena.printed"  # in the meta of a context whose command has printed its result
 
@@ -109,6 +110,8 @@ class Arena(click.Group):
             status = _report_error(error)
             if _arrived:  # code in C may have made an error of its own of an interrupt
                 status = INTERRUPTED
+        if _arrived:  # of an interrupt in code that exec ran, Python would end itself by SIGINT
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         sys.exit(status)
 
 
@@ -148,12 +151,12 @@ def _report_error(error: Exception) -> int:
             # Standard output failed. Its buffer is discarded, or Python would fail on it again at exit.
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    elif isinstance(error, MemoryError):
-        message = f"not enough memory ({error})" if str(error) else "not enough memory"
-        message += ": make the data, the sizes of the players (--set), --rounds or --jobs smaller"
-    elif not isinstance(error, ArenaError):
+    elif not isinstance(error, ArenaError | MemoryError):
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         message, status = f"unexpected {text}; --debug shows the traceback", 1
+    if isinstance(error, MemoryError) or MemoryError.__name__ in message:  # of a player, or in a worker
+        reason = f" ({message.rstrip('.')})" if message else ""
+        message = f"not enough memory{reason}: make {_LARGE} smaller"
     if _arrived:
         message = f"interrupted: {message}"
     with suppress(OSError):

@@ -72,6 +72,12 @@ def test_debugging_lets_errors_through(monkeypatch: pytest.MonkeyPatch) -> None:
     assert arena("show").exit_code == 2
 
 
+def test_too_little_memory_for_a_player_is_told_likewise() -> None:
+    refused = arena.refusal("audit", "everlasting-v2", "--against", "query-swap", "--set", "teachers=1e12")
+    assert refused.startswith("not enough memory (learner everlasting-v2 raised MemoryError: Unable to ")
+    assert refused.endswith(": make the data, the sizes of the players (--set), --rounds or --jobs smaller")
+
+
 def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(name: str) -> None:
         raise KeyboardInterrupt

@@ -178,6 +178,18 @@ def test_what_is_interrupted_before_its_first_game_says_so() -> None:
     assert running.returncode == 130
 
 
+@pytest.mark.thorough
+def test_an_interrupt_in_generated_code_is_status_130() -> None:
+    """Python remembers it, and would end itself by the signal."""
+    program = (
+        "import os, signal, sys, audits.cli; from audits.cli import show\n"
+        "show.find_player = lambda name: exec('os.kill(os.getpid(), signal.SIGTERM)')\n"
+        "sys.argv = ['arena', 'show', 'static-erm']; audits.cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, text=True, capture_output=True)
+    assert (done.returncode, done.stderr) == (130, "arena: interrupted: the command was not finished\n")
+
+
 BUSY = """
 import os, time
 from pathlib import Path
