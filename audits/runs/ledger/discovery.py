@@ -51,6 +51,8 @@ def is_running(path: str | os.PathLike[str]) -> bool | None:
         import fcntl  # not on Windows
     except ImportError:
         return None
+    if not os.path.isfile(path):  # a pipe would have to be opened by somebody else, too
+        return None
     try:
         with open(path, "rb") as file:
             fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
