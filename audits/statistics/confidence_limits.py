@@ -17,10 +17,11 @@ MAX_INDICES = 4_000  # order statistics that get limits of their own
 _SLACK = 0.01  # the part of the allowed error that may go unused
 _SMALLEST_ERROR = 1e-10  # below it rounding matters, and a union bound over the indices loses little
 _TRIM = 50.0  # minus the logarithm of the Poisson tail that is left out
-# Where the level is read off a polynomial, since a search would take up to ten seconds.
+# The first guess of the level is a polynomial within these ranges: a search takes up to ten seconds, and the
+# check of a guess two.
 _FITTED_PAIRS, _FITTED_ERRORS = (20_000, 31_000_000), (0.0005, 0.05)
 # Its coefficients, from benchmarks/local_levels.py: log(error / level) by powers of log10(pairs) - 6 (rows)
-# and of log10(error) + 2. The limits are left with a probability of 0.993 to 0.998 of the allowed error.
+# and of log10(error) + 2.
 _LOG_LOOKS = np.array(
     [
         [5.707803e00, -2.711788e-01, -6.095189e-02, -2.231104e-02, -5.696405e-03],
@@ -77,8 +78,7 @@ def simultaneous_limits(pairs: int, error: float) -> SimultaneousLimits:
     check_value("pairs", pairs, at_least(1))
     check_value("error", error, more_than(0), less_than(1))
     index = _choose_indices(pairs)
-    level = _read_local_level(pairs, error) or _find_local_level(pairs, index, error)
-    return _limits_at_level(pairs, index, level)
+    return _limits_at_level(pairs, index, _find_local_level(pairs, index, error))
 
 
 def crossing_probability(limits: SimultaneousLimits) -> float:
@@ -124,14 +124,14 @@ def _limits_at_level(pairs: int, index: np.ndarray, level: float) -> Simultaneou
     return SimultaneousLimits(pairs, index, lower, upper)
 
 
-def _read_local_level(pairs: int, error: float) -> float | None:
-    """The level for so many pairs and this error, from a polynomial; None where none was fitted."""
+def _guess_local_level(pairs: int, error: float) -> float:
+    """A level for so many pairs at which the limits are left with a probability of about `error`."""
     fewest, most = _FITTED_PAIRS
     least, largest = _FITTED_ERRORS
-    if not (fewest <= pairs <= most and least <= error <= largest):
-        return None
-    looks = np.polynomial.polynomial.polyval2d(math.log10(pairs) - 6, math.log10(error) + 2, _LOG_LOOKS)
-    return error * math.exp(-float(looks))
+    if fewest <= pairs <= most and least <= error <= largest:
+        place = math.log10(pairs) - 6, math.log10(error) + 2
+        return error * math.exp(-float(np.polynomial.polynomial.polyval2d(*place, _LOG_LOOKS)))
+    return error / (2 + 4 * math.log(pairs))
 
 
 def _find_local_level(pairs: int, index: np.ndarray, error: float) -> float:
@@ -144,7 +144,7 @@ def _find_local_level(pairs: int, index: np.ndarray, error: float) -> float:
         return smallest
     goal = math.log(error * (1 - _SLACK / 2))
     below, above = (math.log(smallest), -math.inf), (math.log(largest), math.inf)
-    guess = math.log(max(smallest, error / (2 + 4 * math.log(pairs))))
+    guess = math.log(max(smallest, _guess_local_level(pairs, error)))
     for _ in range(40):
         reached = crossing_probability(_limits_at_level(pairs, index, math.exp(guess)))
         if error * (1 - _SLACK) <= reached <= error:

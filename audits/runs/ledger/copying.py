@@ -30,7 +30,7 @@ def copy_ledger(path: Path, copy: Path) -> None:
     """
     file = resolve(path)
     if not file.is_file():
-        fault = "it is a directory" if file.is_dir() else "it is no file"
+        fault = "it is a directory" if file.is_dir() else "it is a device or a pipe"
         if not file.exists():
             fault = (
                 "it is a symbolic link that leads nowhere" if path.is_symlink() else "there is no such file"
@@ -89,10 +89,16 @@ def log_of(path: Path) -> Path:
 
 
 def check_links(path: Path, file: Path) -> None:
-    """Check that the log of a ledger is beside this name of it, if the file has several (hard links).
+    """Check that a path leads to a file or nothing, and that the log is beside this name if there are others.
 
-    path: as the user gave it; file: without symbolic links. Raises: InvalidArgument.
+    path: as the user gave it; file: without symbolic links. Other names are hard links.
+    Raises: InvalidArgument.
     """
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise InvalidArgument(
+            f"the ledger {path} cannot be written: it is a device or a pipe",
+            remedy="Give the path of a file.",
+        )
     try:
         names = file.stat().st_nlink
     except OSError:  # which the caller finds out, too

@@ -120,33 +120,12 @@ def test_the_error_is_spent_and_not_exceeded(pairs: int, error: float) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("pairs", "error"),
-    [
-        (20_000, 0.025),
-        (20_000, 0.05),
-        (35_000, 0.0005),
-        (60_000, 0.007),
-        (150_000, 0.0015),
-        (1_200_000, 0.03),
-    ],
+    [(20_000, 0.05), (35_000, 0.0005), (60_000, 0.007), (150_000, 0.0015), (1_200_000, 0.03)],
 )
-def test_a_level_that_is_not_searched_for_spends_the_error_too(pairs: int, error: float) -> None:
-    bounds = simultaneous_limits.__wrapped__(pairs, error)
-    assert 0.99 * error <= crossing_probability(bounds) <= error
-    searched = limits._find_local_level(pairs, bounds.index, error)
-    assert limits._read_local_level(pairs, error) == pytest.approx(searched, rel=0.01)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("pairs", "error"), [(7_000_000, 0.0008), (19_518_464, 0.025), (31_000_000, 0.05)])
-def test_so_it_does_for_many_pairs(pairs: int, error: float) -> None:
-    assert 0.99 * error <= crossing_probability(simultaneous_limits.__wrapped__(pairs, error)) <= error
-
-
-@pytest.mark.parametrize(
-    ("pairs", "error"), [(19_999, 0.025), (31_000_001, 0.025), (50_000, 0.051), (50_000, 0.0004)]
-)
-def test_elsewhere_it_is_searched_for(pairs: int, error: float) -> None:
-    assert limits._read_local_level(pairs, error) is None
+def test_the_first_guess_of_the_level_is_good_enough(pairs: int, error: float) -> None:
+    guess = limits._guess_local_level(pairs, error)
+    searched = limits._find_local_level(pairs, limits._choose_indices(pairs), error)
+    assert searched == pytest.approx(guess, rel=1e-12)
 
 
 def test_a_tiny_error_is_shared_out_among_the_limits() -> None:

@@ -159,6 +159,17 @@ def test_a_hard_link_that_splits_a_ledger_from_its_log_is_refused(split: Path, t
     assert games_of(split) == whole
 
 
+@pytest.mark.thorough
+def test_a_pipe_or_a_device_is_no_ledger(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        for words in reading(path, tmp_path).values():
+            assert "it is a device or a pipe" in arena.refusal(*words)
+        assert "it is a device or a pipe" in arena.refusal(*COUNT, "--ledger", path)
+    assert arena.text("runs", tmp_path) == "There are no ledgers.\n"
+
+
 # --- half made ----------------------------------------------------------------------------------------------
 
 
