@@ -48,7 +48,7 @@ lint: .venv/ready  ## format, lint, types, import contracts
 check-slow: .venv/ready  ## the slow tests
 	@.venv/bin/$(TEST) slow --hypothesis-profile=exploring
 
-torture: .venv/ready  ## 200 runs killed at any moment, each compared with an undisturbed one (four minutes)
+torture: .venv/ready  ## 400 kills and other disturbances of runs, each compared with an undisturbed one (five minutes; TORTURE=long: 1,200, an hour)
 	@.venv/bin/python tests/torture.py
 
 bench: .venv/ready  ## the benchmarks that take seconds, one after the other

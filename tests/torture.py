@@ -1,7 +1,8 @@
 """Kill runs at all kinds of moments, resume them, and compare them bit for bit with an undisturbed run.
 
-`make torture` runs it: python tests/torture.py [--runs N] [--seed S]. It prints a table, and fails if a run
-that was killed differs in a single bit of its ledger or its figures.
+`make torture` runs it: python tests/torture.py [--share X] [--long] [--seed S]. It prints a table, and fails
+if a run that was killed or disturbed differs in a single bit of its ledger or its figures, or if a process of
+it is left two seconds after its end. `--long` (TORTURE=long): 1,000 kills and 200 other disturbances.
 
 SQLite's hook for its own tests (`xSetSystemCall`) allows a process to be killed in its n-th write to the
 disk: before it, after it, or half-way through. The write is chosen at random among all writes of a run, so
@@ -15,7 +16,9 @@ import _sqlite3
 import argparse
 import ctypes
 import json
+import math
 import os
+import shutil
 import signal
 import sqlite3
 import struct
@@ -23,8 +26,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import chdir, closing, contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import attrs
@@ -35,7 +39,8 @@ from tqdm import tqdm
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from support.waiting import count_blocks  # noqa: E402 - after the path to what it needs
+from support.lost_ledgers import FILES, FOLDERS  # noqa: E402 - after the path to what it needs
+from support.waiting import count_blocks, find_processes  # noqa: E402
 
 from adversaries.release.count_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
@@ -43,6 +48,7 @@ from audits.reports.json_form import to_data  # noqa: E402
 from audits.runs.ledger.copying import copy_ledger  # noqa: E402
 from audits.runs.plan import Plan  # noqa: E402
 from audits.runs.run import run  # noqa: E402
+from audits.runs.workers import Workers  # noqa: E402
 from learners.releases.laplace_count import LaplaceCount  # noqa: E402
 
 GAMES, BLOCK = 4_000, 40
@@ -173,20 +179,55 @@ def kill_in_a_write(ledger: Path, rng: np.random.Generator, undisturbed: Undistu
     os.waitpid(fork_run(ledger, lambda: Writes(fatal, share)), 0)
 
 
-def kill_with_workers(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
-    with _with_workers(ledger) as process:
-        _wait_for_blocks(ledger, int(rng.integers(1, 80)))
+def kill_all(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
+    with _with_workers(ledger, rng) as process:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+def kill_the_main_process(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
+    with _with_workers(ledger, rng) as process:
+        process.kill()
+
+
 def kill_a_worker(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
-    with _with_workers(ledger) as process:
-        _wait_for_blocks(ledger, int(rng.integers(1, 80)))
+    with _with_workers(ledger, rng) as process:
         workers = _children(process.pid)
         if workers:
             with suppress(ProcessLookupError):
                 os.kill(int(rng.choice(workers)), signal.SIGKILL)
-        process.wait()
+
+
+def terminate(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
+    """End the run by SIGTERM, which half of the time reaches the workers too."""
+    with _with_workers(ledger, rng) as process:
+        (os.killpg if rng.integers(2) else os.kill)(process.pid, signal.SIGTERM)
+
+
+def lose_the_ledger(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
+    """Delete, replace, move or truncate its files or its folder; the ledger is what was then saved."""
+    own = ledger.with_suffix(".lost") / ledger.name
+    own.parent.mkdir()
+    disturb = list({**FILES, **FOLDERS})[rng.integers(len(FILES) + len(FOLDERS))]
+    with _with_workers(own, rng), suppress(OSError):  # the run has ended, and removed its log
+        disturb(own)
+    for place in (own.parent, Path.cwd()):
+        for saved in place.glob(f"{ledger.stem}-saved*"):
+            saved.rename(ledger)
+    shutil.rmtree(own.parent.with_name("moved"), ignore_errors=True)
+
+
+def start_another(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
+    """Start the run again while it goes on: the second is refused."""
+    with _with_workers(ledger, rng), _with_workers(ledger, rng):
+        pass
+
+
+def kill_through_a_link(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
+    """Begin the run by a symbolic link, and kill it; it goes on by its own name."""
+    link = ledger.with_suffix(".link")
+    link.symlink_to(ledger.name)
+    with _with_workers(link, rng) as process:
+        process.kill()
 
 
 def copy_while_written(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
@@ -200,15 +241,34 @@ def copy_while_written(ledger: Path, rng: np.random.Generator, undisturbed: Undi
     os.waitpid(child, 0)
 
 
-def _with_workers(ledger: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, __file__, "--play", str(ledger)]
+@contextmanager
+def _with_workers(ledger: Path, rng: np.random.Generator) -> Iterator[subprocess.Popen[bytes]]:
+    """A run with two workers, of which some blocks are done. At the end, waits for it.
+
+    Raises: Survived if a process of it is left two seconds after the end.
+    """
+    backend = str(rng.choice(BACKENDS))
+    command = [sys.executable, __file__, "--play", str(ledger), "--backend", backend]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, start_new_session=True, **quiet)
+    with subprocess.Popen(command, start_new_session=True, **quiet) as process:
+        _wait_for_blocks(ledger, process, int(rng.integers(1, 80)))
+        yield process
+        process.wait()
+    deadline = time.monotonic() + 2.0
+    while find_processes(process.pid):
+        if time.monotonic() > deadline:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise Survived
+        time.sleep(0.02)
 
 
-def _wait_for_blocks(ledger: Path, blocks: int) -> None:
+class Survived(Exception):
+    """A process of a run is left after its end."""
+
+
+def _wait_for_blocks(ledger: Path, process: subprocess.Popen[bytes], blocks: int) -> None:
     deadline = time.monotonic() + 60
-    while count_blocks(ledger) < blocks and time.monotonic() < deadline:
+    while count_blocks(ledger) < blocks and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
 
 
@@ -250,62 +310,74 @@ class Undisturbed:
 
 # --- all together -----------------------------------------------------------------------------------------
 
-# Of 200 runs, how many are disturbed in each way, and how often each of them is.
+# For each way of disturbance: how often in a short and in a long torture, and how often a run suffers it.
 WAYS = (
-    ("killed at a random moment", kill_at_a_moment, 80, 2),
-    ("killed within a write", kill_in_a_write, 90, 2),
-    ("killed with its two workers", kill_with_workers, 10, 1),
-    ("one of two workers killed", kill_a_worker, 10, 1),
-    ("copied while written", copy_while_written, 10, 1),
+    ("killed at a random moment", kill_at_a_moment, 160, 300, 2),
+    ("killed within a write", kill_in_a_write, 180, 400, 2),
+    ("killed with its two workers", kill_all, 10, 100, 1),
+    ("killed without its workers", kill_the_main_process, 10, 100, 1),
+    ("one of two workers killed", kill_a_worker, 10, 100, 1),
+    ("ended by SIGTERM", terminate, 5, 60, 1),
+    ("ledger lost under it", lose_the_ledger, 5, 60, 1),
+    ("begun twice", start_another, 5, 30, 1),
+    ("killed, begun by a link", kill_through_a_link, 5, 30, 1),
+    ("copied while written", copy_while_written, 10, 20, 1),
 )
+BACKENDS = ("loky", *(["dask"] if find_spec("distributed") else []))
 
 
 def disturb_runs(
     folder: Path,
     undisturbed: Undisturbed,
     way: Callable[..., None],
-    runs: int,
+    disturbances: int,
     times: int,
     rng: np.random.Generator,
 ) -> list[int]:
-    """The numbers of runs, of kills, of kills that left a commit unfinished, and of runs with the right
-    outcome."""
-    kills = unfinished = equal = 0
+    """The numbers of runs, of disturbances, of those that left a commit unfinished, of runs of which a
+    process was left, and of runs with the right outcome."""
+    unfinished = survived = equal = 0
+    runs = -(-disturbances // times)
     for number in tqdm(range(runs), desc=way.__name__, leave=False):
         ledger = folder / f"{way.__name__}-{number}.ledger"
         for _ in range(times):
-            way(ledger, rng, undisturbed)
-            kills += 1
+            try:
+                way(ledger, rng, undisturbed)
+            except Survived:
+                survived += 1
             unfinished += has_unfinished_commit(ledger)
         equal += Outcome.of(ledger) == undisturbed.outcome
-    return [runs, kills, unfinished, equal]
+    return [runs, runs * times, unfinished, survived, equal]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--share", type=float, default=1.0, help="Of the disturbances.")
+    parser.add_argument("--long", action="store_true", default=os.environ.get("TORTURE") == "long")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--play", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--backend", default="loky", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.play is not None:
-        run(make_plan(), jobs=2, ledger=options.play)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command line has it
+        run(make_plan(), jobs=Workers(jobs=2, backend=options.backend), ledger=options.play)
         return
     start, rng, table = time.monotonic(), np.random.default_rng(options.seed), []
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, chdir(name):
         undisturbed = Undisturbed.of(Path(name))
-        for label, way, share, times in WAYS:
-            runs = round(share * options.runs / 200)
-            table.append([label, *disturb_runs(Path(name), undisturbed, way, runs, times, rng)])
+        for label, way, few, many, times in WAYS:
+            number = math.ceil(options.share * (many if options.long else few))
+            table.append([label, *disturb_runs(Path(name), undisturbed, way, number, times, rng)])
     table.append(["all", *np.sum([row[1:] for row in table], axis=0).tolist()])
-    head = ("disturbance", "runs", "times", "left in a commit", "equal to an undisturbed run")
+    head = ("disturbance", "runs", "times", "left in a commit", "processes left", "equal to undisturbed")
     print(tabulate(table, head, tablefmt="plain"))
     print(
         f"\nAn undisturbed run: {undisturbed.writes:,} writes in {undisturbed.seconds:.2f} s. "
         f"Seed {options.seed}."
     )
     print(f"It took {time.monotonic() - start:.0f} s.")
-    _, runs, _, _, equal = table[-1]
-    sys.exit(runs != equal)
+    _, runs, _, _, survived, equal = table[-1]
+    sys.exit(runs != equal or survived > 0)
 
 
 if __name__ == "__main__":

@@ -69,10 +69,6 @@ def not_a_ledger(path: Path, expected: str) -> InvalidArgument:
 
 
 def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_writable: bool) -> ArenaError:
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        return InvalidArgument(
-            f"the ledger {path} is a pipe, a device or the like", remedy=f"Give the path of {expected}."
-        )
     kind = error_code(error)
     cannot_lock = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_LOCK
     loss = f"{failure}, but every block that was added before is safe"

@@ -213,17 +213,22 @@ def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -
         name for name in old_leaves.keys() | new_leaves.keys() if old_leaves.get(name) != new_leaves.get(name)
     )
     differences = [
-        f"{'.'.join(name)}: {_shorten(old_leaves.get(name))} -> {_shorten(new_leaves.get(name))}"
+        f"{'.'.join(name)}: {' -> '.join(_shorten(old_leaves.get(name), new_leaves.get(name)))}"
         for name in changed[:_MOST_DIFFERENCES]
     ]
     more = len(changed) - len(differences)
     return "; ".join(differences) + (f"; and {more} more" if more else "")
 
 
-def _shorten(value: str | None) -> str:
-    if value is None or len(value) <= _MOST_LETTERS:
-        return "absent" if value is None else value
-    return f"{value[:_MOST_LETTERS]}..."
+def _shorten(*values: str | None) -> list[str]:
+    """The values, cut where they are long to what is around their first difference."""
+    texts = ["absent" if value is None else value for value in values]
+    same = next(
+        (place for place, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1), 0
+    )
+    start = max(0, same - _MOST_LETTERS // 2) if max(map(len, texts)) > _MOST_LETTERS else 0
+    end = start + _MOST_LETTERS
+    return [f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}" for text in texts]
 
 
 def _drop_renamed(old: dict[str, Any], new: dict[str, Any]) -> None:

@@ -115,7 +115,7 @@ def test_what_refusals_say(tmp_path: Path) -> None:
         f"the HTML report {pipe} is a pipe, a device or the like. Name a regular or a new file."
     )
     assert refusal(*COUNT, "--ledger", pipe) == (
-        f"the ledger {pipe} is a pipe, a device or the like. Give the path of a ledger or a new file."
+        f"the ledger {pipe} cannot be written: it is a device or a pipe. Give the path of a file."
     )
     with pytest.raises(InvalidArgument, match=r"the matrix .* is a pipe"):
         FiniteClass.from_csv(pipe)

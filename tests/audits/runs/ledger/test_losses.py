@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import attrs
 import pytest
+from support.lost_ledgers import (
+    FILES,
+    FOLDERS,
+    delete,
+    delete_folder,
+    overwrite,
+    replace,
+    replace_by_a_ledger,
+    replace_log,
+)
 
 from adversaries.release.count_swap import CountSwap
 from arena import Release
@@ -36,89 +45,6 @@ PLAN = Plan(
     block=50,
 )
 BLOCKS = len(PLAN.blocks)
-
-
-def delete(path: Path) -> None:
-    path.unlink()
-
-
-def delete_with_log(path: Path) -> None:
-    path.unlink()
-    log_of(path).unlink()
-
-
-def move(path: Path) -> None:
-    path.rename(path.with_name("moved.ledger"))
-
-
-def move_and_link(path: Path) -> None:
-    move(path)
-    path.symlink_to(path.with_name("moved.ledger"))
-
-
-def replace(path: Path) -> None:
-    other = path.with_name("other")
-    other.write_bytes(b"of somebody else")
-    other.rename(path)
-
-
-def replace_by_a_ledger(path: Path) -> None:
-    other = path.with_name("other")
-    Ledger.open(other, {"seed": 1}).close()
-    other.rename(path)
-
-
-def truncate(path: Path) -> None:
-    os.truncate(path, 4_096)
-
-
-def empty(path: Path) -> None:
-    os.truncate(path, 0)
-
-
-def overwrite(path: Path) -> None:
-    size = path.stat().st_size
-    with path.open("r+b") as file:
-        file.write(b"x" * size)
-    os.utime(path, ns=(1, 1))  # clocks of files tick slowly
-
-
-def remove_log(path: Path) -> None:
-    log_of(path).unlink()
-
-
-def replace_log(path: Path) -> None:
-    remove_log(path)
-    log_of(path).write_bytes(b"of somebody else")
-
-
-def truncate_log(path: Path) -> None:
-    os.truncate(log_of(path), 50)
-
-
-def delete_folder(path: Path) -> None:
-    shutil.rmtree(path.parent)
-
-
-def move_folder(path: Path) -> None:
-    path.parent.rename(path.parent.with_name("moved"))
-
-
-FILES = {
-    delete: "was deleted or moved",
-    delete_with_log: "was deleted or moved",
-    move: "was deleted or moved",
-    move_and_link: "was replaced",
-    replace: "was replaced",
-    replace_by_a_ledger: "was replaced",
-    truncate: "was truncated",
-    empty: "was truncated",
-    overwrite: "was overwritten",
-    remove_log: "lost its log run.ledger-wal, which was deleted or moved",
-    replace_log: "lost its log run.ledger-wal, which was replaced",
-    truncate_log: "lost its log run.ledger-wal, which was truncated",
-}
-FOLDERS = {delete_folder: "was deleted or moved", move_folder: "was deleted or moved"}
 
 
 def disturb_at(block: int, disturb: Callable[[], None]) -> Callable[[RunProgress], None]:
