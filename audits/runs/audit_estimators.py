@@ -40,14 +40,10 @@ class EstimatorSettings:
     games: int
     until_refuted: bool
 
-    @property
-    def keep_half(self) -> bool:
-        """Whether the betting test keeps half of its wealth at first."""
-        return keeps_half(self.games, until_refuted=self.until_refuted)
-
-    def of_ceiling(self) -> dict[str, Any]:
-        """The settings on which the ceiling depends."""
-        return {"delta": self.delta, "confidence": self.confidence, "keep_half": self.keep_half}
+    def of_betting(self) -> dict[str, Any]:
+        """The settings of the betting test, on which the ceiling depends, too."""
+        keep_half = keeps_half(self.games, until_refuted=self.until_refuted)
+        return {"delta": self.delta, "confidence": self.confidence, "keep_half": keep_half}
 
     @classmethod
     def from_plan(cls, plan: Plan) -> EstimatorSettings:
@@ -105,12 +101,7 @@ class AuditEstimators:
         self._all = all_estimators
         delta, confidence = settings.delta, settings.confidence
         choosing_pairs = max(1, settings.games // _CHOOSING_SHARE)
-        self.betting = Betting(
-            delta=delta,
-            confidence=confidence,
-            epsilon_claim=settings.epsilon,
-            keep_half=settings.keep_half,
-        )
+        self.betting = Betting(epsilon_claim=settings.epsilon, **settings.of_betting())
         self.held_out = HeldOutEstimator(delta=delta, confidence=confidence, choose_pairs=choosing_pairs)
         self._fixed_size: FixedSizeEstimators | None = None
         self.scatter = BlockScatter()
@@ -203,7 +194,7 @@ class AuditEstimators:
             epsilon_lower=epsilon_lower,
             confidence=confidence,
             # The ceiling is computed from joined blocks, which may move it by one step of the grid.
-            ceiling=max(ceiling(self.block_sizes, **settings.of_ceiling()), epsilon_lower),
+            ceiling=max(ceiling(self.block_sizes, **settings.of_betting()), epsilon_lower),
             # This bound is valid only at a number of games fixed beforehand.
             clopper_pearson=None if settings.until_refuted or interrupted else self.held_out.epsilon_lower,
             games=self.games,

@@ -78,7 +78,7 @@ def read_history(path: str | os.PathLike[str]) -> RunHistory:
         log_wealth=log_wealth,
         log_evidence=log_evidence,
         threshold=estimators.betting.threshold,
-        ceilings=ceilings(estimators.block_sizes, points=MAX_POINTS, **settings.of_ceiling()),
+        ceilings=ceilings(estimators.block_sizes, points=MAX_POINTS, **settings.of_betting()),
     )
 
 

@@ -66,10 +66,12 @@ LEVEL = 0.025  # of a limit on one side
 # --- regret -------------------------------------------------------------------------------------------------
 
 
+def make_experts(rounds: int) -> AgnosticExperts:
+    return AgnosticExperts(concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA, stretches=STRETCHES)
+
+
 def players(rounds: int) -> dict[str, Learner]:
-    experts = AgnosticExperts(
-        concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA, stretches=STRETCHES
-    )
+    experts = make_experts(rounds)
     rate = exponential_experts.largest_rate(rounds, epsilon=EPSILON, delta=DELTA)
     best = WeightedMajority(concepts=CLASS, rounds=rounds).eta
     return {
@@ -248,9 +250,7 @@ def follow(spec: AgnosticExperts, skew: float, rng: np.random.Generator) -> Foll
 def compare_regret(rng: np.random.Generator) -> str:
     rows = []
     for rounds in FOLLOWED:
-        spec = AgnosticExperts(
-            concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA, stretches=STRETCHES
-        )
+        spec = make_experts(rounds)
         told = largest_missed_count(
             spec.ends, spec.counters_epsilon, threshold=spec.candidate_threshold, beta=1 / (rounds * POINTS)
         )
@@ -292,9 +292,7 @@ def experts() -> str:
     """How many there are: in the paper's set J, and here if every point is a candidate."""
     rows = []
     for rounds in FOLLOWED:
-        spec = AgnosticExperts(
-            concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA, stretches=STRETCHES
-        )
+        spec = make_experts(rounds)
         most = spec.automaton.mistakes
         here = sum(math.comb(spec.ends, m) * many for m, many in enumerate(ways(spec.transitions, most)))
         rows.append((f"{rounds:,}", f"{math.comb(rounds + most, 2 * most):.2g}", f"{here:.2g}"))

@@ -81,6 +81,7 @@ class Processes(Pool):
         # as in many test suites, that thread would end and the run would wait for ever.
         warnings.filterwarnings("ignore", "A worker stopped while", module=r"joblib\.externals\.loky")
         _let_loky_kill()
+        _let_loky_drop_tasks()
         # joblib passes these on to loky, and uses its processes again where they are equal.
         parent = (os.getpid(), current_thread() is main_thread())
         # Arrays larger than one byte are mapped from a file, so the parcel is, however small.
@@ -120,6 +121,22 @@ def _quieten_trackers() -> None:
     finally:
         sys.warnoptions.remove(_NO_WARNING)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _let_loky_drop_tasks() -> None:
+    """Let loky's thread pass over tasks that ended with their pool, instead of ending itself in KeyError."""
+    from joblib.externals.loky.process_executor import _ExecutorManagerThread as Manager
+
+    add = Manager.add_call_item_to_queue
+    if add.__module__ == __name__:
+        return
+
+    def add_those_left(manager: Any) -> None:
+        while True:
+            with suppress(KeyError):  # the number of an ended task is no longer in the queue then
+                return add(manager)
+
+    Manager.add_call_item_to_queue = add_those_left
 
 
 class Threads(Pool):

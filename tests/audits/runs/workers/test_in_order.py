@@ -86,6 +86,20 @@ def test_closed_early_no_task_is_begun_any_more() -> None:
     assert len(begun) == count < 1_000
 
 
+@pytest.mark.thorough
+def test_a_pool_of_processes_ends_quietly_while_tasks_wait() -> None:
+    """loky's thread took up tasks that were gone, and its traceback was in the output of the user."""
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    assert list(map_in_order(square, range(4), LOKY)) == SQUARES[:4]  # which mends loky
+    for _ in range(3):
+        executor = ProcessPoolExecutor(1)
+        executor.submit(square, 1).result()
+        for task in range(200):
+            executor.submit(time.sleep, 0.001 * (task == 0))
+        executor.shutdown(kill_workers=True)  # an error in the thread would be a warning, which fails tests
+
+
 # --- errors of calls ------------------------------------------------------------------------------------
 
 
