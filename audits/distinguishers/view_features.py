@@ -23,7 +23,6 @@ from audits.statistics.score_pairs import (
     Unpacker,
     check_counts,
     check_indices,
-    compression_level,
     distinct,
 )
 
@@ -33,6 +32,8 @@ _LARGEST = 1e300  # stands for infinity, which classifiers reject
 _MAGIC = b"view"
 _HEAD = struct.Struct("<qqq")
 _MAX_UNPACKED = 1 << 24  # bytes of a compressed block; larger ones are not compressed
+# Many different views are mostly noise: compressing them saves little and takes longer than the games.
+_MAX_COMPRESSED = 1_024  # distinct views
 
 
 @attrs.frozen(eq=False)
@@ -198,7 +199,8 @@ class ViewCounts:
         head = _HEAD.pack(len(self.rows), len(self.counts), len(names))
         body = self.rows.astype("<f8").tobytes() + self.which.astype("<i8").tobytes()
         raw = head + names + body + self.counts.astype("<i8").tobytes()
-        return _MAGIC + zlib.compress(raw, compression_level(len(self.rows), fits=len(raw) <= _MAX_UNPACKED))
+        few = len(self.rows) <= _MAX_COMPRESSED and len(raw) <= _MAX_UNPACKED
+        return _MAGIC + zlib.compress(raw, 6 if few else 0)
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> ViewCounts:

@@ -14,7 +14,8 @@ import numpy as np
 from audits.statistics.score_histogram import choose_landmarks
 from audits.statistics.score_pairs import PairCounts, check_scores, join_blocks
 
-_MAX_BINS = 768
+_MAX_EXACT = 768  # different scores that are counted exactly
+_MAX_BINS = 448  # of more; with them a ledger takes less than a byte for a pair of games
 _MAX_POINT_MASSES = 256
 _TAIL_STEPS = 2.0 ** np.arange(-6, 7)  # of the range of all scores, beyond it
 
@@ -38,9 +39,9 @@ class ScoreBins:
         """
         scores = join_blocks(blocks)
         levels, mass = scores.levels, scores.by_level[:2]
-        if len(levels) <= _MAX_BINS:
+        if len(levels) <= _MAX_EXACT:
             return cls(None)
-        edges = [levels[choose_landmarks(mass, _MAX_BINS)]]
+        edges = [_shorten(levels, choose_landmarks(mass, _MAX_BINS))]
         often = mass.max(axis=0)
         masses = np.sort(np.argsort(-often, kind="stable")[:_MAX_POINT_MASSES])
         points = levels[masses[often[masses] > 1]]
@@ -63,6 +64,19 @@ class ScoreBins:
 
 
 EXACT = ScoreBins(None)
+
+
+def _shorten(levels: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Edges with few binary digits, which ledgers compress, that part the same levels as those at `places`.
+
+    A level that is alone between two edges is itself its edge.
+    """
+    upper, lower = levels[places], levels[np.maximum(places - 1, 0)]
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        step = np.ldexp(0.5, np.frexp(upper - lower)[1])  # the largest power of two that is no larger
+        short = np.floor(upper / step) * step
+    alone = np.diff(places, append=len(levels)) == 1
+    return np.where(~alone & (short > lower) & (short <= upper), short, upper)
 
 
 def _find_bins(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -64,12 +64,15 @@ def pack_scores(
     end: bytes = b"",
 ) -> bytes:
     """The encoding of a block of scores, of whatever numbers; head: other sizes than theirs."""
-    levels, which, counts = [*levels], [tuple(pair) for pair in which], [*counts]
-    kinds = [_unsigned(len(levels)), _unsigned(max(counts, default=0))]
-    raw = struct.pack("<qqq", *(head or (len(levels), len(counts), max(counts, default=0))))
-    raw += struct.pack(f"<{len(levels)}d", *levels)
-    raw += struct.pack(f"<{2 * len(which)}{kinds[0]}", *(index for pair in which for index in pair))
-    raw += struct.pack(f"<{len(counts)}{kinds[1]}", *counts)
+    levels, counts = [*levels], [*counts]
+    codes = [first * len(levels) + second for first, second in which]
+    gaps = [code - before - 1 for before, code in zip([-1, *codes], codes, strict=False)]
+    most = max(counts, default=0), max(gaps, default=0)
+    raw = struct.pack("<4q", *(head or (len(levels), len(counts), most[0])), most[1])
+    kinds = ["d", *map(_unsigned, most)]
+    for kind, numbers in zip(kinds, (levels, counts, gaps), strict=True):
+        each = [struct.pack(f"<{kind}", number) for number in numbers]
+        raw += b"".join(map(bytes, zip(*each, strict=True)))  # first bytes, then second ones, and so on
     return b"pairs" + zlib.compress(raw + end)
 
 
