@@ -13,7 +13,7 @@ from arena import ERROR, Adversary, Bound, Figure1, GameAdversary, InvalidArgume
 from arena.capabilities import DrawsFromPopulation
 from arena.engine import check_protocol
 from arena.randomness import streams
-from arena.settings import at_least, check_value, whole
+from arena.settings import at_least, at_most, check_value, whole
 from audits.races.game_plan import Entrant, check_labels, concepts_of, set_fields
 from audits.races.observed_learner import ObservedLearner
 from audits.races.predictor_errors import TEST_POINTS, ErrorRecorder, EvaluationSet
@@ -22,6 +22,7 @@ from audits.races.race_result import Race, RaceStanding, compare_with_bound, rea
 PROTOCOL = Figure1.name
 ROUNDS = 3
 GAMES = 40
+_MAX_ROUNDS = 20  # of which each has four times the queries of the one before
 _MAX_GAMES = 8  # of a block: games are long and their arrays large
 _MIN_BLOCKS = 4  # for processes to share
 _MAX_NUMBERS = 2**24  # coordinates of a block's training sets
@@ -175,7 +176,7 @@ def _choose_block(entrants: Sequence[Entrant], games: int) -> int:
 
 def check_rounds(learner: Learner, rounds: int) -> None:
     """Raises: InvalidArgument if that is no number of rounds, or the learner does not play so many."""
-    check_value("rounds", rounds, whole, at_least(1))
+    check_value("rounds", rounds, whole, at_least(1), at_most(_MAX_ROUNDS))
     if not hasattr(learner, "round"):
         raise InvalidArgument(
             f"{learner.name} has no rounds by which it could be measured",

@@ -58,6 +58,8 @@ def _try_copy(path: Path, copy: Path) -> bool:
             raise not_a_ledger(path, READABLE)
     log, log_copy = log_of(path), log_of(copy)
     header, changed = _read_header(log), path.stat().st_mtime_ns
+    if path.stat().st_size > shutil.disk_usage(copy.parent).free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     shutil.copyfile(path, copy)
     log_copy.unlink(missing_ok=True)
     with suppress(FileNotFoundError):

@@ -112,6 +112,7 @@ def test_hypothesis_in_json() -> None:
         ),
         (("poison", "static-erm"), "static-erm has no rounds by which it could be measured"),
         (("poison", *V2, "--rounds", "0"), "rounds must be at least 1, got 0"),
+        (("poison", *V2, "--rounds", "100000"), "rounds must be at most 20, got 100000"),
         (("poison", *V2, "--games", "0"), "games must be at least 1, got 0"),
         (("poison", *V2, "--x", "age"), "--x, --y and --positive need --data, which is missing."),
         (("poison", *V2, "--plot", "chart.txt"), "a chart must be a PNG or an SVG, got 'chart.txt'"),

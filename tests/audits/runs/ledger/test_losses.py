@@ -107,6 +107,11 @@ def test_it_is_noticed_at_the_next_block_and_goes_on_elsewhere(
     assert figures(run(PLAN, ledger=saved)) | {"played_now": 0} == calm | {"played_now": 0}
 
 
+def test_a_signed_ledger_is_resumed_with_its_key(path: Path) -> None:
+    with pytest.raises(LedgerLost, match=r"run arena resume .*/run-saved.ledger --key FILE\.$"):
+        run(PLAN, ledger=path, watch=disturb_at(3, path.unlink), command="arena audit ...", key=b"k" * 32)
+
+
 @pytest.mark.parametrize("disturb", [*FILES, *FOLDERS])
 def test_it_is_noticed_after_the_last_block(
     path: Path, disturb: Callable[[Path], None], calm: dict[str, object]

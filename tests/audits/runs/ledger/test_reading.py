@@ -252,6 +252,11 @@ def test_no_room_for_the_copy(ledger_of_three: Path, monkeypatch) -> None:
     assert refusal(ledger_of_three, LedgerFull).startswith("there is no room in ")
 
 
+def test_a_file_that_says_it_is_larger_than_the_disk_is_not_copied(ledger_of_three: Path) -> None:
+    os.truncate(ledger_of_three, shutil.disk_usage(tempfile.gettempdir()).free + 2**30)
+    assert refusal(ledger_of_three, LedgerFull).startswith("there is no room in ")
+
+
 def test_a_file_that_may_not_be_read(ledger_of_three: Path, monkeypatch) -> None:
     def refuse_copy(source: Path, to: Path) -> None:
         raise PermissionError(13, "Permission denied")
