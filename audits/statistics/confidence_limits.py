@@ -18,7 +18,7 @@ _SLACK = 0.01  # the part of the allowed error that may go unused
 _SMALLEST_ERROR = 1e-10  # below it rounding matters, and a union bound over the indices loses little
 _TRIM = 50.0  # minus the logarithm of the Poisson tail that is left out
 # The first guess of the level is a polynomial within these ranges: a search takes up to ten seconds, and the
-# check of a guess two.
+# check of a guess one.
 _FITTED_PAIRS, _FITTED_ERRORS = (20_000, 31_000_000), (0.0005, 0.05)
 # Its coefficients, from benchmarks/local_levels.py: log(error / level) by powers of log10(pairs) - 6 (rows)
 # and of log10(error) + 2.
@@ -30,6 +30,7 @@ _LOG_LOOKS = np.array(
         [5.429875e-03, -4.194862e-04, -5.378548e-05, -1.251244e-05, -1.308817e-06],
     ]
 )
+_LARGE = 64  # from which on the remainder of three terms of Stirling's series is below 1e-15
 _MAX_DIRECT = 1 << 21  # multiplications above which a convolution is faster by FFT
 
 
@@ -83,15 +84,40 @@ def simultaneous_limits(pairs: int, error: float) -> SimultaneousLimits:
 
 def crossing_probability(limits: SimultaneousLimits) -> float:
     """The probability that `limits.pairs` ordered uniform random numbers leave the limits somewhere."""
-    from scipy.special import gammaln, xlogy  # slow to import
+    mirrored = SimultaneousLimits(
+        limits.pairs,
+        limits.pairs + 1 - limits.index[::-1],
+        1.0 - limits.upper[::-1],
+        1.0 - limits.lower[::-1],
+    )
+    lost, law, lowest = _go_halfway(limits)
+    other, lowest_other = law, lowest
+    if not np.allclose(limits.lower, mirrored.lower, rtol=0.0, atol=1e-12):
+        _, other, lowest_other = _go_halfway(mirrored)
+    if not (len(law) and len(other)):
+        return 1.0
+    # Those that are within the limits up to 1/2 and leave them after it, which from above is before it.
+    beyond = limits.pairs - lowest - np.arange(len(law))
+    place = beyond - lowest_other
+    inside = np.where((place >= 0) & (place < len(other)), other[place.clip(0, len(other) - 1)], 0.0)
+    leaving = np.maximum(np.exp(_log_poisson(beyond, limits.pairs / 2)) - inside, 0.0)
+    return min(lost + float(law @ leaving) / math.exp(_log_poisson(limits.pairs, limits.pairs)), 1.0)
 
+
+def _go_halfway(limits: SimultaneousLimits) -> tuple[float, np.ndarray, int]:
+    """The probability that the limits are left up to 1/2, and how many numbers are there if they are not.
+
+    The latter, of a Poisson process, as probabilities (k,) and the first number that has one; k = 0 if the
+    limits are always left.
+    """
     n, count = limits.pairs, len(limits.index)
     times = np.concatenate([limits.lower, limits.upper])
     is_floor = np.arange(2 * count) >= count
     state_at = np.concatenate([limits.index - 1, limits.index])
     order = np.argsort(times, kind="stable")
+    order = order[times[order] <= 0.5]
     law, lowest, now, lost = np.ones(1), 0, 0.0, 0.0
-    end = xlogy(n, n) - n - gammaln(n + 1)
+    end = _log_poisson(n, n)
     for time, floor, state in zip(times[order], is_floor[order], state_at[order], strict=True):
         step, first = _poisson_masses(n * (time - now))
         law, lowest, now = _convolve(law, step), lowest + first, float(time)
@@ -100,12 +126,24 @@ def crossing_probability(limits: SimultaneousLimits) -> float:
         gone = law[:cut] if floor else law[cut:]
         if len(gone):
             left = n - lowest - np.arange(len(gone)) - (0 if floor else cut)
-            rest = n * (1.0 - now)
-            lost += float(gone @ np.exp(xlogy(left, rest) - rest - gammaln(left + 1) - end))
+            lost += float(gone @ np.exp(_log_poisson(left, n * (1.0 - now)) - end))
             law, lowest = (law[cut:], lowest + cut) if floor else (law[:cut], lowest)
         if not len(law):
-            return 1.0
-    return min(lost, 1.0)
+            return 1.0, law, lowest
+    step, first = _poisson_masses(n * (0.5 - now))
+    return lost, _convolve(law, step)[: n + 1 - lowest - first], lowest + first
+
+
+def _log_poisson(numbers: np.ndarray | int, mean: float) -> np.ndarray:
+    """The logarithms of Poisson probabilities, to 12 digits of the probabilities. Source: Loader (2000)."""
+    from scipy.special import gammaln, xlogy  # slow to import
+
+    k, inverse = np.asarray(numbers, float), 1.0 / np.maximum(numbers, 1.0)
+    excess = np.maximum(k, 1.0) / max(mean, 1e-300) - 1.0
+    deviance = mean * ((1.0 + excess) * np.log1p(excess) - excess)
+    stirling = inverse / 12 - inverse**3 / 360 + inverse**5 / 1260
+    large = np.log(inverse / (2 * math.pi)) / 2 - stirling - deviance
+    return np.where(k < _LARGE, xlogy(k, mean) - mean - gammaln(k + 1.0), large)
 
 
 def _choose_indices(pairs: int) -> np.ndarray:
@@ -164,11 +202,10 @@ def _find_local_level(pairs: int, index: np.ndarray, error: float) -> float:
 
 def _poisson_masses(mean: float) -> tuple[np.ndarray, int]:
     """The probabilities of a Poisson number without its far tails, and the number of the first of them."""
-    from scipy.special import gammaln, xlogy  # slow to import
-
     reach = _TRIM / 3 + math.sqrt((_TRIM / 3) ** 2 + 2 * _TRIM * mean)  # Bernstein's inequality
     numbers = np.arange(max(0, math.floor(mean - reach)), math.ceil(mean + reach) + 1)
-    return np.exp(xlogy(numbers, mean) - mean - gammaln(numbers + 1)), int(numbers[0])
+    masses = np.exp(_log_poisson(numbers, mean))
+    return masses / masses.sum(), int(numbers[0])
 
 
 def _convolve(law: np.ndarray, step: np.ndarray) -> np.ndarray:
