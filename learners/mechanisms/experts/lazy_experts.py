@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from functools import lru_cache
 
 import attrs
 
@@ -61,6 +62,7 @@ def regret(rounds: int, experts: int, parameters: LazyParameters) -> float:
     return exponential_experts.regret(rounds, experts, parameters.rate) + rounds * too_late
 
 
+@lru_cache(maxsize=64)  # an audit copies its learner, and the search takes longer than many games
 def largest_rate(rounds: int, *, epsilon: float, delta: float) -> LazyParameters:
     """The parameters of the largest rate at which `rounds` ≥ 2 rounds cost at most (epsilon, delta).
 

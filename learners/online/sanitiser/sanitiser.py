@@ -4,7 +4,7 @@ allows."""
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import attrs
 import numpy as np
@@ -71,8 +71,7 @@ class Sanitiser:
     @cached_property
     def step(self) -> float:
         """The ε of a step: the largest at which all steps, three in each call, satisfy (epsilon, delta)."""
-        steps = _STEPS * self.most_calls
-        return largest_affordable(lambda step: _compose(steps, step, 0.0, self.delta).epsilon, self.epsilon)
+        return _find_largest_step(_STEPS * self.most_calls, self.epsilon, self.delta)
 
     def guarantee(self, size: int) -> Guarantee:
         """The privacy of one run on `size` examples, for one replaced example."""
@@ -160,6 +159,12 @@ def rounding_error(functions: np.ndarray, size: int) -> float:
     It is half an example for every change between 0 and 1 along a row of functions (C, D).
     """
     return float((functions[:, 1:] != functions[:, :-1]).sum(axis=1).max(initial=0)) / (2 * size)
+
+
+@lru_cache(maxsize=64)  # sanitisers are made anew in every stretch of every batch of games
+def _find_largest_step(steps: int, epsilon: float, delta: float) -> float:
+    """The largest ε of a step at which so many satisfy (epsilon, delta)."""
+    return largest_affordable(lambda step: _compose(steps, step, 0.0, delta).epsilon, epsilon)
 
 
 def _compose(k: int, epsilon: float, delta: float, slack: float) -> Guarantee:
