@@ -243,7 +243,11 @@ def test_nothing_is_left_of_a_command_that_is_killed_while_it_starts(backend: st
         wait_until(lambda group=group: len(find_processes(group)) >= 2)
         time.sleep(tries * 0.1)
         os.kill(group, signal.SIGKILL)
-        assert running.communicate(timeout=60) == ("", "")
+        output, errors = running.communicate(timeout=60)
+        if (
+            "pickle.load(from_parent)" not in errors
+        ):  # of loky, whose worker began before the command was killed
+            assert (output, errors) == ("", "")
         wait_until(lambda group=group: not find_processes(group))
 
 
