@@ -22,7 +22,7 @@ from audits.races.race_result import Race, RaceStanding, compare_with_bound, rea
 PROTOCOL = Figure1.name
 ROUNDS = 3
 GAMES = 40
-_MAX_ROUNDS = 20  # of which each has four times the queries of the one before
+MAX_ROUNDS = 20  # of which each has four times the queries of the one before
 _MAX_GAMES = 8  # of a block: games are long and their arrays large
 _MIN_BLOCKS = 4  # for processes to share
 _MAX_NUMBERS = 2**24  # coordinates of a block's training sets
@@ -176,7 +176,7 @@ def _choose_block(entrants: Sequence[Entrant], games: int) -> int:
 
 def check_rounds(learner: Learner, rounds: int) -> None:
     """Raises: InvalidArgument if that is no number of rounds, or the learner does not play so many."""
-    check_value("rounds", rounds, whole, at_least(1), at_most(_MAX_ROUNDS))
+    check_value("rounds", rounds, whole, at_least(1))
     if not hasattr(learner, "round"):
         raise InvalidArgument(
             f"{learner.name} has no rounds by which it could be measured",
@@ -189,12 +189,16 @@ def check_rounds(learner: Learner, rounds: int) -> None:
             value=rounds,
             remedy=f"Give --rounds {limit}, or --set rounds=none.",
         )
-    for index in range(1, rounds + 1):
+    for index in range(1, min(rounds, MAX_ROUNDS) + 1):
         learner.round(index)  # refuses if the answers of a round are too few to train the next
 
 
 def queries_by_round(learner: Any, rounds: int) -> np.ndarray:
-    """(K,): the number of queries in each round. The last, which trains no other, has at most the first's."""
+    """(K,): the number of queries in each round. The last, which trains no other, has at most the first's.
+
+    Raises: InvalidArgument for more rounds than any machine plays.
+    """
+    check_value("rounds", rounds, at_most(MAX_ROUNDS))
     answers = [learner.round(index).answers for index in range(1, rounds + 1)]
     return np.array([*answers[:-1], min(answers[0], answers[-1])])
 

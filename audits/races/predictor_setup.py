@@ -9,7 +9,14 @@ import attrs
 
 from arena import Adversary, InvalidArgument, Learner, Sample
 from audits.races.game_plan import concepts_of
-from audits.races.predictor_race import GAMES, ROUNDS, PredictorRace, check_rounds, plan_predictor_race
+from audits.races.predictor_race import (
+    GAMES,
+    MAX_ROUNDS,
+    ROUNDS,
+    PredictorRace,
+    check_rounds,
+    plan_predictor_race,
+)
 from audits.registry.match import DataSource, PlayerSettings, load_data
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player, summarize_player
@@ -90,7 +97,7 @@ def setup_predictor(
     else:
         start: Any = build_player(player, {**player.settings_before_fitting(), **texts})
         check_rounds(start, rounds)
-        learner = start.with_practical_constants(rounds=rounds, keep=set(texts))
+        learner = start.with_practical_constants(rounds=min(rounds, MAX_ROUNDS), keep=set(texts))
         if learner != start:
             notes = [f"{label} has practical constants (--as-set keeps its own): {summarize_player(learner)}"]
     if sample is not None:
