@@ -209,8 +209,14 @@ def _poisson_masses(mean: float) -> tuple[np.ndarray, int]:
 
 
 def _convolve(law: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """The convolution of two laws; of long ones by overlap-add, since importing SciPy's takes a second."""
     if len(law) * len(step) <= _MAX_DIRECT:
         return np.convolve(law, step)
-    from scipy.signal import oaconvolve  # slow to import
-
-    return np.maximum(oaconvolve(law, step), 0.0)
+    size = 1 << (4 * len(step)).bit_length()  # of the Fourier transforms
+    part, over = size - len(step) + 1, len(step) - 1
+    parts = np.pad(law, (0, -len(law) % part)).reshape(-1, part)
+    found = np.fft.irfft(np.fft.rfft(parts, size) * np.fft.rfft(step, size), size)
+    total = np.zeros((len(parts) + 1, part))
+    total[:-1] += found[:, :part]
+    total[1:, :over] += found[:, part:]
+    return np.maximum(total.reshape(-1)[: len(law) + over], 0.0)
