@@ -17,8 +17,8 @@ MAX_INDICES = 4_000  # order statistics that get limits of their own
 _SLACK = 0.01  # the part of the allowed error that may go unused
 _SMALLEST_ERROR = 1e-10  # below it rounding matters, and a union bound over the indices loses little
 _TRIM = 50.0  # minus the logarithm of the Poisson tail that is left out
-# The first guess of the level is a polynomial within these ranges: a search takes up to ten seconds, and the
-# check of a guess one.
+# The first guess of the level is a polynomial within these ranges: a search takes up to ten seconds, and
+# checking one guess takes about one.
 _FITTED_PAIRS, _FITTED_ERRORS = (20_000, 31_000_000), (0.0005, 0.05)
 # Its coefficients, from benchmarks/local_levels.py: log(error / level) by powers of log10(pairs) - 6 (rows)
 # and of log10(error) + 2.
@@ -92,7 +92,8 @@ def crossing_probability(limits: SimultaneousLimits) -> float:
     )
     lost, law, lowest = _go_halfway(limits)
     other, lowest_other = law, lowest
-    if not np.allclose(limits.lower, mirrored.lower, rtol=0.0, atol=1e-12):
+    symmetric = np.array_equal(limits.index, mirrored.index)
+    if not (symmetric and np.allclose(limits.lower, mirrored.lower, rtol=0.0, atol=1e-12)):
         _, other, lowest_other = _go_halfway(mirrored)
     if not (len(law) and len(other)):
         return 1.0
@@ -105,10 +106,10 @@ def crossing_probability(limits: SimultaneousLimits) -> float:
 
 
 def _go_halfway(limits: SimultaneousLimits) -> tuple[float, np.ndarray, int]:
-    """The probability that the limits are left up to 1/2, and how many numbers are there if they are not.
+    """The probability that the limits are left up to 1/2, and the law of the numbers up to 1/2 otherwise.
 
-    The latter, of a Poisson process, as probabilities (k,) and the first number that has one; k = 0 if the
-    limits are always left.
+    The law is that of a Poisson process which stays within the limits: probabilities (k,), which add up to
+    less than 1, and the smallest number that has one. k = 0 if the limits are always left.
     """
     n, count = limits.pairs, len(limits.index)
     times = np.concatenate([limits.lower, limits.upper])

@@ -67,9 +67,9 @@ EXACT = ScoreBins(None)
 
 
 def _shorten(levels: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Edges with few binary digits, which ledgers compress, that part the same levels as those at `places`.
+    """Edges that separate the same levels as the edges `levels[places]`, but have few binary digits.
 
-    A level that is alone between two edges is itself its edge.
+    Ledgers compress them to a third. A level that is alone in its bin is the edge of that bin.
     """
     upper, lower = levels[places], levels[np.maximum(places - 1, 0)]
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

@@ -141,11 +141,14 @@ class PairCounts:
 
     def check(self) -> None:
         """Raises: ValueError if the arrays are not what `of` makes of any scores."""
-        levels = self.levels
+        levels, which, k = self.levels, self.which, len(self.levels)
         if np.isnan(levels).any() or not (levels[1:] > levels[:-1]).all():
             raise ValueError("its scores do not increase")
         check_counts(self.counts)
-        check_indices(self.which, len(levels))
+        check_indices(which, k)
+        codes = which[:, 0] * k + which[:, 1]
+        if not (codes[1:] > codes[:-1]).all():
+            raise ValueError("its pairs are not in order")
 
     @classmethod
     def _from_old_bytes(cls, unpacker: Unpacker) -> PairCounts:

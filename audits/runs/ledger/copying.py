@@ -57,15 +57,15 @@ def _try_copy(path: Path, copy: Path) -> bool:
         if file.read(len(MAGIC)) not in (MAGIC, b""):
             raise not_a_ledger(path, READABLE)
     log, log_copy = log_of(path), log_of(copy)
-    header, changed = _read_header(log), path.stat().st_mtime_ns
-    if path.stat().st_size > shutil.disk_usage(copy.parent).free:
+    header, status = _read_header(log), path.stat()
+    if status.st_size > shutil.disk_usage(copy.parent).free:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     shutil.copyfile(path, copy)
     log_copy.unlink(missing_ok=True)
     with suppress(FileNotFoundError):
         shutil.copyfile(log, log_copy)
     unchanged = _read_header(log_copy) == header == _read_header(log)
-    return unchanged and (header != b"" or path.stat().st_mtime_ns == changed)
+    return unchanged and (header != b"" or path.stat().st_mtime_ns == status.st_mtime_ns)
 
 
 def _explain(path: Path, copy: Path, error: OSError) -> Exception:
