@@ -22,7 +22,7 @@ sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]  # as pytest has them
 
 from support.small_searches import CORRECT, ERROR, SMALL, Correct  # noqa: E402 - the path comes first
 
-from audits.search import exploration  # noqa: E402
+from audits.adversary_search import exploration  # noqa: E402
 
 SEARCHES = 1_000
 HEAD = ("learner", "refuted", "allowed", "confirmations", "adversaries", "best", "searches a second")

@@ -9,7 +9,7 @@ from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import MatchOptions
 from audits.cli.output import Output
 from audits.data.output_files import check_output_file
-from audits.exact import exact as compute_exact
+from audits.exact_loss import exact as compute_exact
 from audits.registry.settings_text import summarize_player
 from audits.reports.exact_text import format_exact, write_exact_csv
 

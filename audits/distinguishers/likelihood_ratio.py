@@ -27,8 +27,8 @@ from arena import (
     ValueLaw,
 )
 from arena.laws import check_same_function, simplify_laws
-from audits.exact.path_enumeration import ANSWERING, PRUNE, PathEnumeration, answer_letters
-from audits.exact.view_laws import value_laws
+from audits.exact_loss.path_enumeration import ANSWERING, PRUNE, PathEnumeration, answer_letters
+from audits.exact_loss.view_laws import value_laws
 
 MAX_LEVELS = 512
 _MAX_PATHS = 50_000

@@ -10,8 +10,8 @@ from pathlib import Path
 from tabulate import tabulate
 
 from arena import InvalidArgument
-from audits.exact.exact_audit import ExactAudit
-from audits.exact.privacy_loss import Bracket
+from audits.exact_loss.audit import ExactAudit
+from audits.exact_loss.privacy_loss import Bracket
 from audits.reports.formatting import name_table, wrap
 
 _COLUMNS = ("view", "p0", "p1", "privacy_loss", "alpha", "beta")

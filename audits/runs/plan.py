@@ -103,21 +103,15 @@ class Plan:
         return {**entries, "versions": versions(), **own_coins}
 
 
-def describe(configuration: Any, *, modules: bool = False) -> dict[str, object]:
+def describe(configuration: Any) -> dict[str, object]:
     """A player, a referee or a setting made with attrs as plain data: what it is, and its settings.
 
     Arrays and samples are described by their digests.
-
-    modules: name the class and its module instead, also where a registry name says what it is. A module may
-        move, so this is not for what is stored.
     """
     kind = type(configuration)
-    if modules:
-        identity = {"class": f"{kind.__module__}:{kind.__qualname__}"}
-    else:
-        is_named = isinstance(configuration, Learner | Adversary | Referee)
-        identity = identify_class(kind.__module__, kind.__qualname__, configuration.name if is_named else "")
-    settings = {a.name: _describe_value(getattr(configuration, a.name), modules) for a in attrs.fields(kind)}
+    is_named = isinstance(configuration, Learner | Adversary | Referee)
+    identity = identify_class(kind.__module__, kind.__qualname__, configuration.name if is_named else "")
+    settings = {a.name: _describe_value(getattr(configuration, a.name)) for a in attrs.fields(kind)}
     return {**identity, **settings}
 
 
@@ -142,7 +136,7 @@ def versions() -> dict[str, str]:
     return {"dp-arena": own, "numpy": np.__version__, "streams": str(STREAMS)}
 
 
-def _describe_value(value: object, modules: bool) -> object:
+def _describe_value(value: object) -> object:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Sample):
@@ -150,7 +144,7 @@ def _describe_value(value: object, modules: bool) -> object:
     if isinstance(value, np.ndarray):
         return f"array {value.shape} {value.dtype.str} {sha256(value.tobytes()).hexdigest()[:16]}"
     if attrs.has(type(value)):
-        return describe(value, modules=modules)
+        return describe(value)
     if callable(value) and not isinstance(value, ConceptClass):
         return fingerprint(value)
     return repr(value)

@@ -8,6 +8,7 @@ import attrs
 
 from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
 from arena.settings import at_least, whole
+from audits.adversary_search import Script, referee_for, search, share_of_error
 from audits.registry.pairing import choose_protocol, configure_game
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player
@@ -18,7 +19,6 @@ from audits.runs.first_games import check_learner_first
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from audits.search import Script, referee_for, search, share_of_error
 from audits.testing.budget import (
     Budget,
     check_power,

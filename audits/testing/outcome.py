@@ -8,13 +8,13 @@ from functools import cached_property
 import attrs
 
 from arena import Adversary, ArenaError, Claim
+from audits.adversary_search import Script, SearchResult
+from audits.adversary_search.source_code import format_script
 from audits.reports import verdict_rows
 from audits.reports.formatting import name_table
 from audits.runs.example_games import find_telling_games, format_games
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
-from audits.search import Script, SearchResult
-from audits.search.source_code import format_script
 from audits.testing.replay_command import SOURCE_FILE, format_replay
 
 _FIGURES = ("claim under test", "certified", "adversary", "protocol", "games")

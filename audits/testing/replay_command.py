@@ -12,12 +12,12 @@ import numpy as np
 
 from arena import REFEREES, Adversary, ArenaError, Learner, Sample
 from arena.errors import is_users_file
+from audits.adversary_search import Script, SearchResult
+from audits.adversary_search.source_code import CLASS, audit_command, replay_command
 from audits.registry.pairing import configure_game
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry
 from audits.registry.settings_text import build_player, format_value, get_default, get_settable_fields
 from audits.runs.plan import Plan
-from audits.search import Script, SearchResult
-from audits.search.source_code import CLASS, audit_command, replay_command
 
 SOURCE_FILE = "found.py"
 

@@ -11,7 +11,7 @@ import numpy as np
 from adversaries.online.update_swap import UpdateSwap
 from adversaries.voting.small_margin import SmallMargin
 from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
-from audits.search.script import AGAINST, WITH, Show, Special
+from audits.adversary_search.script import AGAINST, WITH, Show, Special
 
 Score = Callable[[np.ndarray], np.ndarray]
 

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from support.small_searches import CORRECT, ERROR, SMALL, Correct
 
 from arena import Learner
-from audits.search import SearchResult, search
+from audits.adversary_search import SearchResult, search
 
 SEARCHES = 20
 RATE = 1e-7  # the chance that a learner which just keeps its claim fails its test

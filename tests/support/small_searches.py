@@ -10,8 +10,8 @@ from mutants.learners import MUTANTS
 
 from arena import Learner
 from arena.concepts import Halfspaces, Points, Thresholds
-from audits.search import SearchResult
-from audits.search import search as run_search
+from audits.adversary_search import SearchResult
+from audits.adversary_search import search as run_search
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.halfspaces.dp_winnow import DpWinnow

@@ -8,7 +8,7 @@ from adversaries.release.cover_swap import CoverSwap, NeighbourPair, find_worst_
 from arena import Finite, InvalidArgument, Release, Sample, play
 from arena.concepts import DecisionLists, Literals, Variables
 from arena.testing import check_adversary
-from audits.exact.view_laws import view_law
+from audits.exact_loss.view_laws import view_law
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.lists.private_decision_list import PrivateDecisionList

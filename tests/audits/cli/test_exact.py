@@ -25,7 +25,7 @@ from support.players.simple_players import script
 from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap
 from arena import Figure1, InvalidArgument, PrivacyUnit, Query, Release, Train
-from audits.exact import ExactAudit, exact
+from audits.exact_loss import ExactAudit, exact
 from audits.reports.exact_text import format_exact
 from audits.reports.json_form import to_json
 

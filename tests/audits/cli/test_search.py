@@ -13,8 +13,8 @@ import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-from audits.search import SearchProgress, search
-from audits.search.search_text import format_search
+from audits.adversary_search import SearchProgress, search
+from audits.adversary_search.search_text import format_search
 from learners.releases.laplace_count import LaplaceCount
 
 arena = Command("search")

@@ -28,8 +28,8 @@ from arena import (
     play,
 )
 from audits.distinguishers.likelihood_ratio import MAX_LEVELS, build_likelihood_ratio, likelihood_ratios
-from audits.exact.exact_audit import exact
-from audits.exact.view_laws import value_laws, view_law
+from audits.exact_loss.audit import exact
+from audits.exact_loss.view_laws import value_laws, view_law
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run

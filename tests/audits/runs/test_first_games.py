@@ -23,10 +23,10 @@ from arena import (
     PrivacyUnit,
     Release,
 )
+from audits.adversary_search import search
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
-from audits.search import search
 from audits.testing import Budget, assert_private
 from learners.foreign.function import Function
 

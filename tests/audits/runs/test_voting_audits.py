@@ -15,13 +15,13 @@ from adversaries.voting.disagreement import DisagreementWalk
 from adversaries.voting.small_margin import SmallMargin
 from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
 from audits import cli
+from audits.adversary_search.score import Score, simple_scores
 from audits.distinguishers.likelihood_ratio import likelihood_ratios
 from audits.distinguishers.view_features import ViewCounts, view_features
-from audits.exact.exact_audit import exact
+from audits.exact_loss.audit import exact
 from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from audits.search.score import Score, simple_scores
 from learners.pate.pate_gaussian import PateGaussian
 
 SCREENED = Screened(teachers=3, queries=5)

@@ -33,7 +33,7 @@ from arena import (
     play,
 )
 from audits import cli
-from audits.search import Script, SearchResult
+from audits.adversary_search import Script, SearchResult
 from audits.testing import (
     Budget,
     NotPrivate,

@@ -28,7 +28,7 @@ from arena import (
 )
 from arena.concepts import DecisionLists, Literals, Thresholds, Variables
 from arena.testing import check_learner
-from audits.exact import exact
+from audits.exact_loss import exact
 from learners.lists.list_choice import ListChoice
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest, greedy_list

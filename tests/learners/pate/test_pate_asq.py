@@ -15,7 +15,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
-from audits.exact import exact
+from audits.exact_loss import exact
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.pate_asq import PateAsq

@@ -20,7 +20,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Points, Thresholds
 from arena.testing import check_learner
-from audits.exact import exact
+from audits.exact_loss import exact
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.ensemble.ensemble import train_ensemble
 from learners.pate.logistic import LinearRules

@@ -24,7 +24,7 @@ from support.statistical import expect_rejection, statistical
 
 from arena import Sample, Voting
 from arena.testing import check_learner
-from audits.exact import exact as exactly
+from audits.exact_loss import exact as exactly
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.mechanisms.accounting.composition import best_composition, optimal_composition

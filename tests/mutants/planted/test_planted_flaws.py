@@ -6,7 +6,7 @@ import pytest
 from mutants.planted.flaws import FLAWS, TWINS, UNFOUND
 
 from arena import Learner
-from audits.search import search
+from audits.adversary_search import search
 
 SEEDS = range(3)  # what a seed leads to changes with the release of Hypothesis
 

@@ -1,0 +1,25 @@
+"""Search for adversaries that refute a claim: draw, play the best again, shrink, confirm on fresh games."""
+
+from audits.adversary_search.evidence import SearchTarget, weigh_adversary
+from audits.adversary_search.exploration import referee_for
+from audits.adversary_search.score import Score
+from audits.adversary_search.script import Ask, Challenge, Follow, Memory, Script, Show, Special
+from audits.adversary_search.search import SearchProgress, SearchResult, search, share_of_error
+
+__all__ = [
+    "Ask",
+    "Challenge",
+    "Follow",
+    "Memory",
+    "Score",
+    "Script",
+    "SearchProgress",
+    "SearchResult",
+    "SearchTarget",
+    "Show",
+    "Special",
+    "referee_for",
+    "search",
+    "share_of_error",
+    "weigh_adversary",
+]

@@ -1,0 +1,345 @@
+"""Evidence against a claim in a few games of one adversary.
+
+The event and the stake that would win most on one half of the games are bet on the other half, and the other
+way round. Under a true claim, evidence of x nats has probability at most exp(−x): docs/proofs/search.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from math import exp, inf, log, sqrt
+
+import attrs
+import numpy as np
+
+from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
+from arena.randomness import block_seed, generator
+from audits.adversary_search.score import Score, simple_scores
+from audits.distinguishers.learned_distinguisher import learn_distinguisher
+from audits.distinguishers.view_features import ViewCounts
+from audits.runs.blocks import play_block, uses_common_random_numbers
+from audits.runs.plan import LEARNED, Plan, describe
+from audits.statistics.betting import Betting
+from audits.statistics.score_pairs import PairCounts
+
+_MAX_THRESHOLDS = 24  # of one score
+_MAX_SCORES = 160
+_MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
+_MIN_Z = 0.5  # z-score below which bets are not computed
+# Stages: a factor of the number of games, and the z-score that is needed to go on to the next stage.
+_STAGES = {"first": (1, 1.5), "more": (8, 2.5), "most": (64, inf)}
+_CONCLUSIVE = 32.0  # nats
+_FIRST_ROUNDS = 2**17  # rounds of an adversary's first games in each world; long games are played less often
+_MIN_PAIRS = 64
+_FAULT_FACTOR = 8  # fewer games where they are played one by one
+DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such sample, point or number of rounds
+
+
+@attrs.frozen(kw_only=True)
+class SearchTarget:
+    """What adversaries are weighed against.
+
+    claim: under test, with finite ε in nats. pairs: games in each world to begin with.
+    seed: together with the adversary it determines all random numbers. The names of the script's classes and
+        fields enter the seeds as well.
+    """
+
+    learner: Learner
+    claim: Claim
+    pairs: int
+    seed: int
+
+
+@attrs.frozen(kw_only=True)
+class Evidence:
+    """The evidence in the games of one adversary.
+
+    nats: the logarithm of the wealth won against the claim, at least 0.
+    z: by how many standard deviations the claim fails at the chosen event.
+    score: the simple score that was bet on; None if it was a learned one or nothing was bet.
+    games: played in each world. faults: whether the adversary saw failures of the learner.
+    changed: with common random numbers, the share of games whose view the other world changes; else None.
+    """
+
+    nats: float
+    z: float
+    score: Score | None
+    games: int
+    faults: bool
+    changed: float | None = None
+
+
+Halves = tuple[ViewCounts, ViewCounts]
+
+
+def weigh_adversary(target: SearchTarget, adversary: Adversary, referee: Referee) -> Evidence:
+    """Play an adversary and weigh the games; play more games while the evidence is promising.
+
+    Raises: whatever `arena.play` raises, except the learner's own errors, which become part of the view. If
+        the learner fails in, or declines, every game in both worlds, its error is raised.
+    """
+    games = 0
+    for stage, (factor, promising) in _STAGES.items():
+        pairs = limit_pairs(adversary, target.pairs, _FIRST_ROUNDS) * factor
+        evidence = weigh_games(target, adversary, referee, pairs=pairs, stage=stage)
+        games += evidence.games
+        if evidence.z < promising or evidence.nats > _CONCLUSIVE:
+            break
+    return attrs.evolve(evidence, games=games)
+
+
+def weigh_games(
+    target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
+) -> Evidence:
+    """The evidence in `pairs` pairs of games, which are the same for the same stage."""
+    halves, faults = play_halves(target, adversary, referee, pairs=pairs, stage=stage)
+    changed = None
+    if not faults and uses_common_random_numbers(_make_plan(target, adversary, referee, 2, stage)):
+        differ = sum(int(half.counts[half.which[:, 0] != half.which[:, 1]].sum()) for half in halves)
+        changed = differ / sum(half.pairs for half in halves)
+    return weigh_halves(halves, target.claim, faults=faults, changed=changed)
+
+
+def limit_pairs(adversary: Adversary, pairs: int, rounds: int) -> int:
+    """At most `pairs` pairs of games, with at most so many `rounds` in each world but at least 64 pairs."""
+    length = getattr(adversary, "rounds", 1)
+    return min(pairs, max(_MIN_PAIRS, rounds // max(1, length)))
+
+
+def play_halves(
+    target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
+) -> tuple[Halves, bool]:
+    """Two halves of `pairs` pairs of games as views, and whether the learner's failures are part of them."""
+    plan = _make_plan(target, adversary, referee, 2 * max(1, pairs // 2), stage)
+    try:
+        return _play_block_in_halves(plan), False
+    except (PlayerError, *DECLINED) as error:
+        if isinstance(error, PlayerError) and error.player != "learner":
+            raise
+        fewer = max(1, pairs // (2 * _FAULT_FACTOR))
+        games = 2 * fewer
+        fewer_games = attrs.evolve(plan, faults=True, games=games, block=games, first_block=games)
+        halves = _play_block_in_halves(fewer_games)
+        # Failing in both worlds reveals nothing; failing in one world reveals the world.
+        if all(half.columns(("failed",)).all() for half in halves):
+            raise
+        return halves, True
+
+
+def _make_plan(target: SearchTarget, adversary: Adversary, referee: Referee, games: int, stage: str) -> Plan:
+    return Plan(
+        learner=target.learner,
+        adversary=adversary,
+        referee=referee,
+        epsilon=target.claim.epsilon,
+        delta=target.claim.delta,
+        games=games,
+        block=games,
+        first_block=games,
+        seed=exploring_seed(target.seed, stage, describe(adversary)),
+        distinguisher=LEARNED,
+    )
+
+
+def _play_block_in_halves(plan: Plan) -> Halves:
+    """Play one block and split it, which costs half as much as playing two blocks."""
+    block = play_block(plan, 0)
+    assert isinstance(block, ViewCounts)
+    first, second = _halve_pairs(block, generator(block_seed(plan.seed, 1)))
+    return _drop_unused_rows(first), _drop_unused_rows(second)
+
+
+def exploring_seed(seed: int, *purpose: object) -> int:
+    """A seed for games of an exploration; always even."""
+    return 2 * _hash_parts(seed, *purpose)
+
+
+def confirming_seed(seed: int, number: int) -> int:
+    """The seed of confirmation `number`; always odd, so that none of its games was used before."""
+    return 2 * _hash_parts(seed, "confirm", number) + 1
+
+
+def _hash_parts(*parts: object) -> int:
+    return int.from_bytes(sha256(repr(parts).encode()).digest()[:7], "big")
+
+
+def weigh_halves(
+    halves: Halves,
+    claim: Claim,
+    *,
+    faults: bool = False,
+    scores: Sequence[Score] | None = None,
+    changed: float | None = None,
+) -> Evidence:
+    """The evidence in two halves of games. scores: to bet on; default: all simple ones and a learned one.
+
+    changed: the share of coupled games that the other world changes, if they are coupled.
+    """
+    games = sum(half.pairs for half in halves)
+    if changed == 0:
+        return Evidence(nats=0.0, z=-inf, score=None, games=games, faults=faults, changed=0.0)
+    forward, backward = (
+        _CrossFit.of(*pair, claim, simple_scores(pair[0]) if scores is None else scores, scores is None)
+        for pair in (halves, halves[::-1])
+    )
+    z = (forward.z + backward.z) / sqrt(2.0)
+    nats = 0.0
+    if z > _MIN_Z:
+        nats = float(np.logaddexp(forward.log_wealth(claim), backward.log_wealth(claim)) - log(2.0))
+    return Evidence(
+        nats=max(nats, 0.0),
+        z=z,
+        score=forward.score,
+        games=games,
+        faults=faults,
+        changed=changed,
+    )
+
+
+@attrs.frozen(eq=False)
+class _CrossFit:
+    """The best event of one half, its simple score, and its result on the other half.
+
+    z: the z-score of the event on the other half.
+    Shapes: choosing (2, k) and fresh (2, l), whether the games of each pair of the choosing and of the other
+        half are in the event, with counts (k,) and (l,).
+    """
+
+    z: float
+    score: Score | None
+    choosing: np.ndarray
+    choosing_counts: np.ndarray
+    fresh: np.ndarray
+    fresh_counts: np.ndarray
+
+    @classmethod
+    def of(
+        cls, half: ViewCounts, other: ViewCounts, claim: Claim, scores: Sequence[Score], learning: bool
+    ) -> _CrossFit:
+        folds = _halve_pairs(half, generator(block_seed(0, 0)))  # always in the same way
+        half = attrs.evolve(
+            half,
+            which=np.concatenate([fold.which for fold in folds]),
+            counts=np.concatenate([fold.counts for fold in folds]),
+        )
+        values = [_ScoreValues(score, half, other) for score in scores[:_MAX_SCORES]]
+        if learning and 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
+            values.append(_ScoreValues.of_learned_score(folds, half, other))
+        return cls._choose_event(values, half.counts, other.counts, claim)
+
+    @classmethod
+    def _choose_event(
+        cls, scores: list[_ScoreValues], counts: np.ndarray, other_counts: np.ndarray, claim: Claim
+    ) -> _CrossFit:
+        # The values of one score at a time, since there may be many scores and games.
+        events = [score.thresholds() for score in scores]
+        z = [
+            _z_scores(*_count_events(score.values, event, counts), counts.sum(), claim)
+            for score, event in zip(scores, events, strict=True)
+        ]
+        thresholds = np.concatenate([*events, np.zeros(0)])
+        if not len(thresholds):
+            nothing = np.zeros((2, 0), bool), np.zeros(0, np.int64)
+            return cls(0.0, None, *nothing, *nothing)
+        owner = np.repeat(np.arange(len(scores)), [len(event) for event in events])
+        event, direction = divmod(int(np.concatenate(z).argmax()), 4)
+        best, threshold = scores[owner[event]], thresholds[event]
+        fresh = best.other >= threshold
+        hits, both = fresh @ other_counts, (fresh[0] & fresh[1]) @ other_counts
+        z_fresh = _z_scores(hits[:, None], both[None], other_counts.sum(), claim)[0, direction]
+        return cls(float(z_fresh), best.score, best.values >= threshold, counts, fresh, other_counts)
+
+    def log_wealth(self, claim: Claim) -> float:
+        """The log wealth that bets chosen on the one half win on the other."""
+        # The grid holds only ε = 0 and the claim's ε, which costs next to nothing.
+        betting = Betting(delta=claim.delta, confidence=0.5, epsilon_claim=claim.epsilon, epsilon_max=0.0)
+        for inside, counts in ((self.choosing, self.choosing_counts), (self.fresh, self.fresh_counts)):
+            betting.update(PairCounts.of(inside[0], inside[1], counts))
+        return float(betting.log_wealth[-1])
+
+
+@attrs.frozen(eq=False)
+class _ScoreValues:
+    """A score and the pairs of both halves; `learned` holds the values of a learned score for each half."""
+
+    score: Score | None
+    half: ViewCounts
+    opposite: ViewCounts
+    learned: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def of_learned_score(cls, folds: Halves, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
+        """Each fold is scored by the other, since a view looks better on its own training data than it is."""
+        scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
+        learned = np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T
+        return cls(None, half, other, learned)
+
+    @property
+    def values(self) -> np.ndarray:
+        """(2, k): row b for the games of world b of the half."""
+        return self._of(self.half) if self.learned is None else self.learned[0]
+
+    @property
+    def other(self) -> np.ndarray:
+        """(2, l): the same for the other half."""
+        return self._of(self.opposite) if self.learned is None else self.learned[1]
+
+    def _of(self, views: ViewCounts) -> np.ndarray:
+        assert self.score is not None
+        return self.score.column(views)[views.which].T
+
+    def thresholds(self) -> np.ndarray:
+        values = np.unique(self.values)[1:]
+        if len(values) > _MAX_THRESHOLDS:
+            values = values[np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)]
+        return values
+
+
+def _halve_pairs(views: ViewCounts, rng: np.random.Generator) -> Halves:
+    """The pairs split at random into two equal parts, which keep all rows."""
+    first = rng.multivariate_hypergeometric(views.counts, views.pairs // 2)
+
+    def part(counts: np.ndarray) -> ViewCounts:
+        return attrs.evolve(views, which=views.which[counts > 0], counts=counts[counts > 0])
+
+    return part(first), part(views.counts - first)
+
+
+def _drop_unused_rows(views: ViewCounts) -> ViewCounts:
+    """The same pairs without rows that none of them has."""
+    used, place = np.unique(views.which, return_inverse=True)
+    return attrs.evolve(views, rows=views.rows[used], which=place.reshape(views.which.shape))
+
+
+def _count_events(
+    values: np.ndarray, thresholds: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How many pairs reach thresholds: by world (2, e), and in both worlds (e,).
+
+    Shapes: values (2, k), thresholds (e,) increasing, counts (k,).
+    """
+    levels = np.searchsorted(thresholds, values, side="right")
+
+    def count(level: np.ndarray) -> np.ndarray:
+        times = np.bincount(level, weights=counts, minlength=len(thresholds) + 1)
+        return np.cumsum(times[::-1])[::-1][1:]
+
+    return np.stack([count(level) for level in levels]), count(levels.min(axis=0))
+
+
+def _z_scores(hits: np.ndarray, both: np.ndarray, pairs: int, claim: Claim) -> np.ndarray:
+    """By how many standard deviations P_gain(E) − e^ε P_loss(E) − δ is above 0; every count gets half a game.
+
+    Shapes: hits (2, e) by world, both (e,); result (e, 4): E in world 1, E in world 0, then not E.
+    """
+    counts_by_world = np.stack([hits, pairs - hits])  # (2, 2, e): of the event and of its complement
+    overlap = np.stack([both, pairs - hits.sum(axis=0) + both])[:, None] / (pairs + 1)
+    loss = (counts_by_world + 0.5) / (pairs + 1)
+    gain = loss[:, ::-1]
+    factor = exp(claim.epsilon)
+    mean = gain - factor * loss - claim.delta
+    variance = gain * (1 - gain) + factor**2 * loss * (1 - loss) - 2 * factor * (overlap - gain * loss)
+    z = mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)
+    # Events come before directions, so that among equal z-scores the event of the simplest score is chosen.
+    return z.reshape(4, -1).T

@@ -1,0 +1,247 @@
+"""Hypothesis strategies for legal games: samples, neighbours, and whole scripts.
+
+All of them shrink towards few distinct points, few steps, small counts and no adaptivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import attrs
+import numpy as np
+from hypothesis import strategies as st
+
+from arena import REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
+from arena.capabilities import finite_domain
+from audits.adversary_search.point_strategies import (
+    counts_of,
+    draw_points,
+    far_points_of,
+    list_of,
+    points_of,
+    round_limit,
+    sample_from,
+)
+from audits.adversary_search.script import STEPS, Point, Script, as_point
+from audits.adversary_search.step_strategies import (
+    MAX_EXAMPLES,
+    MAX_QUERIES,
+    hand_over_points,
+    queries,
+    queries_near,
+    streams,
+)
+
+_MAX_RUNS = 6  # of a sample whose order matters
+_MAX_SPREAD = 32  # distinct points of a sample
+_LARGE_SIZE = 10_000
+_SMALL_SIZES = range(1, 9)
+_LABELS = ((0,), (1,), (0, 1))
+_SINGLE = 0
+_SHARES = (1, 2, 3, _SINGLE)  # relative sizes of the parts of a sample; or a single example
+
+
+@lru_cache(maxsize=64)
+def _parts(learner: Learner) -> st.SearchStrategy[tuple[list[tuple[Point, tuple[int, ...], int]], int]]:
+    # Cached, because building and checking a strategy takes longer than drawing from it.
+    part = st.tuples(draw_points(learner), sample_from(_LABELS), sample_from(_SHARES))
+    return st.tuples(list_of(part, 3), _sizes(learner))
+
+
+def _sizes(learner: Learner) -> st.SearchStrategy[int]:
+    if learner.sample_size is not None:
+        return st.just(learner.sample_size)
+    more = [count for count in counts_of(learner, MAX_QUERIES) if count not in _SMALL_SIZES]
+    # Small samples are drawn more often, since each example matters more in them.
+    return sample_from([*_SMALL_SIZES] * 3 + more)
+
+
+def samples(learner: Learner) -> st.SearchStrategy[Sample]:
+    """Samples of the size that the learner needs, or any.
+
+    Most have up to three points with one label or both; the others are runs whose order may matter, or have
+    many distinct points, but not in a large sample, where single examples weigh little and cost much time.
+    """
+    few = _few_points(learner)
+    others = [_runs(learner)]
+    if (learner.sample_size or 0) <= _LARGE_SIZE:
+        others.append(_many_points(learner))
+    return st.one_of(few, few, few, *others)
+
+
+@st.composite
+def _runs(draw: st.DrawFn, learner: Learner) -> Sample:
+    """Runs of examples, perhaps repeated; the last run fills the size that the learner needs."""
+    times = sample_from(counts_of(learner, MAX_QUERIES))
+    drawn = draw(list_of(st.tuples(draw_points(learner), st.sampled_from([0, 1]), times), _MAX_RUNS))
+    if draw(st.booleans()):  # half up, half down, and so on
+        point, label, count = drawn[0]
+        drawn = [(point, label, count), (point, 1 - label, count)] * len(drawn)
+    size = learner.sample_size
+    if size is not None:
+        ends = np.minimum(np.cumsum([count for _, _, count in drawn]), size)
+        ends[-1] = size
+        counts = np.diff(ends, prepend=0).tolist()
+        drawn = [(point, label, n) for (point, label, _), n in zip(drawn, counts, strict=True) if n]
+    points, labels, counts = zip(*drawn, strict=True)
+    return Sample(np.array(points), labels, counts)
+
+
+@st.composite
+def _many_points(draw: st.DrawFn, learner: Learner) -> Sample:
+    """Distinct points: of a finite domain; 0, 1, 2, … or fractions; of vectors, those with one entry."""
+    size = draw(_sizes(learner))
+    places = np.arange(min(size, _MAX_SPREAD))
+    domain = finite_domain(learner)
+    usual = [*points_of(learner), *far_points_of(learner)]
+    if domain is not None or learner.point_shape:
+        points = np.array(usual)[places % len(usual)]
+    else:
+        low, high = learner.domain or (0.0, float(draw(st.sampled_from([1, len(places)]))))
+        points = low + (high - low) * places / len(places)
+    labels = draw(st.sampled_from([0 * places, 0 * places + 1, places % 2, 1 * (places < len(places) // 2)]))
+    counts = np.ones(len(places), int)
+    counts[-1] += size - len(places)
+    return Sample(points, labels, counts)
+
+
+@st.composite
+def _few_points(draw: st.DrawFn, learner: Learner) -> Sample:
+    parts, size = draw(_parts(learner))
+    runs = [(point, label, share) for point, labels, share in parts for label in labels]
+    counts = _divide([share for _, _, share in runs], size)
+    nonempty = [(point, label, n) for (point, label, _), n in zip(runs, counts, strict=True) if n]
+    points, labels, sizes = zip(*nonempty, strict=True)
+    return Sample(np.array(points), labels, sizes)
+
+
+def _divide(shares: Sequence[int], size: int) -> list[int]:
+    """Integers in these proportions that add up to `size`; the remainder goes to the first."""
+    if not any(shares):
+        shares = [1] * len(shares)
+    single = [int(share == _SINGLE) for share in shares]
+    rest = max(size - sum(single), 0)
+    counts = [rest * share // sum(shares) + extra for share, extra in zip(shares, single, strict=True)]
+    assigned = 0
+    for place, count in enumerate(counts):  # in a tiny sample some parts get no example
+        counts[place] = min(count, size - assigned)
+        assigned += counts[place]
+    counts[0 if counts[0] else shares.index(max(shares))] += size - assigned
+    return counts
+
+
+def neighbours(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
+    """Two samples that differ in one example: in its label, or in its point and perhaps its label."""
+    return _neighbours(learner).map(lambda drawn: drawn[:2])
+
+
+@st.composite
+def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tuple[Point, ...]]:
+    """Neighbouring samples, and the points of the example in which they differ."""
+    sample = draw(samples(learner))
+    place = draw(st.integers(0, 2 * len(sample.counts) - 1))
+    run, first = place % len(sample.counts), place >= len(sample.counts)
+    own = as_point(sample.points[run]), int(sample.labels[run])
+    points = dict.fromkeys([own[0], *points_of(learner), *far_points_of(learner)])
+    others = [(point, label) for point in points for label in (1 - own[1], own[1]) if (point, label) != own]
+    # One time in three only the label changes, since most learners depend on labels.
+    extra = len(others) // 2
+    other = others[max(0, draw(st.integers(0, len(others) - 1 + extra)) - extra)]
+    isolated = _isolate_first(sample, run) if first else sample
+    return sample, isolated.replace_one(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
+
+
+def _isolate_first(sample: Sample, run: int) -> Sample:
+    """The same sample with the first example of `run` on its own, since learners may depend on the order."""
+    if sample.counts[run] == 1:
+        return sample
+    points, labels = (np.insert(array, run, array[run], axis=0) for array in (sample.points, sample.labels))
+    counts = np.insert(sample.counts, run, 1)
+    counts[run + 1] -= 1
+    return Sample(points, labels, counts)
+
+
+@st.composite
+def _swap_training(draw: st.DrawFn, learner: Learner, protocol: str, limit: int) -> Script:
+    """A game of Figure1 or Voting in which the training sets differ, with many queries where they differ."""
+    world_0, world_1, near = draw(_neighbours(learner))
+    steps = draw(queries_near(learner, near, limit))
+    return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
+
+
+def _swap_unlabelled(learner: Learner, limit: int) -> st.SearchStrategy[Script]:
+    return st.tuples(
+        samples(learner), hand_over_points(learner, challenge=True), queries(learner, limit=limit)
+    ).map(lambda drawn: Script(protocol="Figure1", world_0=drawn[0], handed=drawn[1], steps=drawn[2]))
+
+
+def _add_unlabelled(learner: Learner, kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
+    return st.tuples(kind, hand_over_points(learner)).map(lambda two: attrs.evolve(two[0], handed=two[1]))
+
+
+def choose_protocol(learner: Learner, protocol: str | None) -> str:
+    """The protocol, by default the first of `STEPS` that the learner plays.
+
+    Raises: InvalidArgument if the learner does not play it, or if it has one world.
+    """
+    if protocol is None:
+        playable = [name for name in STEPS if name in learner.protocols]
+        if not playable:
+            raise InvalidArgument(
+                f"{learner.name} plays no protocol of two worlds",
+                value=", ".join(learner.protocols),
+                remedy=f"A search needs one of {', '.join(STEPS)}.",
+            )
+        return playable[0]
+    if protocol not in STEPS:
+        reason = "has only one world" if protocol in REFEREES else "is not a protocol"
+        raise InvalidArgument(f"{protocol} {reason}", remedy=f"A search needs one of {', '.join(STEPS)}.")
+    if protocol not in learner.protocols:
+        raise InvalidArgument(
+            f"learner {learner.name} does not play {protocol}",
+            remedy=f"It plays {', '.join(learner.protocols) or 'no protocol'}.",
+        )
+    return protocol
+
+
+def adversaries(
+    learner: Learner, protocol: str | None = None, *, max_rounds: int | None = None
+) -> st.SearchStrategy[Script]:
+    """Scripts for a protocol in which the worlds differ in something that the learner's claim protects.
+
+    protocol: default: the first of Figure1, Release, Voting and SpecialRound that the learner plays.
+    max_rounds: of a game; default: 256 queries, 64 examples, or up to 1,024 if a setting is that large.
+
+    Raises: InvalidArgument if the claim protects nothing that can differ, or if no protocol is played.
+    """
+    protocol = protocol or choose_protocol(learner, None)
+    protects = learner.claim.protects
+    kinds: list[st.SearchStrategy[Script]] = []
+    if protocol == "Release" and PrivacyUnit.TRAINING_EXAMPLE in protects:
+        pairs = neighbours(learner)
+        kinds = [pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))]
+    if protocol == "SpecialRound" and PrivacyUnit.STREAM_EXAMPLE in protects:
+        stream = streams(learner, limit=max_rounds or round_limit(learner, MAX_EXAMPLES))
+        kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
+    if protocol in ("Figure1", "Voting"):
+        limit = max_rounds or round_limit(learner, MAX_QUERIES)
+        hands = PrivacyUnit.UNLABELLED_EXAMPLE in protects and protocol == "Figure1"
+        if hands:
+            kinds.append(_swap_unlabelled(learner, limit))
+        if PrivacyUnit.TRAINING_EXAMPLE in protects:
+            kinds.append(_swap_training(learner, protocol, limit))
+        if PrivacyUnit.QUERY in protects and protocol == "Figure1":  # the points of Voting are public
+            kinds.append(
+                st.tuples(samples(learner), queries(learner, challenge=True, limit=limit)).map(
+                    lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])
+                )
+            )
+        if hands:
+            kinds[1:] = [_add_unlabelled(learner, kind) for kind in kinds[1:]]
+    if not kinds:
+        raise InvalidArgument(
+            f"{learner.name} protects nothing that can differ between the worlds of {protocol}",
+            remedy=f"It protects {' and '.join(protects) or 'nothing'}.",
+        )
+    return st.one_of(kinds)

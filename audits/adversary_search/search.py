@@ -1,0 +1,349 @@
+"""The search for an attack: explore, shrink, and confirm on games that no exploration used.
+
+Why a search refutes a true claim with probability at most `error`: docs/proofs/search.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from functools import partial
+from math import ceil, exp, inf, log, log1p
+
+import attrs
+
+from arena import Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
+from arena.settings import at_least, check_value, less_than, more_than, whole
+from audits.adversary_search import exploration
+from audits.adversary_search.evidence import (
+    DECLINED,
+    SearchTarget,
+    confirming_seed,
+    exploring_seed,
+    play_halves,
+    weigh_halves,
+)
+from audits.adversary_search.exploration import Exploration, HypothesisRun, referee_for
+from audits.adversary_search.halving import detectable_loss
+from audits.adversary_search.score import simple_scores
+from audits.adversary_search.script import Script
+from audits.adversary_search.script_strategies import adversaries, choose_protocol
+from audits.runs.first_games import check_learner_first, refuse_failures, warn_of_failures
+from audits.runs.plan import LEARNED, SCORE, Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
+from audits.runs.workers import Workers, map_in_order
+
+ERROR = 1e-6
+EXAMPLES = 1_000
+_RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
+_READABLE = 0.8  # a simple score is used if it gives this part of the evidence
+_CONFIRM_GAMES = 20_000
+_MAX_CONFIRM_GAMES = 2_000_000
+_CONFIRM_FACTOR = 3  # times the games that the evidence so far suggests
+_FAULT_GAMES = 2_000  # with faults every game is played by itself
+
+
+@attrs.frozen(kw_only=True)
+class SearchProgress:
+    """Progress of a search: adversaries tried, the largest number of them, and the best evidence in nats."""
+
+    examples: int
+    of: int
+    best: float
+
+
+@attrs.frozen(kw_only=True)
+class SearchResult:
+    """The result of a search.
+
+    claim: under test. error: the probability, at most, that the whole search refutes a true claim.
+    refuted: the claim is false, with confidence 1 − error.
+    adversary: the smallest adversary that refutes it; None if nothing was confirmed.
+    plan, verdict: of its confirmation; `plan.confidence` is at least 1 − error.
+    examples: adversaries that were played. rejected: those that the learner declined, or failed against.
+    failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
+    games: played in each world to explore. confirmations: the number of attempts.
+    best: the largest evidence in nats.
+    detectable: if nothing was confirmed, a loss that is larger than the claim by so many nats would have been
+        found with probability 90 % if one adversary tried had shown it; None if no power can be stated.
+    """
+
+    learner: Learner
+    protocol: str
+    claim: Claim
+    error: float
+    seed: int
+    refuted: bool
+    adversary: Script | None
+    plan: Plan | None
+    verdict: Verdict | None
+    examples: int
+    rejected: int
+    games: int
+    confirmations: int
+    best: float
+    failed: int = 0
+    failure: str = ""
+    detectable: float | None = None
+    interrupted: bool = False
+
+
+def search(
+    learner: Learner,
+    *,
+    protocol: str | None = None,
+    claim: Claim | None = None,
+    error: float = ERROR,
+    examples: int = EXAMPLES,
+    pairs: int | None = None,
+    confirm_games: int | None = None,
+    seed: int = 0,
+    jobs: int | Workers = 1,
+    watch: Callable[[SearchProgress], None] | None = None,
+) -> SearchResult:
+    """Search for an adversary that refutes the learner's claim.
+
+    protocol: Figure1, Release, Voting or SpecialRound; default: the first of these that the learner plays.
+    claim: under test; default: the learner's own. Worlds differ in what the learner's own claim protects.
+    error: the probability, at most, of refuting a true claim.
+    examples: adversaries to draw before giving up, not counting those tried while shrinking.
+    pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
+    confirm_games: games in each world for a confirmation, at most; default: what the evidence suggests.
+    seed: random seed. jobs: processes, or `Workers`; they do not change the result.
+    watch: called after every adversary, or with several jobs after every run of 250.
+
+    A keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner
+    fails in some games.
+
+    Raises: InvalidArgument; WorkersFailed; NotConforming if the learner fails `arena.testing.check_learner`;
+    NothingTested if it fails in, or declines, every game; whatever a referee raises in other games.
+    """
+    protocol = choose_protocol(learner, protocol)
+    claim = learner.claim if claim is None else claim
+    _check_claim(claim)
+    check_value("error", error, more_than(0), less_than(1))
+    adversaries(learner, protocol)  # raises InvalidArgument if the learner protects nothing there
+    plan = _SearchPlan(
+        learner=learner,
+        protocol=protocol,
+        claim=claim,
+        error=error,
+        examples=examples,
+        pairs=_default_pairs(claim.epsilon) if pairs is None else pairs,
+        confirm_games=confirm_games,
+        seed=seed,
+    )
+    check_learner_first(learner)
+    result = plan.run(Workers.from_jobs(jobs), watch)
+    tried = result.examples + result.rejected
+    if not (result.examples or result.interrupted):
+        raise refuse_failures(learner, result.failure, f"against all of {tried:,} adversaries")
+    if result.failed and not result.refuted:
+        warn_of_failures(learner, result.failure, result.failed, tried, "in games against {} adversaries")
+    return result
+
+
+def share_of_error(error: float, number: int) -> float:
+    """The error of confirmation `number` = 1, 2, …; all of them add up to at most `error`."""
+    return error / (number * (number + 1))
+
+
+@attrs.frozen(kw_only=True)
+class _SearchPlan:
+    learner: Learner
+    protocol: str
+    claim: Claim
+    error: float
+    examples: int = attrs.field(validator=[whole, at_least(1)])
+    pairs: int = attrs.field(validator=[whole, at_least(2)])
+    confirm_games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
+    seed: int = attrs.field(validator=[whole, at_least(0)])
+
+    def run(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
+        explorations: list[Exploration] = []
+        confirmations = 0
+        confirmed: tuple[Plan, Verdict] | None = None
+        interrupted = False
+        try:
+            with closing(self._explore_runs(workers, watch)) as runs:
+                for explored in runs:
+                    explorations.append(explored)
+                    if watch is not None:
+                        best = max(each.best for each in explorations)
+                        watch(self._progress(sum(each.examples for each in explorations), best))
+                    if explored.adversary is not None:
+                        script, faults, rate = self._choose_score(explored)
+                        confirmations, confirmed = self._confirm(script, faults, rate, confirmations)
+                    interrupted = explored.interrupted
+                    if not any(each.examples for each in explorations):
+                        break  # the learner fails in, or declines, all games
+                    if confirmed is not None or interrupted:
+                        break
+        except KeyboardInterrupt:
+            interrupted = True
+        plan, verdict = confirmed or (None, None)
+        return SearchResult(
+            learner=self.learner,
+            protocol=self.protocol,
+            claim=self.claim,
+            error=self.error,
+            seed=self.seed,
+            refuted=confirmed is not None,
+            adversary=None if plan is None else plan.adversary,  # type: ignore[arg-type]
+            plan=plan,
+            verdict=verdict,
+            examples=sum(each.examples for each in explorations),
+            rejected=sum(each.rejected for each in explorations),
+            games=sum(each.games for each in explorations),
+            confirmations=confirmations,
+            best=max((each.best for each in explorations), default=0.0),
+            failed=sum(each.failed for each in explorations),
+            failure=next((each.failure for each in explorations if each.failure), ""),
+            detectable=None if confirmed else self._detectable_loss(explorations),
+            interrupted=interrupted,
+        )
+
+    def _detectable_loss(self, explorations: list[Exploration]) -> float | None:
+        """That of the exploration with the least power; None without rungs."""
+        losses = [
+            detectable_loss(
+                each.rungs, self.claim, pairs=self.pairs, threshold=exploration.EVIDENCE_THRESHOLD
+            )
+            for each in explorations
+            if each.rungs
+        ]
+        return None if not losses or None in losses else max(losses)  # type: ignore[type-var]
+
+    def _progress(self, examples: int, best: float) -> SearchProgress:
+        return SearchProgress(examples=examples, of=max(self.examples, examples), best=best)
+
+    def _explore_runs(
+        self, workers: Workers, watch: Callable[[SearchProgress], None] | None
+    ) -> Generator[Exploration, None, None]:
+        """The explorations in order. Examples that runs leave by ending early are for further runs."""
+        starts = range(0, self.examples, _RUN_EXAMPLES)
+        sizes = [min(_RUN_EXAMPLES, self.examples - start) for start in starts]
+        before, best, unused, start = 0, 0.0, 0, 0
+        while start < len(sizes):
+            # No more runs than workers: when a run succeeds, all runs that have started after it are wasted.
+            at_a_time = workers.jobs or (1 if workers.alone else len(sizes))
+            tasks = list(enumerate(sizes))[start : start + at_a_time]
+            run: Callable[[tuple[int, int]], Exploration] = self._run
+            if len(tasks) == 1 and workers.local:
+                run = partial(self._run, watch=self._add_progress(watch, before, best))
+            for explored in map_in_order(run, tasks, workers, unit="run"):
+                before, best = before + explored.examples, max(best, explored.best)
+                if explored.adversary is not None:
+                    unused += max(0, sizes[start] - explored.examples - explored.rejected)
+                start += 1
+                yield explored
+            if start == len(sizes) and unused:
+                sizes.append(min(_RUN_EXAMPLES, unused))
+                unused -= sizes[-1]
+
+    def _run(
+        self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None
+    ) -> Exploration:
+        """One exploration. task: its number, and its number of examples."""
+        number, examples = task
+        target = self._make_target(self.pairs, "run", number)
+        return HypothesisRun(target, self.protocol, watch).run(examples)
+
+    def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
+        seed = exploring_seed(self.seed, *purpose)
+        return SearchTarget(learner=self.learner, claim=self.claim, pairs=pairs, seed=seed)
+
+    def _add_progress(
+        self, watch: Callable[[SearchProgress], None] | None, before: int, best: float
+    ) -> Callable[[int, float], None] | None:
+        if watch is None:
+            return None
+        return lambda now, best_now: watch(self._progress(before + now, max(best, best_now)))
+
+    def _choose_score(self, explored: Exploration) -> tuple[Script, bool, float]:
+        """The adversary, with a simple score if one is nearly as good; whether failures are in the view; and
+        the evidence that a pair of games brings, in nats."""
+        script, evidence = explored.adversary, explored.evidence
+        assert script is not None
+        assert evidence is not None
+        # At least as many games as it took to see the leak.
+        target = self._make_target(max(4 * self.pairs, evidence.games), "hand over")
+        referee = referee_for(script)
+        halves, faults = play_halves(target, script, referee, pairs=target.pairs, stage="hand over")
+        scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
+        single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
+        largest = max([weigh_halves(halves, self.claim).nats, *single])
+        rate = largest / sum(half.pairs for half in halves)
+        for score, nats in zip(scores, single, strict=True):
+            if nats >= _READABLE * largest > 0:
+                sums = sum(half.counts @ score.column(half)[half.which] for half in halves)
+                sign = -1 if sums[1] < sums[0] else 1  # world 1 has the larger scores
+                return attrs.evolve(script, score=attrs.evolve(score, sign=sign)), faults, rate
+        return script, faults, rate
+
+    def _confirm(
+        self, script: Script, faults: bool, rate: float, number: int
+    ) -> tuple[int, tuple[Plan, Verdict] | None]:
+        """The number of attempts so far, and the success, if any.
+
+        A game that fails in a way that the plan did not foresee is tried again with a plan that allows it.
+        """
+        while True:
+            number += 1
+            plan = self._plan(script, faults, rate, number)
+            try:
+                verdict = run(plan)
+            except (PlayerError, *DECLINED) as error:
+                if faults or (isinstance(error, PlayerError) and error.player != "learner"):
+                    raise
+                faults = True  # the learner failed for the first time
+            except ProtocolViolation:
+                if script.score is None:
+                    raise
+                script = attrs.evolve(script, score=None)  # a released value was not a number
+            else:
+                if verdict.interrupted and not verdict.refuted:
+                    raise KeyboardInterrupt
+                return number, (plan, verdict) if verdict.refuted else None
+
+    def _plan(self, script: Script, faults: bool, rate: float, number: int) -> Plan:
+        error = share_of_error(self.error, number)
+        games = self.confirm_games
+        if games is None:
+            games = _default_games(self.claim.epsilon, self.error)
+            enough = ceil(_CONFIRM_FACTOR * log(1 / error) / max(rate, 1e-12))
+            games = min(max(games, enough), _MAX_CONFIRM_GAMES)
+        return Plan(
+            learner=self.learner,
+            adversary=script,
+            referee=referee_for(script),
+            epsilon=self.claim.epsilon,
+            delta=self.claim.delta,
+            confidence=1.0 - error,
+            games=min(games, _FAULT_GAMES) if faults else games,
+            until_refuted=True,
+            seed=confirming_seed(self.seed, number),
+            distinguisher=LEARNED if script.score is None else SCORE,
+            faults=faults,
+        )
+
+
+def _default_pairs(epsilon: float) -> int:
+    """Enough to show a clear leak at `epsilon`: each is worth at most log(1 + exp(−ε)) nats."""
+    return min(max(256, 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
+
+
+def _default_games(epsilon: float, error: float) -> int:
+    """Eight times the games that an adversary needs which separates the worlds perfectly."""
+    enough = ceil(8 * log(2 / error) / log1p(exp(-epsilon)))
+    return min(max(_CONFIRM_GAMES, enough), _MAX_CONFIRM_GAMES)
+
+
+def _check_claim(claim: Claim) -> None:
+    if not 0 < claim.epsilon < inf or claim.delta >= 1:
+        raise InvalidArgument(
+            "the claim under test must have a finite ε above 0 and a δ below 1",
+            value=(claim.epsilon, claim.delta),
+            remedy="For a learner that claims nothing, give the claim to test.",
+        )

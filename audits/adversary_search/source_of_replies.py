@@ -1,0 +1,121 @@
+"""Source code of scripts that keep all replies: for conditions on answers, and scores of several replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+
+from audits.adversary_search.score import Score
+from audits.adversary_search.script import (
+    Challenge,
+    Follow,
+    Memory,
+    Point,
+    Script,
+    Show,
+    Special,
+    Step,
+    memories_of,
+)
+from audits.adversary_search.source_lines import (
+    assign,
+    assign_sample,
+    write_hand,
+    write_move,
+    write_number,
+    write_point,
+)
+
+
+def keeps_replies(script: Script) -> bool:
+    """Whether the source keeps all replies, for conditions on answers and for scores of several replies."""
+    conditions = any(
+        isinstance(step, Challenge | Special) or memory != Memory()
+        for step in script.steps
+        for memory in memories_of([step])
+    )
+    return conditions or (script.score is not None and script.score.reads_many)
+
+
+def body_of_replies(script: Script) -> Iterator[str]:
+    memories = memories_of(script.steps)
+    keep = "replies.append((yield {}))" if script.score is not None else "yield {}"
+    if script.score is not None:
+        yield "replies = []"
+    if memories:
+        yield from assign("history", "AnswerHistory(games, [", list(map(_memory, memories)), "])")
+    if script.world_0 is None:
+        yield "reply = yield Ready()"
+        yield from ["replies.append(reply)"] * (script.score is not None)
+    elif script.world_1 is None:
+        yield from assign_sample("sample", script.world_0)
+        yield keep.format("Train(sample)")
+    else:
+        yield from assign_sample("world_0", script.world_0)
+        yield from assign_sample("world_1", script.world_1)
+        yield keep.format("Train(world_0, world_1)")
+    yield from (write_hand(hand) for hand in script.handed)
+    for step in script.steps:
+        yield from _conditional_lines(step, bool(memories), script.score is not None)
+    if script.score is None:
+        yield "return None"
+    else:
+        yield from _score_lines(script.score)
+
+
+def _conditional_lines(step: Step, remembers: bool, keeps: bool) -> Iterator[str]:
+    """One step of a game whose answers are remembered or kept."""
+    lines = []
+    when = step.when if isinstance(step, Challenge | Special) else None
+    if when is not None:
+        yield "challenged = np.zeros(games, bool)"
+        yield f"for left in reversed(range({step.rounds})):"
+        lines.append(f"now = ~challenged & (history.holds({_memory(when)}) | (left == 0))")
+        lines.append("challenged |= now")
+    elif step.rounds > 1:
+        yield f"for _ in range({step.rounds}):"
+    if isinstance(step, Show | Special) and remembers:
+        point = step.point if isinstance(step, Show) else step.world_0[0]
+        lines.append(f"answered_1 = reply.hypothesis({write_point(point)})")
+    lines.append(f"reply = yield {_conditional_move(step)}")
+    if remembers:
+        answered_1 = "answered_1" if isinstance(step, Show | Special) else "reply.label == 1"
+        lines.append(f"history.add({answered_1})")
+    if keeps:
+        lines.append("replies.append(reply)")
+    yield from (f"    {line}" if when is not None or step.rounds > 1 else line for line in lines)
+
+
+def _conditional_move(step: Step) -> str:
+    if isinstance(step, Follow):
+        return f"Query({_choice(f'history.holds({_memory(step.when)})', step.one, step.zero)})"
+    if isinstance(step, Challenge) and step.when is not None:
+        return f"Query({write_point(step.world_0)}, {_choice('now', step.world_1, step.world_0)})"
+    if isinstance(step, Special) and step.when is not None:
+        (x, y), (other_x, other_y) = step.world_0, step.world_1
+        return f"Example({write_point(x)}, {y}, {_choice('now', other_x, x)}, np.where(now, {other_y}, {y}))"
+    return write_move(step, first=False)
+
+
+def _choice(condition: str, one: Point, zero: Point) -> str:
+    """The expression for `one` in the games in which the condition holds and `zero` elsewhere."""
+    dimensions = np.ndim(one)
+    each_game = f"({condition})[:{', None' * dimensions}]" if dimensions else condition
+    return f"np.where({each_game}, {write_point(one)}, {write_point(zero)})"
+
+
+def _score_lines(score: Score) -> Iterator[str]:
+    parts = [f'"{score.feature}"']
+    for field in attrs.fields(Score)[1:]:
+        value = getattr(score, field.name)
+        if value != field.default:
+            text = write_number(value) if field.name == "centre" else repr(value).replace("'", '"')
+            parts.append(f"{field.name}={text}")
+    yield from assign("score", "Score(", parts, ")")
+    yield "return score.of(replies, games)"
+
+
+def _memory(memory: Memory) -> str:
+    return f'Memory("{memory.kind}", "{memory.pattern}")'

@@ -1,0 +1,206 @@
+"""Enumeration of all views of a game of Figure1 or Voting, by playing every path of answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+
+from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, PrivacyUnit, Referee, Unsupported, play
+from arena.replies import list_answers
+from audits.exact_loss.answer_paths import AnswerLaws, Path, PathState, PrunedBranch
+from audits.exact_loss.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
+from audits.exact_loss.wrapped_players import PresetStates, forbid_randomness
+
+ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
+PRUNE = 1e-15  # paths of less probability are given up
+_MAX_BATCH = 2**21  # numbers in the measures of one batch
+_MAX_WAITING = 2**24  # numbers in the measures that one batch may leave for later
+_HALTED = 4  # added to the letter of an answer at which the learner halts
+_LETTERS = "·01⊥"
+_MAX_TEXT = 60  # letters of a view that are printed
+
+
+class PathEnumeration:
+    """Plays every path of answers and adds up the probabilities of views.
+
+    A view is a byte string with one letter per answer, namely the label + 1 (so 0 if no label is shown), plus
+    4 where the learner is seen to have halted. A halt ends the view, since nothing is shown afterwards.
+
+    prune: paths of less probability are given up. max_paths: the number of paths that may be played.
+    challenges: what the worlds differ in.
+    """
+
+    def __init__(
+        self, learner: Learner, adversary: Adversary, referee: Referee, *, prune: float, max_paths: int
+    ) -> None:
+        self._learner = learner
+        self._adversary = forbid_randomness(adversary)
+        self._referee = referee
+        self._prune = prune
+        self._max_paths = max_paths
+        self._laws = AnswerLaws(learner)
+        self._rounds = 1
+        self._scored = True
+        self._views: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
+        self._scores: defaultdict[float, np.ndarray] = defaultdict(lambda: np.zeros(2))
+        self._pruned: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
+        self.challenges: set[PrivacyUnit] = set()
+
+    def run(self) -> None:
+        """Play all paths.
+
+        Raises: Unsupported if there are too many paths, or if a view depends on other games of the batch.
+        """
+        waiting = [Path(world=False), Path(world=True)]
+        paths = len(waiting)
+        while waiting:
+            branches = self._play(self._take_batch(waiting))
+            paths += len(branches)
+            if paths > self._max_paths:
+                raise Unsupported(
+                    f"{self._adversary.name} leads to more than {self._max_paths:,} paths: {paths:,} were "
+                    f"found, of which {len(waiting) + len(branches):,} remain to be played",
+                    remedy="Let it ask fewer queries, or use `arena audit`, which plays games.",
+                )
+            # The longest paths are played first, so that few measures wait.
+            waiting += sorted(branches, key=lambda path: len(path.outcomes))
+        self._check_prefixes()
+
+    def loss(self) -> tuple[PrivacyLoss, list[bytes]]:
+        """The privacy loss of the view, with one cell for each view, and the views."""
+        views = [view for view, masses in self._views.items() if masses.any()]
+        masses = np.array([self._views[view] for view in views]).reshape(-1, 2).T
+        defect = float(self._laws.defects.max())
+        error = defect if defect > ROUNDING else 0.0
+        if not self._pruned:
+            return PrivacyLoss.of_views(*masses, error=error), views
+        may_add, in_views, lost = self._sum_pruned(views)
+        reach, error = _certain_reach(masses, may_add), error + in_views
+        return PrivacyLoss.of_views(*masses, error=error, unlisted=lost, reach=reach, complete=False), views
+
+    def views(self) -> tuple[list[bytes], np.ndarray]:
+        """Every view, and its probability in each world (2, v)."""
+        views = list(self._views)
+        return views, np.array([self._views[view] for view in views]).reshape(-1, 2).T
+
+    def score_loss(self) -> PrivacyLoss | None:
+        """The privacy loss of the adversary's score; None if it returns none."""
+        if not self._scored:
+            return None
+        masses = np.array(list(self._scores.values())).reshape(-1, 2).T
+        lost = sum(self._pruned.values(), np.zeros(2))
+        error = float((self._laws.defects + lost).max())
+        error = error if error > ROUNDING else 0.0
+        return PrivacyLoss.of_views(*masses, error=error, complete=not lost.any())
+
+    def _take_batch(self, waiting: list[Path]) -> list[Path]:
+        """Remove the next paths to play from the end of the waiting ones, as many as memory allows."""
+        batch: list[Path] = []
+        numbers = later = 0
+        while waiting:
+            path = waiting[-1]
+            size = 0 if path.measure is None else path.measure.size
+            numbers += size
+            later += 2 * size * max(self._rounds - len(path.outcomes), 1)
+            if batch and (numbers > _MAX_BATCH or later > _MAX_WAITING or len(batch) >= _MAX_BATCH // 512):
+                break
+            batch.append(waiting.pop())
+        return batch
+
+    def _play(self, paths: list[Path]) -> list[Path]:
+        """Play these paths to the end of their games; returns the paths that branch off."""
+        alone = isinstance(self._adversary, GameAdversary)
+        groups = [[path] for path in paths] if alone else [paths]
+        states = [PathState(group, self._laws, self._prune) for group in groups]
+        players = (PresetStates.of(self._learner, *states), self._adversary, self._referee)
+        worlds = np.array([path.world for path in paths])
+        played = play(*players, games=len(paths), seed=0, worlds=worlds, record=True)
+        self.challenges |= played.challenges
+        self._rounds = max(self._rounds, played.rounds)
+        for state, part in zip(states, played.single_games or (played,), strict=True):
+            state.check_ended()
+            self._add(state, part)
+        return [branch for state in states for branch in state.branches]
+
+    def _add(self, state: PathState, played: Played) -> None:
+        letters = answer_letters(played)
+        world = played.worlds.astype(np.intp)
+        for game in np.flatnonzero(state.alive):
+            self._views[_view_of(letters[:, game])][world[game]] += state.masses[game]
+            if played.score is None:
+                self._scored = False
+            else:
+                self._scores[float(played.score[game])][world[game]] += state.masses[game]
+        for branch in state.pruned:
+            view = _view_of(_branch_letters(branch, letters[:, branch.game], state))
+            self._pruned[view][world[branch.game]] += branch.mass
+
+    def _check_prefixes(self) -> None:
+        """No view is a prefix of another: the view itself must determine whether the game continues."""
+        for shorter, longer in pairwise(sorted(self._views)):
+            if longer.startswith(shorter):
+                raise Unsupported(
+                    f"the number of queries that {self._adversary.name} asks in one game depends on the "
+                    "other games of the batch, so its view has no distribution of its own",
+                    remedy="Ask the same number of queries in every game, or write it for one game.",
+                )
+
+    def _sum_pruned(self, views: list[bytes]) -> tuple[np.ndarray, float, float]:
+        """(2, views): what pruned paths could add to each view; the total of that; the mass in no view."""
+        may_add = np.zeros((2, len(views)))
+        used: set[bytes] = set()
+        for place, view in enumerate(views):
+            for length in range(len(view) + 1):
+                pruned = self._pruned.get(view[:length])
+                if pruned is not None:
+                    may_add[:, place] += pruned
+                    used.add(view[:length])
+        in_views = sum((self._pruned[view] for view in used), np.zeros(2))
+        lost = sum((masses for view, masses in self._pruned.items() if view not in used), np.zeros(2))
+        return may_add, float(in_views.max()), float(lost.max())
+
+
+def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, float]:
+    """The least and greatest loss of listed views, each as close to 0 as pruned paths could make it."""
+    least = log_ratio(masses[0] + may_add[0], masses[1])
+    greatest = log_ratio(masses[0], masses[1] + may_add[1])
+    nearest = np.where(least > 0, least, np.where(greatest < 0, greatest, 0.0))
+    return float(nearest.min(initial=0.0)), float(nearest.max(initial=0.0))
+
+
+def answer_letters(played: Played) -> np.ndarray:
+    """(rounds, n) uint8: the letters of the answers of a recorded batch."""
+    assert played.view is not None
+    answers = list_answers(played.view.replies)
+    shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]
+    return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
+
+
+def _branch_letters(branch: PrunedBranch, letters: np.ndarray, state: PathState) -> np.ndarray:
+    """The letters (rounds,) of a game as they would have been on the pruned branch."""
+    branch_letters = letters[: branch.query + 1].copy()
+    if branch_letters[branch.query] % _HALTED:  # the label is shown, so the branch would show its own
+        label, halts = state.outcome(branch.game, branch.outcome, branch.query)
+        branch_letters[branch.query] = label + 1 + _HALTED * halts
+    return branch_letters
+
+
+def _view_of(letters: np.ndarray) -> bytes:
+    """The letters up to and including the first that shows a halt."""
+    halted = np.flatnonzero(letters >= _HALTED)
+    return bytes(letters[: halted[0] + 1] if len(halted) else letters)
+
+
+def format_view(view: bytes) -> str:
+    """A view as text.
+
+    >>> format_view(bytes([1, 2, 0, 6])), format_view(b"")
+    ('01·1 halted', 'no answers')
+    """
+    letters = "".join(_LETTERS[letter % _HALTED] for letter in view)
+    if len(letters) > _MAX_TEXT:
+        letters = f"{letters[:_MAX_TEXT]}... ({len(view)} answers)"
+    halted = " halted" if view and view[-1] >= _HALTED else ""
+    return f"{letters}{halted}" or "no answers"

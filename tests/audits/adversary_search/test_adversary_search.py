@@ -1,0 +1,261 @@
+"""Searches: what they find, that they repeat, and how they spend their error."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import strategies as st
+from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
+
+from arena import Claim, InvalidArgument, Learner, NothingTested, Sample
+from audits.adversary_search import (
+    Ask,
+    Challenge,
+    Score,
+    Script,
+    SearchProgress,
+    SearchResult,
+    adversary_search,
+    exploration,
+    script_strategies,
+    search,
+    share_of_error,
+)
+from audits.adversary_search.evidence import confirming_seed, exploring_seed
+from audits.adversary_search.search_text import search_json
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.online.noisy_majority import NoisyMajority
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
+from learners.predictors.static_erm import StaticErm
+from learners.releases.laplace_count import LaplaceCount
+
+
+def figures(result: SearchResult) -> dict[str, Any]:
+    return json.loads(search_json(result))
+
+
+@pytest.mark.thorough
+def test_everlasting_v1_falls_to_the_smallest_game() -> None:
+    found = search(EverlastingV1(), seed=1)
+    assert found.refuted
+    assert found.adversary is not None
+    challenge, ask = found.adversary.steps
+    assert isinstance(challenge, Challenge)
+    assert isinstance(ask, Ask)
+    assert (ask.times, found.adversary.rounds) == (7, 8)  # with the challenge, the eighth outcome ⊤
+    assert found.adversary.score == Score("halted")
+    assert found.verdict is not None
+    assert found.verdict.epsilon_lower > found.claim.epsilon
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_everlasting_v1_falls_from_every_seed(seed: int) -> None:
+    assert search(EverlastingV1(), seed=seed).refuted
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("learner", "feature"),
+    [
+        (HalfTheNoise(), "value"),
+        (HaltsOnTheCount(), "halted"),
+        (RaisesOnLabels(), "failed"),
+        (Copying(), "hypothesis 2"),
+        (OnePoint(), "answers 1"),
+    ],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_leaks_are_found(learner: Learner, feature: str) -> None:
+    found = search(learner, seed=2)
+    assert found.refuted
+    assert found.adversary is not None
+    assert found.adversary.score is not None
+    assert found.adversary.score.feature == feature
+    assert len(found.adversary.steps) <= 2
+    assert found.plan is not None
+    assert found.plan.faults == (feature == "failed")
+
+
+def test_a_learner_without_privacy_falls_at_once() -> None:
+    claim = Claim(epsilon=1, delta=0, protects=StaticErm().claim.protects)
+    found = search(StaticErm(), claim=claim)
+    assert found.refuted
+    assert found.examples < 20
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "learner",
+    [EverlastingV2(), BetweenThresholdsPredictor(), LaplaceCount(), NoisyMajority()],
+    ids=lambda one: one.name,
+)
+def test_what_holds_is_not_refuted(learner: Learner) -> None:
+    found = search(learner, examples=60)
+    assert not found.refuted
+    assert (found.adversary, found.plan, found.verdict) == (None, None, None)
+    assert 0 < found.examples <= 60
+    assert found.games >= found.examples
+
+
+@pytest.mark.thorough
+def test_the_same_seed_gives_the_same_search() -> None:
+    one, again, other = (search(HaltsOnTheCount(), seed=seed) for seed in (3, 3, 4))
+    assert figures(one) == figures(again)
+    assert one.adversary == again.adversary
+    assert figures(one) != figures(other)
+
+
+@pytest.mark.thorough
+def test_jobs_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 8)
+    learner = LaplaceCount()
+    assert figures(search(learner, examples=24, pairs=32)) == figures(
+        search(learner, examples=24, pairs=32, jobs=2)
+    )
+    claim = Claim(epsilon=1, delta=0, protects=StaticErm().claim.protects)
+    assert figures(search(StaticErm(), claim=claim, examples=24)) == figures(
+        search(StaticErm(), claim=claim, examples=24, jobs=2)
+    )
+
+
+# --- error ------------------------------------------------------------------------------------------------
+
+
+def test_confirmations_together_spend_at_most_the_error() -> None:
+    shares = [share_of_error(1e-6, number) for number in range(1, 10_001)]
+    assert shares[0] == 5e-7
+    assert sum(shares) <= 1e-6
+    assert sum(shares) > 0.999e-6
+
+
+def test_no_confirmation_plays_a_game_that_was_seen() -> None:
+    assert {exploring_seed(seed, "first", str(seed)) % 2 for seed in range(50)} == {0}
+    confirming = {confirming_seed(seed, number) for seed in range(50) for number in range(1, 5)}
+    assert {seed % 2 for seed in confirming} == {1}
+    assert len(confirming) == 200
+
+
+@pytest.mark.slow
+def test_what_looks_bad_but_holds_is_confirmed_again_and_again_and_not_refuted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exploration, "EVIDENCE_THRESHOLD", 0.0)  # so low that everything passes it
+    monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 20)
+    results = [
+        search(LaplaceCount(), examples=60, pairs=64, confirm_games=400, error=0.02, seed=seed)
+        for seed in range(3)
+    ]
+    assert sum(result.confirmations for result in results) >= 3
+    assert not any(result.refuted for result in results)
+
+
+@pytest.mark.slow
+def test_many_searches_of_a_tight_learner_never_refute_it() -> None:
+    results = [search(LaplaceCount(), examples=15, pairs=64, error=0.01, seed=seed) for seed in range(300)]
+    assert not any(result.refuted for result in results)
+
+
+@pytest.mark.thorough
+def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Plan] = []
+
+    def never_refute(plan: Plan) -> Verdict:
+        seen.append(plan)
+        return attrs.evolve(run(attrs.evolve(plan, games=10)), refuted=False)
+
+    monkeypatch.setattr(adversary_search, "run", never_refute)
+    monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 10)
+    found = search(HalfTheNoise(), examples=30, error=0.06)
+    assert not found.refuted
+    assert found.confirmations == len(seen) > 3  # three runs, and more with what they left of the budget
+    assert found.examples >= 30
+    assert [1 - plan.confidence for plan in seen[:3]] == pytest.approx([0.03, 0.01, 0.005])
+    assert len({plan.seed for plan in seen}) == len(seen)
+
+
+# --- on the way -------------------------------------------------------------------------------------------
+
+
+def test_progress_is_reported() -> None:
+    seen: list[SearchProgress] = []
+    found = search(LaplaceCount(), examples=20, pairs=32, watch=seen.append)
+    assert [now.examples for now in seen] == sorted(now.examples for now in seen)
+    assert seen[-1].examples == found.examples
+    assert seen[-1].best == found.best
+    assert {now.of for now in seen} == {20}
+
+
+def test_an_interrupt_gives_what_there_is() -> None:
+    def stop(now: SearchProgress) -> None:
+        if now.examples == 5:
+            raise KeyboardInterrupt
+
+    found = search(LaplaceCount(), examples=50, pairs=32, watch=stop)
+    assert found.interrupted
+    assert not found.refuted
+    assert found.examples == 5
+
+
+def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script_strategies, "samples", lambda learner: st.just(Sample([0.0], [0], [3])))
+    with pytest.raises(NothingTested, match="configured for 1,000 examples, got 3"):
+        search(BetweenThresholdsPredictor(), examples=5, pairs=8)
+
+
+# --- bad input --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"examples": 0}, "examples must be at least 1, got 0"),
+        ({"pairs": 1}, "pairs must be at least 2, got 1"),
+        ({"confirm_games": 0}, "confirm_games must be at least 1, got 0"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"jobs": 0}, "jobs must be at least 1, got 0"),
+        ({"error": 0.0}, "error must be more than 0, got 0.0"),
+        (
+            {"protocol": "Figure1"},
+            "learner laplace-count does not play Figure1. It plays Release.",
+        ),
+        (
+            {"protocol": "Adaptive"},
+            "Adaptive has only one world. A search needs one of Figure1, Release, Voting, SpecialRound.",
+        ),
+        (
+            {"protocol": "Chess"},
+            "Chess is not a protocol. A search needs one of Figure1, Release, Voting, SpecialRound.",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        search(LaplaceCount(), **arguments)
+    assert str(refusal.value) == message
+
+
+def test_a_claim_of_nothing_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="give the claim to test"):
+        search(StaticErm())
+
+
+def test_scripts_refuse_what_makes_no_game() -> None:
+    sample = Sample([0.0], [0])
+    with pytest.raises(
+        InvalidArgument, match="protocol must be one of Figure1, Release, Voting, SpecialRound"
+    ):
+        Script(protocol="Adaptive")
+    with pytest.raises(InvalidArgument, match="a script needs a training set"):
+        Script(protocol="Release")
+    with pytest.raises(InvalidArgument, match="Release has no such step"):
+        Script(protocol="Release", world_0=sample, steps=(Ask(0.0),))
+    with pytest.raises(InvalidArgument, match="feature must be the name"):
+        Score("the weather")

@@ -1,0 +1,184 @@
+"""Evidence: what games say for and against a claim."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.players.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
+
+from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
+from audits.adversary_search import Ask, Score, Script, SearchTarget, referee_for, weigh_adversary
+from audits.adversary_search.evidence import weigh_halves
+from audits.adversary_search.score import simple_scores
+from audits.distinguishers.view_features import ViewCounts, ViewFeatures
+from audits.statistics.score_pairs import PairCounts
+from learners.releases.laplace_count import LaplaceCount
+
+SAMPLE = Sample([0.0], [0], [2])
+COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0, 0.0, 1))
+CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+
+def views(world_0: np.ndarray, world_1: np.ndarray, *names: str) -> ViewCounts:
+    columns = [np.reshape(world, (len(world), -1)).astype(float) for world in (world_0, world_1)]
+    return ViewCounts.of(*(ViewFeatures(rows, names) for rows in columns))
+
+
+def search_target(learner=None, **changes) -> SearchTarget:
+    given = {"learner": learner or HalfTheNoise(), "claim": CLAIM, "pairs": 256, "seed": 0}
+    return SearchTarget(**{**given, **changes})
+
+
+def test_a_leak_speaks_and_a_promise_kept_does_not() -> None:
+    assert weigh_adversary(search_target(), COUNT, Release()).nats > 10
+    assert weigh_adversary(search_target(LaplaceCount()), COUNT, Release()).nats < 5
+
+
+def test_evidence_hangs_on_the_seed_and_the_adversary_alone() -> None:
+    assert weigh_adversary(search_target(), COUNT, Release()) == weigh_adversary(
+        search_target(), COUNT, Release()
+    )
+    assert weigh_adversary(search_target(), COUNT, Release()) != weigh_adversary(
+        search_target(seed=1), COUNT, Release()
+    )
+
+
+def test_perfect_separation_is_worth_what_it_can_win() -> None:
+    half = views(np.zeros(100), np.ones(100), "value")
+    found = weigh_halves((half, half), CLAIM)
+    assert found.nats == pytest.approx(100 * np.log1p(np.exp(-1)), rel=0.1)
+    assert weigh_halves((half, half), Claim(epsilon=1, delta=0.999, protects=())).nats == 0
+
+
+def test_worlds_alike_say_nothing() -> None:
+    half = views(np.zeros(100), np.zeros(100), "value")
+    assert weigh_halves((half, half), CLAIM).nats == 0
+    assert weigh_halves((views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).z == 0
+
+
+def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = []
+    for _ in range(2):
+        coins = rng.random((2, 200)) < 0.5
+        halves.append(
+            views(
+                np.column_stack([coins[0], coins[0]]),
+                np.column_stack([coins[1], ~coins[1]]),
+                "answer 1",
+                "answer 2",
+            )
+        )
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score is None
+
+
+def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
+    sample = Sample([0.0], [1], [2])
+    script = Script(
+        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
+    )
+    found = weigh_adversary(search_target(RaisesOnLabels(), pairs=512), script, referee_for(script))
+    assert found.faults
+    assert found.nats > 10
+    assert found.score == Score("failed")
+
+
+def test_to_decline_in_one_world_is_part_of_the_view() -> None:
+    sample = Sample([0.0], [1], [2])
+    script = Script(
+        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
+    )
+    found = weigh_adversary(search_target(DeclinesOnLabels(), pairs=512), script, referee_for(script))
+    assert found.faults
+    assert found.nats > 10
+    assert found.score == Score("failed")
+
+
+def test_to_decline_in_both_is_not() -> None:
+    sample = Sample([0.0], [1], [2])
+    script = Script(
+        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
+    )
+    with pytest.raises(BudgetExceeded):
+        weigh_adversary(search_target(DeclinesOnLabels(most=1)), script, referee_for(script))
+
+
+def test_noise_that_two_numbers_share_cancels() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = []
+    for _ in range(2):
+        noise = rng.laplace(scale=100.0, size=(2, 200, 1))
+        exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
+        halves.append(views(*(noise * [1.0, 1.0, 0.0] + exact), "value[0]", "value[1]", "value[2]"))
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score == Score("value", "weighted", weights=(1.0, -1.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    "score", [Score("value"), Score("value", "equal", 1.0), Score("value", "distance", 2)]
+)
+def test_columns_are_scores(score: Score) -> None:
+    block = views(np.array([0, 1, 2.0]), np.array([1, 1, 3.0]), "value")
+    column = score.column(block)
+    expected = {"as it is": [0, 1, 2, 3], "equal": [0, 1, 0, 0], "distance": [2, 1, 0, 1]}[score.form]
+    assert column.tolist() == expected
+    assert isinstance(block.count_scores(column), PairCounts)
+
+
+def test_the_easiest_scores_come_first() -> None:
+    names = ("answer 1", "answers 1", "answers", "halted")
+    block = views(np.eye(4), np.eye(4), *names)
+    assert [score.feature for score in simple_scores(block)][:2] == ["halted", "answers 1"]
+
+
+def test_noise_that_rounds_share_cancels() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = []
+    for _ in range(2):
+        noise = rng.laplace(scale=100.0, size=(2, 200, 1))
+        exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
+        shown = noise * [1.0, 1.0, 0.0] + exact
+        halves.append(views(*shown, "hypothesis 1", "hypothesis 2", "hypothesis 3"))
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score == Score("numbers", "weighted", weights=(1.0, -1.0, 0.0))
+
+
+def test_noise_that_is_shared_in_one_world_only_shows() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = []
+    for _ in range(2):
+        first, second = rng.laplace(scale=10.0, size=(2, 400))
+        halves.append(
+            views(np.stack([first, first], axis=1), np.stack([first, second], axis=1), "value[0]", "value[1]")
+        )
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score is not None
+    assert (found.score.feature, found.score.form) == ("value", "weighted distance")
+
+
+def test_patterns_of_long_games_show() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    names = tuple(f"answer {t}" for t in range(1, 41))
+    halves = []
+    for _ in range(2):
+        independent = rng.random((400, 40)) < 0.5
+        alternating = (np.arange(40) + (rng.random((400, 1)) < 0.5)) % 2
+        wrong = rng.random((400, 40)) < 0.2
+        halves.append(views(independent, alternating ^ wrong, *names))
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score is not None
+    assert found.score.feature.startswith("pattern ")
+
+
+def test_coupled_games_say_whether_the_challenge_changes_anything() -> None:
+    point = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0, 1.0, 0))
+    target = search_target(LaplaceCount())
+    assert weigh_adversary(target, point, Release()).changed == 0
+    assert weigh_adversary(target, COUNT, Release()).changed == 1
+    assert weigh_adversary(search_target(), COUNT, Release()).changed is None  # it declares no such numbers

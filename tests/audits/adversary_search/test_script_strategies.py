@@ -1,0 +1,184 @@
+"""What a search draws: legal games only, within their limits."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.players.search_players import Copying, OnePoint
+
+from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
+from arena.concepts import Thresholds
+from arena.testing import check_adversary
+from audits.adversary_search import Challenge, Script, Show, Special, referee_for
+from audits.adversary_search.point_strategies import counts_of, far_points_of, points_of, round_limit
+from audits.adversary_search.script_strategies import adversaries, neighbours, samples
+from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES, queries, streams
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.foreign.function import Function
+from learners.online.noisy_majority import NoisyMajority
+from learners.pate.ensemble import Teacher
+from learners.pate.pate_gaussian import PateGaussian
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
+from learners.predictors.static_erm import StaticErm
+from learners.releases.laplace_count import LaplaceCount
+
+SMALL_V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300)
+CASES = [
+    (SMALL_V1, "Figure1"),
+    (BetweenThresholdsPredictor(size=40), "Figure1"),
+    (OnePoint(), "Figure1"),
+    (PateGaussian(), "Voting"),
+    (PateGaussian(teacher=Teacher.from_text("points:1..4"), teachers=5), "Voting"),
+    (PateGaussian(teacher=Teacher.from_text("GaussianNB:3"), teachers=5), "Voting"),
+    (LaplaceCount(), "Release"),
+    (NoisyMajority(), "SpecialRound"),
+    (Copying(), "SpecialRound"),
+]
+few = settings(max_examples=40, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("learner", "protocol"), CASES, ids=lambda case: getattr(case, "name", case))
+@few
+@given(data=st.data())
+def test_adversaries_are_legal(learner: Learner, protocol: str, data: st.DataObject) -> None:
+    script = data.draw(adversaries(learner, protocol))
+    check_adversary(script, learner, referee_for(script))
+    played = play(learner, script, referee_for(script), games=6, seed=0)
+    assert played.flag.all()
+    assert played.challenges <= set(learner.claim.protects)
+    usual = MAX_EXAMPLES if protocol == "SpecialRound" else MAX_QUERIES
+    assert script.rounds <= round_limit(learner, usual)
+
+
+@pytest.mark.parametrize("learner", [SMALL_V1, LaplaceCount(), OnePoint()], ids=lambda one: one.name)
+@few
+@given(data=st.data())
+def test_neighbours_differ_in_exactly_one_place(learner: Learner, data: st.DataObject) -> None:
+    one, other = data.draw(neighbours(learner))
+    assert one.differences(other) == 1
+
+
+@few
+@given(st.data())
+def test_samples_have_the_size_that_the_learner_needs(data: st.DataObject) -> None:
+    assert data.draw(samples(SMALL_V1)).size == SMALL_V1.sample_size
+    assert data.draw(samples(BetweenThresholdsPredictor(size=3))).size == 3
+    assert isinstance(data.draw(samples(LaplaceCount())), Sample)
+
+
+@pytest.mark.thorough
+@few
+@given(st.data())
+def test_a_challenge_is_made_once(data: st.DataObject) -> None:
+    assert [type(s) for s in data.draw(queries(SMALL_V1, challenge=True))].count(Challenge) == 1
+    assert not any(isinstance(step, Challenge) for step in data.draw(queries(SMALL_V1)))
+    stream = data.draw(streams(NoisyMajority(rounds=7)))
+    assert [type(step) for step in stream].count(Special) == 1
+    assert sum(step.rounds for step in stream) <= 7
+
+
+@few
+@given(adversaries(SMALL_V1, "Figure1", max_rounds=9))
+def test_games_are_as_short_as_wished(script: Script) -> None:
+    assert 1 <= script.rounds <= 9
+
+
+def test_counts_are_those_of_the_program() -> None:
+    counts = counts_of(SMALL_V1, 250)
+    assert {7, 8, 9, 20, 21, 22} <= set(counts)
+    assert max(counts) == 22  # 300 answers are too many
+
+
+def test_points_lie_where_some_points_do_and_between() -> None:
+    assert points_of(LaplaceCount()) == (0.0, 0.5, 1.0, 0.25, 0.75)
+    assert points_of(OnePoint())[0] == (0.0, 0.0)
+
+
+def total(points: np.ndarray, rng: np.random.Generator) -> float:
+    return float(points.sum() + rng.laplace(scale=1.0))
+
+
+def test_far_points_have_sizes_on_a_logarithmic_grid_within_the_domain() -> None:
+    far = far_points_of(Function(function=total, receives="points", epsilon=1.0))
+    assert {1e6, -1e6, 1e-6, 10.0, -100.0} <= set(far)
+    bounded = Function(function=total, receives="points", epsilon=1.0, domain=(0.0, 100.0))
+    assert set(far_points_of(bounded)) == {10.0, 1.0, 0.1, 0.001, 1e-06} - set(points_of(bounded))
+    assert set(points_of(bounded)) == {0.0, 25.0, 50.0, 75.0, 100.0}
+    assert (1.0, 0.0) not in far_points_of(OnePoint())  # one of the usual ones
+    assert (1e3, 1e3) in far_points_of(OnePoint())
+
+
+def test_points_of_a_concept_class_stay_in_it() -> None:
+    learner = StaticErm(concepts=Thresholds(range(64)))
+    assert {*points_of(learner), *far_points_of(learner)} <= set(map(float, range(64)))
+    assert len(far_points_of(learner)) > 20
+
+
+def test_games_are_as_long_as_a_setting() -> None:
+    assert round_limit(SMALL_V1, MAX_QUERIES) == 300
+    assert round_limit(attrs.evolve(SMALL_V1, answers=30), MAX_QUERIES) == MAX_QUERIES
+    assert round_limit(attrs.evolve(SMALL_V1, answers=10**9), MAX_QUERIES) == MAX_QUERIES
+
+
+@pytest.mark.thorough
+def test_samples_have_runs_and_many_points() -> None:
+    runs, points = set(), set()
+
+    @settings(max_examples=300, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(samples(BetweenThresholdsPredictor(size=30)))
+    def look(sample: Sample) -> None:
+        assert sample.size == 30
+        runs.add(len(sample.counts))
+        points.add(len(np.unique(sample.points)))
+
+    look()
+    assert max(runs) >= 8
+    assert max(points) == 30
+
+
+def test_a_learner_that_protects_nothing_there_is_refused() -> None:
+    with pytest.raises(
+        InvalidArgument, match="protects nothing that can differ between the worlds of Release"
+    ):
+        adversaries(NoisyMajority(), "Release")
+
+
+def test_a_learner_may_run_out_of_rounds() -> None:
+    script = Script(protocol="SpecialRound", steps=(Special((0.0, 0), (0.0, 1)), Show(0.0, times=2)))
+    with pytest.raises(BudgetExceeded):
+        play(NoisyMajority(rounds=2), script, referee_for(script), games=2, seed=0)
+
+
+def test_nature_asks_near_the_example_that_differs_and_as_often_as_settings_say() -> None:
+    learner = PateGaussian(teachers=30, queries=7)
+    near, drawn, times = 0, 0, set()
+
+    @settings(
+        max_examples=200,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(adversaries(learner, "Voting"))
+    def look(script: Script) -> None:
+        nonlocal near, drawn
+        assert script.world_0 is not None
+        assert script.world_1 is not None
+        one, other = (
+            set(zip(*map(tuple, world.rows()), strict=True)) for world in (script.world_0, script.world_1)
+        )
+        where = {point for point, _ in one ^ other} or {point for point, _ in one}
+        asked = {
+            getattr(step, name) for step in script.steps for name in ("point", "one") if hasattr(step, name)
+        }
+        near += bool(asked & where)
+        drawn += 1
+        times.update(step.rounds for step in script.steps)
+
+    look()
+    assert near > 0.6 * drawn
+    assert {6, 7, 8, 29, 30, 31} <= times
