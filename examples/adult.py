@@ -1,7 +1,7 @@
-"""Both versions of Private Everlasting Prediction, trained on UCI Adult, before the same adversary.
+"""Audit both versions of Private Everlasting Prediction on UCI Adult with the same adversary.
 
-The first version halts after a fixed number of split votes. The adversary trains it on education against
-income, brings its count to one short of the halt, and lets one secret query decide. Run with `make demo`.
+The first version halts after a fixed number of answers near a tie. The adversary trains it on education
+against income, brings that number to one short of the halt, and lets the challenge decide. Run with `make demo`.
 """
 
 from __future__ import annotations
@@ -38,23 +38,22 @@ def audit(learner: GenericBBL, adversary: HaltCounter, published: str) -> None:
     )
     verdict = run(plan)
     print(f"\n{learner.name} ({published}): {learner.teachers:,} teachers of {learner.chunk} examples")
-    print(f"  claims     (ε, δ) = ({EPSILON:g}, {DELTA:g}) for every training example and every query")
+    print(f"  tested     ({plan.epsilon:g}, {plan.delta:g})-DP for a training example or a query")
+    print(f"  own claim  {learner.claim}")
     print(f"  played     {verdict.games:,} games in each world in {verdict.seconds:.1f} s")
     if verdict.refuted:
-        print(
-            f"  REFUTED    with confidence {CONFIDENCE:.1%}, no ε below {verdict.epsilon_lower:.2f} is true"
-        )
+        print(f"  REFUTED    every ε below {verdict.epsilon_lower:.2f} is false, with confidence {CONFIDENCE:.1%}")
     else:
-        print(f"  stands     nothing certified: ε ≥ {verdict.epsilon_lower:.2f}; this audit could have")
-        print(f"             certified up to {verdict.ceiling:.2f}")
+        print(f"  stands     certified ε ≥ {verdict.epsilon_lower:.2f}; an adversary that always tells the")
+        print(f"             worlds apart would have certified ε ≥ {verdict.ceiling:.2f} in as many games")
 
 
 def show(learner: GenericBBL, adversary: HaltCounter) -> None:
-    """Print one game in each world: the smallest play that shows the leak."""
+    """Print one short game in each world in which the leak shows."""
     played = play(learner, adversary, Figure1(), games=2, seed=SEED, record=True)
     assert played.transcript is not None
-    print("\nThe smallest play that shows it. The votes agree at one point and tie at the other; the answer")
-    print("to the secret query is withheld, but the silence after it is not:\n")
+    print("\nOne game in each world shows why. The votes agree at one point and tie at the other. The answer")
+    print("to the challenge is withheld, but a learner that has halted answers nothing after it:\n")
     print(played.transcript.table(int(np.argmin(played.worlds)), int(np.argmax(played.worlds))))
 
 
