@@ -1,7 +1,8 @@
 """Audit both versions of Private Everlasting Prediction on UCI Adult with the same adversary.
 
 The first version halts after a fixed number of answers near a tie. The adversary trains it on education
-against income, brings that number to one short of the halt, and lets the challenge decide. Run with `make demo`.
+against income, brings that number to one short of the halt, and lets the challenge decide.
+Run with `make demo`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def audit(learner: GenericBBL, adversary: HaltCounter, published: str) -> None:
     print(f"  own claim  {learner.claim}")
     print(f"  played     {verdict.games:,} games in each world in {verdict.seconds:.1f} s")
     if verdict.refuted:
-        print(f"  REFUTED    every ε below {verdict.epsilon_lower:.2f} is false, with confidence {CONFIDENCE:.1%}")
+        bound = verdict.epsilon_lower
+        print(f"  REFUTED    every ε below {bound:.2f} is false, with confidence {CONFIDENCE:.1%}")
     else:
         print(f"  stands     certified ε ≥ {verdict.epsilon_lower:.2f}; an adversary that always tells the")
         print(f"             worlds apart would have certified ε ≥ {verdict.ceiling:.2f} in as many games")

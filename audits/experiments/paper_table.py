@@ -1,7 +1,7 @@
-"""Table 4 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, for two of its data sets.
+"""Table 4 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, for two data sets.
 
-A data set is recognised by its number of examples. The table's ± are 1.96 standard errors divided by a
-further √30, as its caption says, and so are not shown here.
+The third data set, real-sim, is left out. A data set is recognised by its number of examples. The table's ±
+are very probably too narrow by a factor of √30 (docs/voting.md), and so are not shown here.
 """
 
 from __future__ import annotations

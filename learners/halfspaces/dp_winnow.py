@@ -41,8 +41,9 @@ class DpWinnow(HalfspaceLearner):
     anew. After K updates nothing changes.
 
     Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4 of Li, Wang, Ye), computed from the
-    parameters in use. `paper_epsilon` is the result of the paper's composition. Mistakes: Theorem 4.5, see
-    `bound`. Both are proved in docs/proofs/dp_winnow.md, which also says how unset parameters are chosen.
+    parameters in use. `paper_epsilon` applies the paper's composition rules to the same run, for comparison.
+    Mistakes: Theorem 4.5, see `bound`. Both are proved in docs/proofs/dp_winnow.md, which also says how
+    unset parameters are chosen.
 
     Shapes: points (n, d); hypotheses are counts (n, d) of sum m, the first one all ones.
     Units: ε in nats; L in mistakes. Memory: 24 bytes for each game and coordinate.
@@ -207,7 +208,7 @@ class DpWinnow(HalfspaceLearner):
 
     @property
     def paper_epsilon(self) -> float:
-        """ε of the same run, at the same δ, by the composition in the proof of Theorem 4.4, nats."""
+        """ε of this run, with its b, at the same δ by the composition in the proof of Theorem 4.4, nats."""
         updates, width = self.most_updates, 4 * self.eta / self.averaged_mistakes
         draws = updates * self.draws_per_update
         if not self.delta:
