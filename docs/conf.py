@@ -1,33 +1,25 @@
-"""Configuration of the documentation site: `make docs`, or sphinx-build -W docs build/docs."""
+"""Configuration of the documentation site: `make docs`."""
 
 from __future__ import annotations
 
-import os
-import re
+import sys
 from pathlib import Path
-from typing import Any
 
-os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # of the kernel that runs the notebooks
-
-ROOT = Path(__file__).parents[1]
-REPOSITORY = "https://github.com/dp-arena/dp-arena"
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 project = "dp-arena"
 author = "the dp-arena authors"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
-exclude_patterns = ["README.md"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_click", "site_directives"]
 html_theme = "furo"
 html_title = "dp-arena"
-html_theme_options = {"source_repository": REPOSITORY, "source_branch": "main", "source_directory": "docs/"}
-html_static_path: list[str] = []
 
-myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"  # the notebooks are stored with their output, which a slow test compares
+myst_links_external_new_tab = True
+nb_execution_mode = "off"  # notebooks are stored with their output, which a slow test makes again
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_typehints_format = "short"
+autodoc_typehints = "none"  # signatures are long enough; docstrings state units and shapes
 autodoc_preserve_defaults = True
 add_module_names = False
-napoleon_google_docstring = True

@@ -1,0 +1,97 @@
+"""What the site adds to Sphinx: API pages from `__all__`, tables of players, plain-text docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from audits.registry.players import ADVERSARIES, LEARNERS
+
+ROOT = Path(__file__).parents[1]
+
+
+class PublicNames(SphinxDirective):
+    """`.. public-names:: PACKAGE`: the names that a package exports, in the order of its `__all__`."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        module = importlib.import_module(self.arguments[0])
+        lines: list[str] = []
+        for name in getattr(module, "__all__", ()):
+            item = getattr(module, name)
+            kind = "class" if inspect.isclass(item) else "function" if callable(item) else "data"
+            lines += [f".. auto{kind}:: {module.__name__}.{name}"]
+            lines += ["   :members:", ""] if kind == "class" else ["   :no-value:", ""] * (kind == "data") or [""]
+        return self.parse_text_to_nodes("\n".join(lines)) if lines else []
+
+
+class Players(SphinxDirective):
+    """`.. players:: learners` or `adversaries`: a table of each family."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        package = self.arguments[0]
+        families: dict[str, list[tuple[str, str, str]]] = {}
+        for name, player in (LEARNERS if package == "learners" else ADVERSARIES).load_all().items():
+            if not isinstance(player, type) or not player.__module__.startswith(f"{package}."):
+                continue
+            summary = inspect.cleandoc(player.__doc__ or "").split("\n\n")[0]
+            family = player.__module__.split(".")[1]
+            families.setdefault(family, []).append((name, ", ".join(player.protocols), " ".join(summary.split())))
+        lines: list[str] = []
+        for family, rows in sorted(families.items()):
+            lines += [f".. rubric:: {family}", "", ".. list-table::", "   :widths: 25 20 55", ""]
+            for name, protocols, summary in rows:
+                lines += [f"   * - ``{name}``", f"     - {protocols}", f"     - {_escape(summary)}"]
+            lines.append("")
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def write_plain_text(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    """Read a docstring as plain text: paragraphs, code in backticks, and indented or `>>>` blocks as they are."""
+    plain: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", "\n".join(lines)):
+        rows = paragraph.splitlines()
+        if not paragraph.strip():
+            continue
+        if rows[0].startswith((" ", ">>>")):
+            plain += ["::", "", *(f"   {row}" for row in rows), ""]
+        else:
+            plain += [_escape(" ".join(row.strip() for row in rows)), ""]
+    lines[:] = plain
+
+
+def _escape(text: str) -> str:
+    """reStructuredText that shows `text`, with what stands in backticks as code."""
+    parts = re.split(r"`+([^`]+)`+", text)
+    parts[::2] = [re.sub(r"([\\*|_])", r"\\\1", part) for part in parts[::2]]
+    parts[1::2] = [f"\\ ``{part.strip()}``\\ " for part in parts[1::2]]
+    return "".join(parts).strip()
+
+
+def link_to_code(app: Sphinx, document: nodes.document) -> None:
+    """Show links to files outside docs/ as text: the site has no copy of them."""
+    here = Path(document["source"]).parent
+    for reference in [*document.findall(nodes.reference)]:
+        target = reference.get("refuri", "").split("#")[0]
+        if target and "://" not in target and not (here / target).resolve().is_relative_to(ROOT / "docs"):
+            reference.replace_self(nodes.inline("", "", *reference.children))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("public-names", PublicNames)
+    app.add_directive("players", Players)
+    app.connect("autodoc-process-docstring", write_plain_text)
+    app.connect("doctree-read", link_to_code)
+    return {"parallel_read_safe": True}
+
+
