@@ -17,7 +17,7 @@ html_title = "dp-arena"
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = True
-nb_execution_mode = "off"  # notebooks are stored with their output, which a slow test makes again
+nb_execution_mode = "off"  # notebooks are stored with their output, which a slow test compares
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures are long enough; docstrings state units and shapes

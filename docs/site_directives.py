@@ -29,7 +29,9 @@ class PublicNames(SphinxDirective):
             item = getattr(module, name)
             kind = "class" if inspect.isclass(item) else "function" if callable(item) else "data"
             lines += [f".. auto{kind}:: {module.__name__}.{name}"]
-            lines += ["   :members:", ""] if kind == "class" else ["   :no-value:", ""] * (kind == "data") or [""]
+            lines += (
+                ["   :members:", ""] if kind == "class" else ["   :no-value:", ""] * (kind == "data") or [""]
+            )
         return self.parse_text_to_nodes("\n".join(lines)) if lines else []
 
 
@@ -46,7 +48,9 @@ class Players(SphinxDirective):
                 continue
             summary = inspect.cleandoc(player.__doc__ or "").split("\n\n")[0]
             family = player.__module__.split(".")[1]
-            families.setdefault(family, []).append((name, ", ".join(player.protocols), " ".join(summary.split())))
+            families.setdefault(family, []).append(
+                (name, ", ".join(player.protocols), " ".join(summary.split()))
+            )
         lines: list[str] = []
         for family, rows in sorted(families.items()):
             lines += [f".. rubric:: {family}", "", ".. list-table::", "   :widths: 25 20 55", ""]
@@ -57,7 +61,7 @@ class Players(SphinxDirective):
 
 
 def write_plain_text(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
-    """Read a docstring as plain text: paragraphs, code in backticks, and indented or `>>>` blocks as they are."""
+    """Read a docstring as plain text: paragraphs, code in backticks, indented and `>>>` blocks as they are."""
     plain: list[str] = []
     for paragraph in re.split(r"\n\s*\n", "\n".join(lines)):
         rows = paragraph.splitlines()
@@ -93,5 +97,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", write_plain_text)
     app.connect("doctree-read", link_to_code)
     return {"parallel_read_safe": True}
-
-

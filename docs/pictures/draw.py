@@ -60,7 +60,10 @@ def draw_bet(axes: Axes) -> None:
     played = play(LEARNER, ADVERSARY, Release(), games=1_200, seed=2)
     assert played.score is not None
     happened = [(played.score[played.worlds == world] > 0.5)[:500] for world in (0, 1)]
-    for claim, colour, words in ((0.5, ORANGE, "a false claim, ε = 0.5"), (1.0, BLUE, "the true claim, ε = 1")):
+    for claim, colour, words in (
+        (0.5, ORANGE, "a false claim, ε = 0.5"),
+        (1.0, BLUE, "the true claim, ε = 1"),
+    ):
         factors = 1 + STAKE * (happened[1] - np.exp(claim) * happened[0])
         wealth = np.cumprod([1.0, *factors])
         axes.step(np.arange(len(wealth)), wealth, where="post", color=colour, label=f"bets against {words}")
