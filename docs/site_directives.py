@@ -61,7 +61,7 @@ class Players(SphinxDirective):
 
 
 def write_plain_text(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
-    """Read a docstring as plain text: paragraphs, code in backticks, indented and `>>>` blocks as they are."""
+    """Read a docstring as plain text: paragraphs, code in backticks, indented or `>>>` blocks kept."""
     plain: list[str] = []
     for paragraph in re.split(r"\n\s*\n", "\n".join(lines)):
         rows = paragraph.splitlines()
