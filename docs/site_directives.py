@@ -18,15 +18,19 @@ ROOT = Path(__file__).parents[1]
 
 
 class PublicNames(SphinxDirective):
-    """`.. public-names:: PACKAGE`: the names that a package exports, in the order of its `__all__`."""
+    """`.. public-names:: PACKAGE`: what a package exports and the page has not yet, in the order of `__all__`."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         module = importlib.import_module(self.arguments[0])
         lines: list[str] = []
+        documented: list[Any] = self.env.temp_data.setdefault("public-names", [])
         for name in getattr(module, "__all__", ()):
             item = getattr(module, name)
+            if any(item is other for other in documented):
+                continue
+            documented.append(item)
             kind = "class" if inspect.isclass(item) else "function" if callable(item) else "data"
             lines += [f".. auto{kind}:: {module.__name__}.{name}"]
             lines += (
@@ -91,9 +95,15 @@ def link_to_code(app: Sphinx, document: nodes.document) -> None:
             reference.replace_self(nodes.inline("", "", *reference.children))
 
 
+def link_to_folders(app: Sphinx, name: str, source: list[str]) -> None:
+    """Have a link to the folder `proofs` lead to the list of its pages."""
+    source[0] = source[0].replace("](proofs)", "](proofs/index.md)")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("public-names", PublicNames)
     app.add_directive("players", Players)
+    app.connect("source-read", link_to_folders)
     app.connect("autodoc-process-docstring", write_plain_text)
     app.connect("doctree-read", link_to_code)
     return {"parallel_read_safe": True}
