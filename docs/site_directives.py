@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 
 class PublicNames(SphinxDirective):
-    """`.. public-names:: PACKAGE`: what a package exports and the page has not yet, in the order of `__all__`."""
+    """`.. public-names:: PACKAGE`: what it exports and the page has not yet, in the order of `__all__`."""
 
     required_arguments = 1
 
