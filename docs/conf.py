@@ -11,6 +11,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 project = "dp-arena"
 author = "the dp-arena authors"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_click", "site_directives"]
+smartquotes = False  # they would make dashes of the options of commands
 html_theme = "furo"
 html_title = "dp-arena"
 

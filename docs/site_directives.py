@@ -15,6 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from audits.registry.players import ADVERSARIES, LEARNERS
 
 ROOT = Path(__file__).parents[1]
+_ARGUMENT = re.compile(r"[a-z_0-9]+(?:, [a-z_0-9]+)*: ")  # begins the description of an argument
 
 
 class PublicNames(SphinxDirective):
@@ -71,10 +72,13 @@ def write_plain_text(app: Sphinx, what: str, name: str, item: Any, options: Any,
         rows = paragraph.splitlines()
         if not paragraph.strip():
             continue
+        is_list = _ARGUMENT.match(rows[0]) is not None
+        items = re.split(rf"\n(?={_ARGUMENT.pattern})", paragraph) if is_list else [paragraph]
         if rows[0].startswith((" ", ">>>")):
             plain += ["::", "", *(f"   {row}" for row in rows), ""]
         else:
-            plain += [_escape(" ".join(row.strip() for row in rows)), ""]
+            plain += [f"{'- ' * is_list}{_escape(' '.join(item.split()))}" for item in items]
+            plain.append("")
     lines[:] = plain
 
 
