@@ -22,5 +22,4 @@ nb_execution_mode = "off"  # notebooks are stored with their output, which a slo
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures are long enough; docstrings state units and shapes
-autodoc_preserve_defaults = True
 add_module_names = False

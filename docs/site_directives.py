@@ -34,9 +34,7 @@ class PublicNames(SphinxDirective):
             documented.append(item)
             kind = "class" if inspect.isclass(item) else "function" if callable(item) else "data"
             lines += [f".. auto{kind}:: {module.__name__}.{name}"]
-            lines += (
-                ["   :members:", ""] if kind == "class" else ["   :no-value:", ""] * (kind == "data") or [""]
-            )
+            lines += ["   :members:", ""] if kind == "class" else [""]
         return self.parse_text_to_nodes("\n".join(lines)) if lines else []
 
 
@@ -67,6 +65,8 @@ class Players(SphinxDirective):
 
 def write_plain_text(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
     """Read a docstring as plain text: paragraphs, code in backticks, indented or `>>>` blocks kept."""
+    if what == "data":  # the docstring of its type
+        lines.clear()
     plain: list[str] = []
     for paragraph in re.split(r"\n\s*\n", "\n".join(lines)):
         rows = paragraph.splitlines()
