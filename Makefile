@@ -5,7 +5,7 @@ PYTHON ?= $(shell python3.11 -c 'import sys; print(sys.executable)' 2>/dev/null 
 WORKERS ?= 2
 
 PACKAGES := arena adversaries learners audits
-PAGES := $(wildcard README.md docs/*.md)
+PAGES := $(wildcard README.md docs/*.md docs/guides/*.md)
 SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts) local_levels
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
@@ -23,7 +23,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-scale pictures test-lowest format clean
+.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-scale pictures docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -84,6 +84,9 @@ bench-scale: .venv/ready  ## runs of up to 10^8 games: cost, memory, backends, l
 pictures: .venv/ready  ## the pictures of online games in docs/, and their figures (ten minutes)
 	@for name in growth dimensions everlasting; do .venv/bin/python benchmarks/by_learner/$$name.py || exit 1; done
 
+docs: .venv-docs/ready  ## the documentation site, into build/docs (a minute)
+	@.venv-docs/bin/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
+
 test-lowest: .venv-lowest/ready  ## the tests, on the oldest versions that setup.cfg allows
 	@# What an old release warns of in the newer packages beneath it says nothing about this project.
 	@.venv-lowest/bin/$(TEST) "not slow" -o filterwarnings=default
@@ -93,7 +96,7 @@ format: .venv/ready  ## format the code, and mend what can be mended unasked
 	@.venv/bin/ruff format --quiet .
 
 clean:  ## remove the environments and everything made
-	@rm -rf .venv .venv-lowest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	@rm -rf .venv .venv-docs .venv-lowest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 	@find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/ready: setup.cfg pyproject.toml
@@ -104,4 +107,9 @@ clean:  ## remove the environments and everything made
 .venv-lowest/ready: setup.cfg pyproject.toml constraints-lowest.txt
 	$(call environment,.venv-lowest)
 	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[accounting,test,learning,parquet,report]'
+	@touch $@
+
+.venv-docs/ready: setup.cfg pyproject.toml
+	$(call environment,.venv-docs)
+	@.venv-docs/bin/python $(INSTALL) -e '.[docs]'
 	@touch $@

@@ -1,11 +1,16 @@
-"""Tables of theorems in docs/: the files, names and tests that they point to exist."""
+"""Pages of docs/: what they name exists, their code runs, and the site builds."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.command_line import Command
 from support.paths import ROOT
 
 PAGES = [
@@ -74,3 +79,103 @@ def test_files_in_the_text_exist() -> None:
 )
 def test_what_is_named_in_vain_is_found(cell: str, lost: list[str]) -> None:
     assert missing(cell, ROOT) == lost
+
+
+# --- the README and the tutorial ----------------------------------------------------------------------------
+
+README, TUTORIAL = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/tutorial.md"))
+SITE = "pip install 'dp-arena[docs]'"
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+
+
+def code_block(page: str, start: str) -> str:
+    """The text of the page's code block that contains `start`."""
+    (block,) = [text for text in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if start in text]
+    return str(block)
+
+
+def test_the_readme_fits_a_few_screens() -> None:
+    assert len(README.splitlines()) <= 200
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", [README, TUTORIAL], ids=["README", "tutorial"])
+def test_the_search_finds_the_missing_clipping(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The figures and the game are those that the page shows."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(code_block(page, "def noisy_sum"))
+    printed = Command()("search", "mine.py:noisy_sum", "--set", "receives=points", "--set", "epsilon=1")
+    assert printed.exit_code == 3
+    shown = page[page.index("certified  ") :].split("```")[0]
+    assert all(line in printed.stdout for line in shown.splitlines())
+
+
+@pytest.mark.thorough
+def test_the_adversary_of_the_readme_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(code_block(README, "class AskOnce"))
+    Command().text("audit", "static-erm", "--against", "mine.py:AskOnce", "--epsilon", 1, status=3)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("function", "failed"), [("noisy_sum", 1), ("clipped_sum", 0)])
+def test_the_test_of_the_readme_finds_it_too(function: str, failed: int, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(code_block(README, "def noisy_sum"))
+    test = code_block(README, "def test_noisy_sum")
+    (tmp_path / "test_mine.py").write_text(test.replace("noisy_sum", function))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == failed, done.stdout
+    assert failed == ("violates its claim" in done.stdout)
+
+
+# --- the site and the notebooks -----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    for package in ("sphinx", "furo", "myst_nb", "sphinx_click"):
+        pytest.importorskip(package, reason=SITE)
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "--fail-on-warning",
+        "--quiet",
+        str(ROOT / "docs"),
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "index.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_gives_the_figures_that_it_shows(path: Path) -> None:
+    """If figures change: .venv-docs/bin/jupyter execute --inplace examples/notebooks/*.ipynb"""
+    for package in ("nbclient", "ipykernel"):
+        pytest.importorskip(package, reason=SITE)
+    import nbformat
+    from nbclient import NotebookClient
+
+    stored, played = (nbformat.read(path, as_version=4) for _ in range(2))
+    NotebookClient(played, timeout=600, resources={"metadata": {"path": str(ROOT)}}).execute()
+    assert certified_lines(played) == certified_lines(stored)
+    assert len(certified_lines(stored)) > 1
+
+
+def certified_lines(notebook: Any) -> list[str]:
+    """The lines with certified bounds and ceilings."""
+    texts = [output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [line for line in "".join(texts).splitlines() if line.startswith(("certified", "ceiling"))]

@@ -1,0 +1,132 @@
+"""Each line of docs/findings.md gives what the page and the README state."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+from support.command_line import Command
+from support.paths import ROOT
+
+from adversaries.release.low_bits import LowBits
+from arena import Release
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from learners.foreign.diffprivlib import Diffprivlib
+
+arena = Command()
+PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def read_lines() -> Iterator[str]:
+    """The commands of the page, in their order."""
+    for block in re.findall(r"(?:^    .+\n)+", PAGE, re.MULTILINE):
+        yield from re.sub(r"\\\n\s*", "", block).strip().split("\n    ")
+
+
+COMMANDS = {line: shlex.split(line) for line in read_lines()}
+
+
+def find_command(*words: str) -> list[str]:
+    """The arguments of the only `arena` command of the page that has these words."""
+    (command,) = [words_of[1:] for words_of in COMMANDS.values() if set(words) <= set(words_of)]
+    return command
+
+
+def test_all_lines_of_the_page_are_known() -> None:
+    assert [command[0] for command in COMMANDS.values()] == [
+        *["arena"] * 3,
+        "python",
+        "pip",
+        *["arena"] * 4,
+        "python",
+    ]
+
+
+def test_the_readme_states_the_figures_of_the_page() -> None:
+    for figure in ("0.81", "1.89", "4.6", "3.2"):
+        assert figure in README
+        assert f"ε ≥ {figure}" in PAGE
+
+
+@pytest.mark.thorough
+def test_the_halt_of_v1() -> None:
+    verdict = arena.json(*find_command("everlasting-v1", "halt-counter"), "--quiet", status=3)
+    assert verdict["claim"]["epsilon"] == pytest.approx(0.17, abs=0.005)
+    assert verdict["epsilon_lower"] == pytest.approx(7.647, abs=5e-4)
+    assert verdict["epsilon_lower"] == verdict["ceiling"]
+
+
+@pytest.mark.slow
+def test_the_thresholds_of_v1() -> None:
+    verdict = arena.json(*find_command("everlasting-v1", "stale-thresholds"), "--quiet", status=3)
+    assert verdict["claim"]["epsilon"] == pytest.approx(0.17, abs=0.005)
+    assert verdict["epsilon_lower"] == pytest.approx(0.8183, abs=5e-4)
+
+
+@pytest.mark.slow
+def test_the_sketch() -> None:
+    verdict = arena.json(*find_command("tests/mutants/everlasting.py:CounterRefreshes"), "--quiet", status=3)
+    assert verdict["claim"]["epsilon"] == pytest.approx(0.5, abs=0.005)
+    assert verdict["epsilon_lower"] == pytest.approx(1.898, abs=5e-4)
+
+
+@pytest.mark.slow
+def test_the_repaired_sketch_is_not_refuted() -> None:
+    command = find_command("tests/mutants/everlasting.py:CounterRefreshes")
+    command[1] = "everlasting-counter"
+    assert arena.json(*command, "--quiet")["epsilon_lower"] < 0.005
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("learner", "epsilon"), [("svt-3", 0.5), ("svt-4", 0.1725), ("svt-5", None), ("svt-6", 0.42)]
+)
+def test_sparse_vector_techniques(learner: str, epsilon: float | None) -> None:
+    """None stands for an infinite loss."""
+    exact = arena.json(*find_command(learner), status=3)
+    assert exact["claim"]["epsilon"] == 0.1
+    assert exact["epsilon"] == (None if epsilon is None else pytest.approx(epsilon, abs=5e-5))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("python -m pytest")])
+def test_tests_that_the_page_names_pass(line: str) -> None:
+    done = subprocess.run(
+        [sys.executable, *COMMANDS[line][1:], "-p", "no:cacheprovider"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "least"), [("Laplace", 4.0), ("Gaussian", 2.5)])
+def test_the_last_bits_of_diffprivlib(name: str, least: float) -> None:
+    """The library draws its own random numbers: the bound varies, by less than is left here."""
+    pytest.importorskip("diffprivlib", reason="pip install 'dp-arena[diffprivlib]'")
+    from diffprivlib import mechanisms
+
+    delta = {"delta": 1e-6} if name == "Gaussian" else {}
+    learner = Diffprivlib(make=partial(getattr(mechanisms, name), epsilon=1, sensitivity=1, **delta))
+    plan = Plan(
+        learner=learner,
+        adversary=LowBits(),
+        referee=Release(),
+        epsilon=1.0,
+        delta=delta.get("delta", 0.0),
+        confidence=0.99,
+        games=5_000,
+    )
+    verdict = run(plan)
+    assert verdict.refuted
+    assert verdict.epsilon_lower > least
