@@ -85,7 +85,7 @@ def test_what_is_named_in_vain_is_found(cell: str, lost: list[str]) -> None:
 
 README, TUTORIAL = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/tutorial.md"))
 SITE = "pip install 'dp-arena[docs]'"
-NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
 def code_block(page: str, start: str) -> str:
@@ -163,7 +163,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_gives_the_figures_that_it_shows(path: Path) -> None:
-    """If figures change: .venv-docs/bin/jupyter execute --inplace examples/notebooks/*.ipynb"""
+    """If figures change: .venv-docs/bin/jupyter execute --inplace docs/notebooks/*.ipynb"""
     for package in ("nbclient", "ipykernel"):
         pytest.importorskip(package, reason=SITE)
     import nbformat
