@@ -444,7 +444,7 @@ def test_a_missing_package_is_named_before_any_game(monkeypatch, tmp_path: Path)
     with pytest.raises(InvalidArgument) as refused:
         report.check_html(tmp_path / "report.html")
     assert str(refused.value) == (
-        "the HTML report needs jinja2 and matplotlib. Run pip install dp-arena[report]."
+        "the HTML report needs jinja2 and matplotlib. Run pip install 'dp-arena[report]'."
     )
 
 
