@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MARKED_POINTS = 40  # curves with more points have no markers
 _LOG_RATIO = 50  # the axis of games is logarithmic if the last figure has so many times the first one's games
-_MOST_THRESHOLDS = 4  # the axis of the evidence ends here, in multiples of the threshold
+_MOST_THRESHOLDS = 4  # with evidence of more of them, the axis above the threshold is logarithmic
 
 
 # What a page sets by its style, for light and dark screens.
@@ -52,15 +52,22 @@ def _draw_evidence(replay: RunHistory) -> RunChart:
     final = float(evidence[-1])
     error = percent(1 - replay.settings.confidence)
     odds = f"{1 / (1 - replay.settings.confidence):,.6g}"
+    top = 1.12 * max(final, threshold)
     # Evidence far above the threshold would press the line that decides against the axis of games.
-    top = 1.12 * min(max(float(evidence.max()), threshold), _MOST_THRESHOLDS * threshold)
+    logarithmic = final > _MOST_THRESHOLDS * threshold
 
     def draw(axes: Axes) -> None:
         games = replay.games[shown]
-        axes.plot(games, wealth[shown], color=BLUE, linewidth=0.8, alpha=0.6, label="now")
+        axes.plot(games, wealth[shown], color=BLUE, linewidth=1, alpha=0.8, label="now")
         _draw_blocks(axes, games, evidence[shown], label="highest so far")
         axes.axhline(threshold, color=ORANGE, linestyle="--", label=f"ln {odds}: claim refuted", zorder=4)
-        axes.set_ylim(min(-0.1 * top, 1.1 * max(float(wealth.min()), -top)), top)
+        if logarithmic:
+            axes.set_yscale("symlog", linthresh=threshold)
+            axes.minorticks_off()
+            ticks = [0.0, threshold, *(10.0**n for n in range(10) if 1.5 * threshold < 10**n < top)]
+            axes.set_yticks(ticks, [nats(tick) if tick == threshold else f"{tick:,.0f}" for tick in ticks])
+        scale = threshold if logarithmic else top
+        axes.set_ylim(min(-0.1 * scale, 1.1 * max(float(wealth.min()), -scale)), top)
         axes.set(ylabel="log wealth of the bets (nats)")
         _set_games_axis(axes, replay)
 
@@ -73,8 +80,8 @@ def _draw_evidence(replay: RunHistory) -> RunChart:
         f"ever reach {odds} with a probability of at most {error}; once they reach the dashed line, at "
         f"ln {odds} = {nats(threshold)}, the claim is refuted for good."
     )
-    if final > top:
-        caption += f" The evidence leaves the chart on its way to {nats(final)}."
+    if logarithmic:
+        caption += " Above this line the axis is logarithmic."
     plain_words = "Somebody who does not believe the promise of privacy bets against it in every game: " + (
         "here the winnings grew beyond what luck can explain."
         if final >= threshold
@@ -190,9 +197,10 @@ def _render_svg(name: str, description: str, draw: Any, *, square: bool = False)
     from matplotlib.figure import Figure  # an extra, and slow to import
 
     with chart_style(name, font_size=12):
-        figure = Figure(figsize=(4.8, 4.8) if square else (6, 3.4), layout="constrained")
+        figure = Figure(figsize=(4.8, 4.8) if square else (5.6, 3.4), layout="constrained")
         draw(figure.subplots())
-        figure.legend(loc="outside upper left", ncols=3, frameon=False, borderaxespad=0, columnspacing=1.0)
+        spacing = {"borderaxespad": 0.0, "columnspacing": 0.8, "handlelength": 1.5}
+        figure.legend(loc="outside upper left", ncols=3, frameon=False, **spacing)
         file, metadata = io.StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(file, format="svg", transparent=True, metadata=metadata)
     svg = file.getvalue()
