@@ -60,7 +60,7 @@ def _draw_evidence(replay: RunHistory) -> RunChart:
         games = replay.games[shown]
         axes.plot(games, wealth[shown], color=BLUE, linewidth=1, alpha=0.8, label="now")
         _draw_blocks(axes, games, evidence[shown], label="highest so far")
-        axes.axhline(threshold, color=ORANGE, linestyle="--", label=f"ln {odds}: claim refuted", zorder=4)
+        axes.axhline(threshold, color=ORANGE, linestyle="--", label=f"claim refuted (ln {odds})", zorder=4)
         if logarithmic:
             axes.set_yscale("symlog", linthresh=threshold)
             axes.minorticks_off()
@@ -72,16 +72,15 @@ def _draw_evidence(replay: RunHistory) -> RunChart:
         _set_games_axis(axes, replay)
 
     description = (
-        f"Evidence against the claim over the games: a log wealth of {nats(final)} nats at the end; "
-        f"the claim is refuted at {nats(threshold)}, a wealth of {odds}."
+        f"Evidence against the claim over the games: the wealth has a logarithm of {nats(final)} at the end; "
+        f"the claim is refuted at {odds}."
     )
+    scale = " (above the dashed line the axis, too, is logarithmic)" if logarithmic else ""
     caption = (
-        "Bets against the claim start with a wealth of 1, whose logarithm is 0. If the claim is true, they "
-        f"ever reach {odds} with a probability of at most {error}; once they reach the dashed line, at "
-        f"ln {odds} = {nats(threshold)}, the claim is refuted for good."
+        f"Bets against the claim start with a wealth of 1, whose logarithm is 0{scale}. If the claim is "
+        f"true, they ever reach {odds}, whose logarithm is {nats(threshold)}, with a probability of at most "
+        f"{error}; once they reach the dashed line, the claim is refuted for good."
     )
-    if logarithmic:
-        caption += " Above this line the axis is logarithmic."
     plain_words = "Somebody who does not believe the promise of privacy bets against it in every game: " + (
         "here the winnings grew beyond what luck can explain."
         if final >= threshold
