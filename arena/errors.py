@@ -142,6 +142,12 @@ class InternalError(Exception):
     """A fault of the arena itself, not of a player or a user."""
 
 
+def suggest_extra(extra: str, alternative: str = "") -> str:
+    """The remedy for a missing optional dependency: the command that installs `extra`, or an alternative."""
+    command = f"Run pip install 'dp-arena[{extra}]'"
+    return f"{command}, or {alternative}." if alternative else f"{command}."
+
+
 def describe_error(error: BaseException) -> str:
     """An exception as text: its type, and its message if it has one."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -8,7 +8,7 @@ Run with `make demo`.
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from importlib import resources
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
 
-ADULT = Path(__file__).parent / "data" / "adult.csv.gz"
+ADULT = str(resources.files("audits.data") / "examples" / "adult.csv.gz")
 EPSILON, DELTA, CONFIDENCE, GAMES, SEED = 1.0, 1e-5, 0.999, 20_000, 7
 
 

@@ -26,7 +26,7 @@ from audits.cli import arena
 
 ROOT = Path(__file__).parent.parent
 RECORDING = Path(__file__).with_name("recorded_figures.json")
-DATA = ROOT / "examples" / "data"
+DATA = ROOT / "audits" / "data" / "examples"
 VERSIONS = "versions"  # of the libraries, with which the recording was made
 
 # Learner and adversary of each audit, with settings. Every shipped player is in at least one command.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, suggest_extra
 
 
 def check_output_file(
@@ -28,9 +28,7 @@ def check_output_file(
     """
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        raise InvalidArgument(
-            f"the {kind} needs {' and '.join(missing)}", remedy="Run pip install dp-arena[report]."
-        )
+        raise InvalidArgument(f"the {kind} needs {' and '.join(missing)}", remedy=suggest_extra("report"))
     location = Path(os.path.realpath(path))
     if location.is_dir():
         raise InvalidArgument(f"the {kind} {path} is a directory", remedy="Name a file in it.")

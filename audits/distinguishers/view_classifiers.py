@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, suggest_extra
 from audits.distinguishers.marginal_ratios import MarginalCounts, MarginalRatios, find_bins
 from audits.distinguishers.view_features import ViewCounts, summarise_rows
 from audits.statistics.score_pairs import distinct
@@ -218,7 +218,7 @@ def require_sklearn(views: int) -> None:
         raise InvalidArgument(
             "learning a distinguisher from so many different views needs scikit-learn",
             value=views,
-            remedy="Run pip install dp-arena[learning], or let the adversary return a score.",
+            remedy=suggest_extra("learning", "let the adversary return a score"),
         )
 
 

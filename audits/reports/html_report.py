@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 import textwrap
@@ -72,6 +74,7 @@ def render_html(run: RunHistory) -> str:
 
     template = resources.files("audits.reports").joinpath("html_report.html.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["csp_hash"] = _hash_script
     verdict, notes = run.verdict, run.notes
     return environment.from_string(template).render(
         title=f"{verdict.learner} against {verdict.adversary}",
@@ -92,6 +95,11 @@ def render_html(run: RunHistory) -> str:
 def _escape(value: object) -> object:
     """Text from the ledger without characters that would reorder the page; charts, of type Markup, as is."""
     return escape_controls(value) if type(value) is str else value
+
+
+def _hash_script(script: str) -> str:
+    """The source of an inline script, as a Content-Security-Policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _explain_meaning(run: RunHistory) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # The palette of Okabe and Ito, which colour-blind readers can tell apart.
-BLUE, ORANGE, BLACK, GREY = "#0072b2", "#d55e00", "#222222", "#666666"
+BLUE, ORANGE, BLACK, GREY, GRID = "#0072b2", "#d55e00", "#222222", "#666666", "#e3e3e3"
 _COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00", BLACK)
 _ENDINGS = (".png", ".svg")
 
@@ -63,7 +63,7 @@ def chart_style(of: str, *, font_size: float) -> AbstractContextManager[Any]:
 
     style: Any = {"svg.hashsalt": f"dp-arena {of}", "svg.fonttype": "none", "font.size": font_size}
     style |= {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY}
-    style |= {"axes.grid": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.6, "axes.axisbelow": True}
+    style |= {"axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.6, "axes.axisbelow": True}
     return mpl.rc_context(style)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import attrs
 import numpy as np
 
 from audits.reports.formatting import nats, percent
-from audits.reports.plots import BLACK, BLUE, ORANGE, chart_style
+from audits.reports.plots import BLACK, BLUE, GREY, GRID, ORANGE, chart_style
 from audits.runs.run_history import MAX_POINTS, RunHistory
 
 if TYPE_CHECKING:
@@ -20,14 +19,24 @@ if TYPE_CHECKING:
 
 _MARKED_POINTS = 40  # curves with more points have no markers
 _LOG_RATIO = 50  # the axis of games is logarithmic if the last figure has so many times the first one's games
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MOST_THRESHOLDS = 4  # with evidence of more of them, the axis above the threshold is logarithmic
+
+
+# What a page sets by its style, for light and dark screens.
+_THEME = {BLUE: "var(--blue)", ORANGE: "var(--orange)", GREY: "var(--axis)", GRID: "var(--grid)"}
+_THEME |= {BLACK: "currentColor", "#000000": "currentColor"}
 
 
 @attrs.frozen
 class RunChart:
-    """A chart with a heading, and a caption that says how to read it. svg: None if it cannot be drawn."""
+    """A chart with a heading.
+
+    plain_words: what it shows, in a sentence for readers who know no statistics. caption: how to read it.
+    svg: None if it cannot be drawn.
+    """
 
     title: str
+    plain_words: str
     svg: str | None
     caption: str
 
@@ -39,49 +48,64 @@ def draw_run(replay: RunHistory) -> list[RunChart]:
 
 def _draw_evidence(replay: RunHistory) -> RunChart:
     shown = _choose_points(len(replay.games))
-    wealth, evidence = replay.log_wealth / math.log(10), replay.log_evidence / math.log(10)
-    threshold = replay.threshold / math.log(10)
+    wealth, evidence, threshold = replay.log_wealth, replay.log_evidence, replay.threshold
+    final = float(evidence[-1])
     error = percent(1 - replay.settings.confidence)
     odds = f"{1 / (1 - replay.settings.confidence):,.6g}"
+    top = 1.12 * max(final, threshold)
+    # Evidence far above the threshold would press the line that decides against the axis of games.
+    logarithmic = final > _MOST_THRESHOLDS * threshold
 
     def draw(axes: Axes) -> None:
         games = replay.games[shown]
-        axes.step(games, wealth[shown], where="post", color=BLUE, linewidth=0.8, alpha=0.6, label="now")
-        _draw_steps(axes, games, evidence[shown], label="highest so far")
-        axes.axhline(threshold, color=ORANGE, linestyle="--", label=f"claim refuted ({odds})", zorder=4)
-        top = max(float(evidence.max()), threshold)
-        axes.set_ylim(min(-0.1 * top, 1.1 * max(float(wealth.min()), -top)), 1.12 * top)
-        axes.yaxis.set_major_formatter(lambda value, _: _format_power(value))
-        axes.locator_params(axis="y", integer=True)
-        axes.set(ylabel="wealth of the bets")
+        axes.plot(games, wealth[shown], color=BLUE, linewidth=1, alpha=0.8, label="now")
+        _draw_blocks(axes, games, evidence[shown], label="highest so far")
+        axes.axhline(threshold, color=ORANGE, linestyle="--", label=f"claim refuted (ln {odds})", zorder=4)
+        if logarithmic:
+            axes.set_yscale("symlog", linthresh=threshold)
+            axes.minorticks_off()
+            ticks = [0.0, threshold, *(10.0**n for n in range(10) if 1.5 * threshold < 10**n < top)]
+            axes.set_yticks(ticks, [nats(tick) if tick == threshold else f"{tick:,.0f}" for tick in ticks])
+        scale = threshold if logarithmic else top
+        axes.set_ylim(min(-0.1 * scale, 1.1 * max(float(wealth.min()), -scale)), top)
+        axes.set(ylabel="log wealth of the bets (nats)")
         _set_games_axis(axes, replay)
 
     description = (
-        f"Evidence against the claim over the games: {_format_power(float(evidence[-1]), 1)} at the end; "
+        f"Evidence against the claim over the games: the wealth has a logarithm of {nats(final)} at the end; "
         f"the claim is refuted at {odds}."
     )
+    scale = " (above the dashed line the axis, too, is logarithmic)" if logarithmic else ""
     caption = (
-        f"Bets against the claim start with a wealth of 1. If the claim is true, they ever reach {odds} with "
-        f"a probability of at most {error}; once they reach the dashed line, the claim is refuted for good."
+        f"Bets against the claim start with a wealth of 1, whose logarithm is 0{scale}. If the claim is "
+        f"true, they ever reach {odds}, whose logarithm is {nats(threshold)}, with a probability of at most "
+        f"{error}; once they reach the dashed line, the claim is refuted for good."
     )
-    return RunChart("Evidence against the claim", _render_svg("evidence", description, draw), caption)
+    plain_words = "Somebody who does not believe the promise of privacy bets against it in every game: " + (
+        "here the winnings grew beyond what luck can explain."
+        if final >= threshold
+        else "here the winnings stayed within what luck can explain."
+    )
+    svg = _render_svg("evidence", description, draw)
+    return RunChart("Evidence against the claim", plain_words, svg, caption)
 
 
 def _draw_certified_bound(replay: RunHistory) -> RunChart:
     verdict, shown = replay.verdict, _choose_points(len(replay.games))
     claim, certified = verdict.claim.epsilon, verdict.epsilon_lower
-    ceilings = np.array([(0, 0.0), *replay.ceilings]).T
+    # No ceiling is known before the first block.
+    ceilings = np.array(replay.ceilings).T
     # A ceiling far above the chart would make the curve of the bound a flat line.
     top = 1.1 * min(max(verdict.ceiling, claim), 3 * max(certified, claim))
 
     def draw(axes: Axes) -> None:
         games, bounds = replay.games[shown], replay.epsilon_lower[shown]
-        _draw_steps(axes, games, bounds, label=f"certified ({nats(certified)})")
+        _draw_blocks(axes, games, bounds, label=f"certified ({nats(certified)})")
         axes.axhline(claim, color=ORANGE, linestyle="--", label=f"claim ({nats(claim)})")
         label = f"ceiling ({nats(verdict.ceiling)})"
-        axes.step(*ceilings, where="post", color=BLACK, linestyle=":", label=label, zorder=4)
+        axes.plot(*ceilings, color=BLACK, linestyle=":", label=label, zorder=4)
         axes.set_ylim(0, top)
-        axes.set(ylabel="ε (nats)")
+        axes.set(ylabel="certified ε (nats)")
         _set_games_axis(axes, replay)
 
     description = (
@@ -95,14 +119,23 @@ def _draw_certified_bound(replay: RunHistory) -> RunChart:
     caption += (
         f", and leaves the chart on its way to {nats(verdict.ceiling)}." if verdict.ceiling > top else "."
     )
-    return RunChart("Certified ε", _render_svg("bound", description, draw), caption)
+    plain_words = (
+        f"ε measures how much the output can reveal about one person, and 0 is nothing: the claim allows at "
+        f"most {nats(claim)}, and these games prove "
+        + (f"at least {nats(certified)}." if certified > 0 else "no leak at all.")
+    )
+    return RunChart("Certified ε", plain_words, _render_svg("bound", description, draw), caption)
 
 
 def _draw_trade_off(replay: RunHistory) -> RunChart:
     title, curves = "Trade-off of the two errors", replay.estimates.trade_off
+    plain_words = (
+        "Whoever guesses which of the two data sets was used makes errors of two kinds, and privacy means "
+        "that nobody can make both of them rare."
+    )
     if curves is None or curves.allowed is None:
         (reason,) = [row.reason for row in replay.estimates.rows if row.method == "band"]
-        return RunChart(title, None, f"There is no trade-off curve: it {reason}.")
+        return RunChart(title, plain_words, None, f"There is no trade-off curve: it {reason}.")
     allowed = curves.allowed
     below = bool((curves.upper < allowed).any())
 
@@ -124,14 +157,14 @@ def _draw_trade_off(replay: RunHistory) -> RunChart:
         f"inside the shaded region. With confidence {confidence} the best guess does at least as well as the "
         f"solid line, which {'leaves' if below else 'stays in'} that region."
     )
-    return RunChart(title, _render_svg("trade-off", description, draw, square=True), caption)
+    return RunChart(title, plain_words, _render_svg("trade-off", description, draw, square=True), caption)
 
 
-def _draw_steps(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str) -> None:
-    """The main curve of a chart, which changes with every block and is constant in between."""
+def _draw_blocks(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str) -> None:
+    """The main curve of a chart. It is known after every block; lines join these points without jumps."""
     marker = "o" if len(games) <= _MARKED_POINTS else None
     style: Any = {"color": BLUE, "linewidth": 2, "marker": marker, "markersize": 3, "zorder": 3}
-    axes.step(games, values, where="post", label=label, **style)
+    axes.plot(games, values, label=label, **style)
 
 
 def _set_games_axis(axes: Axes, replay: RunHistory) -> None:
@@ -155,25 +188,24 @@ def _choose_points(points: int) -> np.ndarray:
     return np.unique(np.concatenate([linear, logarithmic]).round().astype(int))
 
 
-def _format_power(value: float, decimals: int = 0) -> str:
-    """10 to the power of `value`; in full up to a million."""
-    if -1e-9 < value <= 6:
-        return f"{10**value:,.3g}" if value < 3 else f"{10**value:,.0f}"
-    return "10" + f"{value:.{0 if abs(value) >= 10 else decimals}f}".translate(_SUPERSCRIPTS)
-
-
 def _render_svg(name: str, description: str, draw: Any, *, square: bool = False) -> str:
-    """What `draw` draws, as inline SVG. description: for readers who cannot see the chart."""
+    """What `draw` draws, as inline SVG in the colours of the page.
+
+    description: for readers who cannot see the chart.
+    """
     from matplotlib.figure import Figure  # an extra, and slow to import
 
     with chart_style(name, font_size=12):
-        figure = Figure(figsize=(4.8, 4.8) if square else (6, 3.4), layout="constrained")
+        figure = Figure(figsize=(4.8, 4.8) if square else (5.6, 3.4), layout="constrained")
         draw(figure.subplots())
-        figure.legend(loc="outside upper left", ncols=3, frameon=False, borderaxespad=0, columnspacing=1.0)
-        file = io.StringIO()
-        figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+        spacing = {"borderaxespad": 0.0, "columnspacing": 0.8, "handlelength": 1.5}
+        figure.legend(loc="outside upper left", ncols=3, frameon=False, **spacing)
+        file, metadata = io.StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(file, format="svg", transparent=True, metadata=metadata)
     svg = file.getvalue()
     svg = svg[svg.index("<svg") :]
+    for colour, variable in _THEME.items():
+        svg = svg.replace(colour, variable)
     # Charts share a page, in which an id may occur only once.
     used = set(re.findall(r"#([\w.-]+)", svg))
     svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)

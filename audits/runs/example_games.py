@@ -7,10 +7,11 @@ from contextlib import suppress
 
 import numpy as np
 
-from arena import Adversary, ArenaError, Learner, Played, Referee, play
+from arena import Adversary, ArenaError, GameAdversary, Learner, Played, Referee, play
 from arena.randomness import block_seed
 
 _MAX_PAIRS = 32  # pairs of games to search for one that shows the worlds apart
+_RARE_PAIRS = 256  # pairs to search after these, all at once
 
 
 def write_example_games(
@@ -24,10 +25,29 @@ def write_example_games(
 ) -> str:
     """One game in each world as text, with the scores and with what differs between the worlds.
 
-    telling: take the games of `find_telling_games`. Other arguments and errors as `play_example_games`.
+    telling: take the games of `find_telling_games` or, if these have equal scores, a pair of a larger batch
+    in which the score is higher in world 1, if there is one. Other arguments and errors as
+    `play_example_games`.
     """
     choose_games = find_telling_games if telling else play_example_games
-    return format_games(choose_games(learner, adversary, referee, seed=seed, faults=faults))
+    games = choose_games(learner, adversary, referee, seed=seed, faults=faults)
+    plays_batches = referee.two_worlds and not faults and not isinstance(adversary, GameAdversary)
+    if telling and plays_batches and not _tells_worlds_apart(games):
+        with suppress(ArenaError):
+            return _write_rare_pair(learner, adversary, referee, seed) or format_games(games)
+    return format_games(games)
+
+
+def _write_rare_pair(learner: Learner, adversary: Adversary, referee: Referee, seed: int) -> str:
+    """The first pair of a batch with a higher score in world 1, as text; empty if there is none."""
+    games = 2 * _RARE_PAIRS
+    played = play(learner, adversary, referee, games=games, seed=block_seed(seed, 0), record=True)
+    if played.score is None:
+        return ""
+    # Games 2j and 2j + 1 are a pair.
+    pairs = np.argsort(played.worlds.reshape(-1, 2), axis=1) + np.arange(0, games, 2)[:, None]
+    telling = pairs[played.score[pairs[:, 1]] > played.score[pairs[:, 0]]]
+    return _format_worlds(played, telling[0]) if len(telling) else ""
 
 
 def find_telling_games(
@@ -81,11 +101,11 @@ def format_games(batches: Sequence[Played]) -> str:
         assert played.transcript is not None
         assert played.mistakes is not None
         return f"{played.transcript.table(0)}\n\n{played.mistakes[0]} mistakes in {played.rounds} rounds"
-    return "\n\n".join(_format_worlds(played) for played in batches)
+    return "\n\n".join(_format_worlds(played, np.argsort(played.worlds)) for played in batches)
 
 
-def _format_worlds(played: Played) -> str:
-    order = [int(game) for game in np.argsort(played.worlds)]
+def _format_worlds(played: Played, games: np.ndarray) -> str:
+    order = [int(game) for game in games]
     assert played.transcript is not None
     outcomes = [f"world {int(played.worlds[game])}: {_describe_outcome(played, game)}" for game in order]
     differences = " and ".join(sorted(played.challenges))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from arena import InvalidArgument
+from arena.errors import suggest_extra
 from audits.data.output_files import check_output_file, write_atomically
 from audits.distinguishers.view_features import Block
 from audits.runs.ledger import Ledger
@@ -36,7 +37,7 @@ def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) ->
         )
     if suffix == PARQUET and importlib.util.find_spec("pyarrow") is None:
         raise InvalidArgument(
-            "a Parquet file needs pyarrow", remedy="Run pip install dp-arena[parquet], or export to .csv."
+            "a Parquet file needs pyarrow", remedy=suggest_extra("parquet", "export to .csv")
         )
     check_output_file("table", path, ledger=ledger)
 

@@ -45,7 +45,7 @@ from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.sparse_vector.between_thresholds import delta_of_gap
 from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
 
-DATA = Path(__file__).parents[2] / "examples" / "data"
+DATA = Path(__file__).parents[2] / "audits" / "data" / "examples"
 ALPHA = BETA = 0.06
 ROUNDS, FEW, GAMES = 5, 3, 3  # of thresholds, of other classes; v1 and the counter play two
 TRIALS = 25

@@ -31,7 +31,7 @@ from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.selection.em_cover import LEMMA, other_costs
 from learners.pate.logistic import Logistic
 
-MUSHROOM = Path(__file__).parents[2] / "examples" / "data" / "mushroom.csv.gz"
+MUSHROOM = Path(__file__).parents[2] / "audits" / "data" / "examples" / "mushroom.csv.gz"
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 SPLITS = 30
 DELTA = 1e-6

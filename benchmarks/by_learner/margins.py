@@ -25,7 +25,7 @@ from learners.pate.ensemble import Teacher
 from learners.pate.ensemble.ensemble import train_ensemble
 from learners.pate.ensemble.margins import HighMarginBand, Margins
 
-ADULT = Path(__file__).parents[2] / "examples" / "data" / "adult.csv.gz"
+ADULT = Path(__file__).parents[2] / "audits" / "data" / "examples" / "adult.csv.gz"
 TEACHERS, QUERIES = 250, 2_000
 LEVELS = (0.01, 0.05, 0.1, 1 / 6, 0.25, 0.4, 0.49)
 MISS = 0.05

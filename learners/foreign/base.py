@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error
+from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error, suggest_extra
 from arena.fingerprint import callable_name, fingerprint
 from arena.replies import encode_values
 from arena.sample import Sample, Training
@@ -146,9 +146,7 @@ def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
 
 def missing_library(library: str, error: ImportError) -> Unsupported:
     """The error for a library that cannot be imported."""
-    return Unsupported(
-        f"{library} cannot be imported ({error})", remedy=f"Install it: pip install 'dp-arena[{library}]'."
-    )
+    return Unsupported(f"{library} cannot be imported ({error})", remedy=suggest_extra(library))
 
 
 def _read_releases(name: str, values: Any, games: int) -> np.ndarray | list[Any]:

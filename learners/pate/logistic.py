@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass
 from arena.concepts.dichotomies import Dichotomies
-from arena.errors import InvalidArgument, Unsupported
+from arena.errors import InvalidArgument, Unsupported, suggest_extra
 from arena.points import as_points
 from arena.sample import Sample
 from arena.settings import at_least, more_than, setting, whole
@@ -107,6 +107,6 @@ class Logistic(FittedLearner):
         if importlib.util.find_spec("sklearn") is None:
             raise InvalidArgument(
                 "logistic needs scikit-learn, which is not installed",
-                remedy="Run pip install dp-arena[learning].",
+                remedy=suggest_extra("learning"),
             )
         return super().start(games, rng)

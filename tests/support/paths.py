@@ -3,4 +3,4 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT / "examples" / "data"
+DATA = ROOT / "audits" / "data" / "examples"

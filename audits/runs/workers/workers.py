@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import attrs
 
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, suggest_extra
 from arena.settings import at_least
 from audits.registry.suggestions import unknown_name
 from audits.runs.verdict import RunStopped
@@ -91,7 +91,7 @@ class Workers:
         if package is not None and find_spec(package) is None:
             raise InvalidArgument(
                 f"the backend {self.backend} needs {package}, which is not installed",
-                remedy=f"Run pip install dp-arena[{self.backend}].",
+                remedy=suggest_extra(self.backend),
             )
 
     def _check_patience(self) -> None:

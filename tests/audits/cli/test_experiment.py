@@ -44,7 +44,7 @@ def test_it_prints_a_row_for_every_method(data: str) -> None:
 
 
 def test_the_papers_rows_stand_beside_mushrooms() -> None:
-    mushroom = ROOT / "examples" / "data" / "mushroom.csv.gz"
+    mushroom = ROOT / "audits" / "data" / "examples" / "mushroom.csv.gz"
     done = arena(
         *("--data", str(mushroom), "--y", "Poisonous/Edible", "--teacher", "Perceptron"),
         *("--repeats", "1", "--methods", "psq,psq-np", "--epsilon", "2"),

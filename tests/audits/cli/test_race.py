@@ -137,7 +137,7 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
     find = importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "matplotlib" else find(name))
     assert refusal(SOA, *SHORT, "--plot", str(tmp_path / "race.png")) == (
-        "the chart needs matplotlib. Run pip install dp-arena[report]."
+        "the chart needs matplotlib. Run pip install 'dp-arena[report]'."
     )
 
 

@@ -78,7 +78,7 @@ def test_equal_games_teach_equal_distinguishers() -> None:
 def test_scikit_learn_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(
-        ValueError, match=r"needs scikit-learn, got 4000. Run pip install dp-arena\[learning\]"
+        ValueError, match=r"needs scikit-learn, got 4000. Run pip install 'dp-arena\[learning\]'"
     ):
         learn_distinguisher([block(*rng.normal(size=(2, 2_000, 1)))])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib.util
 import re
 import shutil
@@ -171,7 +173,8 @@ def test_every_chart_has_a_description_and_a_caption(halts_page: Page) -> None:
     assert captions[2].endswith("does at least as well as the solid line, which leaves that region.")
     labels = [text for text in page.text["text"] if text]
     assert labels.count("games in each world") == 2
-    assert {"ε (nats)", "wealth of the bets", "claim refuted (1,000)", "claim (1)"} <= set(labels)
+    assert {"certified ε (nats)", "claim refuted (ln 1,000)", "claim (1)"} <= set(labels)
+    assert "log wealth of the bets (nats)" in labels
 
 
 def test_all_estimators_are_shown(halts_page: Page) -> None:
@@ -414,11 +417,35 @@ def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
 
 def test_a_page_loads_nothing_and_has_no_duplicate_ids(halts_page: Page) -> None:
     page = halts_page
-    assert "script" not in page.text
     assert "link" not in page.text
     assert page.links == []
     ids = [one["id"] for found in page.attributes.values() for one in found if "id" in one]
     assert len(ids) == len(set(ids))
+
+
+def read_policy(page: Page) -> dict[str, str]:
+    """The sources that the page allows for each kind of content."""
+    (policy,) = [meta["content"] for meta in page.attributes["meta"] if "http-equiv" in meta]
+    return dict(rule.strip().split(" ", 1) for rule in (policy or "").split(";"))
+
+
+def test_only_the_script_of_the_copy_button_may_run(halts_page: Page) -> None:
+    (script,) = halts_page.text["script"]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = read_policy(halts_page)
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == f"'sha256-{digest}'"
+    (button,) = halts_page.attributes["button"]
+    assert "hidden" in button  # until the script runs
+    assert halts_page.attributes["pre"][-1]["id"] == "command"
+
+
+def test_every_chart_is_in_the_colours_of_the_page(halts_page: Page, halts: tuple[Path, Verdict]) -> None:
+    text = halts[0].with_suffix(".html").read_text(encoding="utf-8")
+    charts = re.findall(r"<svg .*?</svg>", text, re.DOTALL)
+    assert len(charts) == 3
+    assert [re.findall(r"#[0-9a-f]{6}\b", chart) for chart in charts] == [[], [], []]
+    assert len([words for words in halts_page.attributes["p"] if words.get("class") == "plain"]) == 3
 
 
 @pytest.mark.thorough
@@ -436,6 +463,7 @@ def test_names_are_text_and_not_markup(ledger: Path) -> None:
         book.add(0, play_block(COUNT, 0))
     page = page_of(ledger)
     assert "script" not in page.text
+    assert read_policy(page)["script-src"] == "'none'"
     assert page.text["pre"] == ["<b>"]
 
 
@@ -444,7 +472,7 @@ def test_a_missing_package_is_named_before_any_game(monkeypatch, tmp_path: Path)
     with pytest.raises(InvalidArgument) as refused:
         report.check_html(tmp_path / "report.html")
     assert str(refused.value) == (
-        "the HTML report needs jinja2 and matplotlib. Run pip install dp-arena[report]."
+        "the HTML report needs jinja2 and matplotlib. Run pip install 'dp-arena[report]'."
     )
 
 

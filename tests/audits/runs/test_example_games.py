@@ -8,7 +8,7 @@ import numpy as np
 
 from adversaries.release.count_swap import CountSwap
 from arena import Release
-from audits.runs.example_games import find_telling_games, play_example_games
+from audits.runs.example_games import find_telling_games, play_example_games, write_example_games
 from learners.foreign.function import Function
 
 PLAYERS = CountSwap(), Release()
@@ -42,3 +42,20 @@ def test_if_none_differ_the_first_pair_is_shown() -> None:
     constant = Function(function=lambda data, rng: 0.0)
     for each in (learner, constant):
         assert len(find_telling_games(each, *PLAYERS, seed=3)) == 1
+
+
+def test_a_rare_leak_is_shown() -> None:
+    """A leak in one game of fifty, which the first pairs do not show."""
+
+    def rarely_one(data: Any, rng: np.random.Generator) -> float:
+        return float(np.any(data) and rng.random() < 0.02)
+
+    players = Function(function=rarely_one), *PLAYERS
+    hidden = [
+        seed for seed in range(4) if np.ptp(find_telling_games(*players, seed=seed)[0].replies[0].value) == 0
+    ]
+    assert hidden
+    for seed in hidden:
+        text = write_example_games(*players, seed=seed, telling=True)
+        assert "world 0: score 0\nworld 1: score 1\n" in text
+        assert text == write_example_games(*players, seed=seed, telling=True)

@@ -125,7 +125,7 @@ def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert ledger.read_bytes() == before
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert refusal(ledger, tmp_path / "t.parquet") == (
-        "a Parquet file needs pyarrow. Run pip install dp-arena[parquet], or export to .csv."
+        "a Parquet file needs pyarrow. Run pip install 'dp-arena[parquet]', or export to .csv."
     )
 
 

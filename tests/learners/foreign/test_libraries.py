@@ -190,7 +190,7 @@ def test_a_missing_library_is_named(learner: Learner, library: str) -> None:
         learner.claim
     assert str(refused.value) == (
         f"{library} cannot be imported (No module named 'no_such_library'). "
-        f"Install it: pip install 'dp-arena[{library}]'."
+        f"Run pip install 'dp-arena[{library}]'."
     )
 
 

@@ -249,7 +249,7 @@ def test_an_experiments_ledger_is_named_in_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_an_audits_ledger_is_no_experiments(finished: Path) -> None:
     pytest.importorskip("sklearn")
-    data = ROOT / "examples" / "data" / "mushroom.csv.gz"
+    data = ROOT / "audits" / "data" / "examples" / "mushroom.csv.gz"
     words = ("experiment", "pate", "--data", data, "--y", "Poisonous/Edible", "--repeats", "1")
     assert arena.refusal(*words, "--ledger", finished) == (
         f"the ledger {finished} contains an audit, not an experiment. "

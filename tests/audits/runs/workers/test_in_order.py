@@ -399,5 +399,6 @@ def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch, backend:
     with pytest.raises(InvalidArgument) as refusal:
         Workers(backend=backend)
     assert str(refusal.value) == (
-        f"the backend {backend} needs {package}, which is not installed. Run pip install dp-arena[{backend}]."
+        f"the backend {backend} needs {package}, which is not installed. "
+        f"Run pip install 'dp-arena[{backend}]'."
     )

@@ -156,7 +156,7 @@ def test_without_scikit_learn_classifiers_are_refused_and_classes_are_not(
         importlib.util, "find_spec", lambda name, *rest: None if name == "sklearn" else find(name, *rest)
     )
     assert refusal("GaussianNB:2") == (
-        "GaussianNB needs scikit-learn, which is not installed. Run pip install dp-arena[learning]."
+        "GaussianNB needs scikit-learn, which is not installed. Run pip install 'dp-arena[learning]'."
     )
     assert Teacher.from_text("thresholds") == Minimiser(Thresholds())
     assert "Did you mean" not in refusal("gaussiannb")
