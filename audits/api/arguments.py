@@ -1,0 +1,95 @@
+"""Checks of the arguments of the verbs, with refusals that say how to call them."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from arena import InvalidArgument, Sample
+from audits.registry.given_players import is_function, is_labelled, read_sample
+from audits.registry.match import PlayerSettings
+from audits.registry.suggestions import suggest
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def explain_arguments(verb: Callable[P, R]) -> Callable[P, R]:
+    """Let a function say how it is called when it gets too many arguments by position, or an unknown name."""
+    signature = inspect.signature(verb)
+    parameters = signature.parameters.values()
+    positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    named = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+
+    @functools.wraps(verb)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        __tracebackhide__ = True
+        if len(args) > len(positional):
+            raise TypeError(
+                f"{verb.__name__}() takes {' and '.join(positional)} by position and everything else by name: "
+                f"write {named[0]}=..., {named[1]}=..., not the value alone"
+            )
+        for name in kwargs:
+            if name not in signature.parameters:
+                raise TypeError(
+                    f"{verb.__name__}() has no argument {name!r}. {suggest(name, named)}"
+                    f"Its arguments are: {', '.join(signature.parameters)}. Settings of players are given as "
+                    "settings={name: value}."
+                )
+        return verb(*args, **kwargs)
+
+    return call
+
+
+def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSettings:
+    """Settings by player and name, of {name: value} and {"adversary.name": value}, as `--set` has them.
+
+    Raises: InvalidArgument.
+    """
+    players: PlayerSettings = {player: {} for player in ("learner", "adversary", *labels)}
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InvalidArgument(
+            "settings must be a mapping of names to values",
+            value=settings,
+            remedy='Write settings={"epsilon": 0.5}, or settings={"adversary.rounds": 100} for the adversary.',
+        )
+    for path, value in (settings or {}).items():
+        player, _, name = str(path).rpartition(".")
+        if (player or "learner") not in players:
+            raise InvalidArgument(f"no player is called {player}", value=path)
+        players[player or "learner"][name] = value
+    return players
+
+
+def read_data(
+    learner: object, data: object, neighbour: object, settings: PlayerSettings
+) -> tuple[Sample | None, PlayerSettings]:
+    """The user's data as a sample, and the settings with what follows from data and neighbour.
+
+    A function receives what is given: the points, or points and labels.
+    """
+    if data is None:
+        if neighbour is not None:
+            raise InvalidArgument("neighbour is given without data", remedy="Give data=, too.")
+        return None, settings
+    sample = read_sample("data", data)
+    own, opponent = dict(settings["learner"]), dict(settings["adversary"])
+    if is_function(learner):
+        own.setdefault("receives", "both" if is_labelled(data) else "points")
+        if sample.points.ndim > 1:
+            own.setdefault("dimension", sample.points.shape[1])
+    if neighbour is not None:
+        opponent["neighbour"] = read_sample("neighbour", neighbour)
+    return sample, {**settings, "learner": own, "adversary": opponent}
+
+
+def check_extra(purpose: str, *packages: str) -> None:
+    """Raises: InvalidArgument, which names the extra, if a package of it is missing."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InvalidArgument(
+            f"{purpose} needs {' and '.join(missing)}", remedy="Run pip install 'dp-arena[report]'."
+        )
