@@ -1,4 +1,4 @@
-"""Audits of privacy claims: play two neighbouring worlds against an adversary, and certify a lower bound on ε.
+"""Audits of privacy claims: games in two neighbouring worlds that certify a lower bound on ε.
 
     import audits
 

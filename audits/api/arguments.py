@@ -29,7 +29,7 @@ def explain_arguments(verb: Callable[P, R]) -> Callable[P, R]:
         __tracebackhide__ = True
         if len(args) > len(positional):
             raise TypeError(
-                f"{verb.__name__}() takes {' and '.join(positional)} by position and everything else by name: "
+                f"{verb.__name__}() takes {' and '.join(positional)} by position, and all else by name: "
                 f"write {named[0]}=..., {named[1]}=..., not the value alone"
             )
         for name in kwargs:
@@ -54,7 +54,7 @@ def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSe
         raise InvalidArgument(
             "settings must be a mapping of names to values",
             value=settings,
-            remedy='Write settings={"epsilon": 0.5}, or settings={"adversary.rounds": 100} for the adversary.',
+            remedy='Write settings={"epsilon": 0.5}, or {"adversary.rounds": 100} for the adversary.',
         )
     for path, value in (settings or {}).items():
         player, _, name = str(path).rpartition(".")

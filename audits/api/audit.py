@@ -56,7 +56,9 @@ class AuditReport(Report, Verdict):
 
     def summary(self) -> str:
         notes = "".join(f"note: {note}\n" for note in self.notes)
-        return f"{notes}\n{verdict_text(self, plan=self.plan)}" if notes else verdict_text(self, plan=self.plan)
+        return (
+            f"{notes}\n{verdict_text(self, plan=self.plan)}" if notes else verdict_text(self, plan=self.plan)
+        )
 
     def plot(self) -> ReportFigure:
         """The certified bound over the games, beside the claim and the ceiling.
@@ -157,9 +159,7 @@ def audit(
     )
     with TemporaryDirectory() as folder:
         store = Path(folder, "run.ledger") if ledger is None else Path(ledger)
-        verdict = run(
-            plan, jobs=jobs, ledger=store, watch=progress, files=files, all_estimators=estimators
-        )
+        verdict = run(plan, jobs=jobs, ledger=store, watch=progress, files=files, all_estimators=estimators)
         recorded = read_bytes(store)
     return extend_record(verdict, AuditReport, plan=plan, notes=match.notes + notes, ledger=recorded)
 

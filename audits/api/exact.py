@@ -38,7 +38,7 @@ class ExactReport(Report, ExactAudit):
         return f"{self.learner} against {self.adversary}: claim {outcome}, exact ε {pure} at δ = 0"
 
     def summary(self) -> str:
-        learner, adversary = map(summarize_player, self.players)
+        learner, adversary = (summarize_player(player) for player in self.players)
         return format_exact(self, learner=learner, adversary=adversary)
 
     def plot(self) -> ReportFigure:
@@ -91,9 +91,7 @@ def exact(
     0.5
     """
     sample, asked = read_data(learner, data, neighbour, split_settings(settings))
-    match = build_match(
-        learner, against, settings=asked, data=sample, protocol=protocol, rounds=rounds
-    )
+    match = build_match(learner, against, settings=asked, data=sample, protocol=protocol, rounds=rounds)
     if isinstance(epsilon, str):
         raise InvalidArgument("epsilon must be a number or several", value=epsilon)
     epsilons: Any = [epsilon] if is_number(epsilon) else epsilon

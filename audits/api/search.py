@@ -15,7 +15,9 @@ from arena import InvalidArgument
 
 if "hypothesis" not in sys.modules:
     # Hypothesis caches what it knows about modules; by default in the current folder, which is the user's.
-    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))
+    os.environ.setdefault(
+        "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis"))
+    )
 
 from audits.adversary_search.search import ERROR, EXAMPLES, SearchProgress, SearchResult
 from audits.adversary_search.search import search as search_adversary
@@ -60,7 +62,9 @@ class SearchReport(Report, SearchResult):
         certified = 0.0 if self.verdict is None else self.verdict.epsilon_lower
         rows = [("certified", certified), ("claimed", self.claim.epsilon)]
         label, title = "ε (nats)", self.headline
-        return make_figure(lambda axes: draw_bars(axes, rows, label=label, title=title), of="search", bars=True)
+        return make_figure(
+            lambda axes: draw_bars(axes, rows, label=label, title=title), of="search", bars=True
+        )
 
     def _describe(self) -> dict[str, Any]:
         return describe_search(self, source=self.source or None)
@@ -91,9 +95,7 @@ def search(
     Raises: as `audits.adversary_search.search`.
     """
     player = configure_learner(learner, split_settings(settings)["learner"])
-    epsilon, delta = resolve_claim(
-        player, epsilon, delta, purpose="refute", option="epsilon=..., in nats"
-    )
+    epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):
         if isinstance(value, str):
             raise InvalidArgument(f"{name} must be a number", value=value)

@@ -14,9 +14,7 @@ from audits.reports.formatting import column_table, name_table, percent, wrap
 from audits.reports.json_form import to_data, to_json
 
 
-def attack_json(
-    result: PoisoningResult | ExtractionResult, header: Mapping[str, Any] | None = None
-) -> str:
+def attack_json(result: PoisoningResult | ExtractionResult, header: Mapping[str, Any] | None = None) -> str:
     """One JSON object on one line; null stands for what is unknown."""
     if isinstance(result, ExtractionResult):
         outcome = {"interrupted": result.interrupted, "learners": result.learners}

@@ -38,7 +38,9 @@ def choose_adversary(learner: Learner, sample: Sample | None, protocol: str | No
         return LABEL_SWAP if learner.receives in _LABEL_PARTS else POINT_SWAP
     candidates = []
     for name, player in ADVERSARIES.load_all().items():
-        if not inspect.isclass(player) or not set(player.protocols) & set(learner.protocols):
+        if not (inspect.isclass(player) and issubclass(player, Adversary)):
+            continue  # a package's that cannot be loaded
+        if not set(player.protocols) & set(learner.protocols):
             continue
         if sample is not None and "sample" not in attrs.fields_dict(player):
             continue
@@ -49,7 +51,7 @@ def choose_adversary(learner: Learner, sample: Sample | None, protocol: str | No
     raise InvalidArgument(f"no adversary with its usual settings plays against {learner.name}", remedy=remedy)
 
 
-def _plays(learner: Learner, player: type, sample: Sample | None, protocol: str | None) -> bool:
+def _plays(learner: Learner, player: type[Adversary], sample: Sample | None, protocol: str | None) -> bool:
     try:
         adversary: Adversary = build_player(player, {}, sample=sample, learner=learner)
         referee_class = REFEREES[choose_protocol(learner, adversary, protocol)]

@@ -83,11 +83,9 @@ def configure_learner(learner: object, settings: Mapping[str, Any], sample: Samp
 def configure_adversary(
     adversary: object, settings: Mapping[str, Any], *, learner: Learner, sample: Sample | None = None
 ) -> Adversary:
-    """The adversary that is given, with the user's data if there are any; otherwise as `configure_learner`."""
+    """The adversary that is given, with the user's data if there are any. As `configure_learner`."""
     if isinstance(adversary, str):
-        named: Adversary = build_player(
-            ADVERSARIES.find(adversary), settings, sample=sample, learner=learner
-        )
+        named: Adversary = build_player(ADVERSARIES.find(adversary), settings, sample=sample, learner=learner)
         return named
     check_player("adversary", adversary, Adversary)
     assert isinstance(adversary, Adversary)
@@ -96,7 +94,7 @@ def configure_adversary(
         return adversary
     if getattr(adversary, "sample", None) is not None:
         raise InvalidArgument(f"{adversary.name} has data of its own", remedy="Leave out data=.")
-    return attrs.evolve(adversary, sample=sample)  # type: ignore[misc]
+    return attrs.evolve(adversary, sample=sample)  # type: ignore[call-arg]
 
 
 def _refuse_settings(player: Learner | Adversary, settings: Mapping[str, Any]) -> None:
@@ -123,7 +121,7 @@ def read_sample(name: str, data: object) -> Sample:
     if isinstance(data, str) or array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
         raise InvalidArgument(
             f"{name} must be an array of numbers, one row a record, or a pair (points, labels)",
-            value=data if np.ndim(data) == 0 else type(data).__name__,
+            value=data if np.isscalar(data) else type(data).__name__,
             remedy="audits.load_sample reads a CSV file.",
         )
     return Sample(array.astype(float), np.zeros(len(array), int) if labels is None else labels)

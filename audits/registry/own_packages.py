@@ -23,7 +23,7 @@ def check_own_packages() -> None:
             place = folders[0] if folders else spec.origin
             raise ImportError(
                 f"Python finds {place} where dp-arena's package `{name}` should be, {_FOLDER / name}. Rename "
-                f"that folder or file, or start Python in another folder. The command `arena` is not affected."
+                "that folder or file, or start Python in another folder. The command `arena` is not affected."
             )
 
 
