@@ -1,47 +1,14 @@
-"""Checks of the arguments of the verbs, with refusals that say how to call them."""
+"""Settings and data as the verbs take them, and the extras that results need."""
 
 from __future__ import annotations
 
-import functools
 import importlib.util
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from arena import InvalidArgument, Sample
 from audits.registry.given_players import is_function, is_labelled, read_sample
 from audits.registry.match import PlayerSettings
-from audits.registry.suggestions import suggest
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def explain_arguments(verb: Callable[P, R]) -> Callable[P, R]:
-    """Let a function say how it is called when it gets too many arguments by position, or an unknown name."""
-    signature = inspect.signature(verb)
-    parameters = signature.parameters.values()
-    positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    named = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
-
-    @functools.wraps(verb)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        __tracebackhide__ = True
-        if len(args) > len(positional):
-            raise TypeError(
-                f"{verb.__name__}() takes {' and '.join(positional)} by position, and all else by name: "
-                f"write {named[0]}=..., {named[1]}=..., not the value alone"
-            )
-        for name in kwargs:
-            if name not in signature.parameters:
-                raise TypeError(
-                    f"{verb.__name__}() has no argument {name!r}. {suggest(name, named)}"
-                    f"Its arguments are: {', '.join(signature.parameters)}. Settings of players are given as "
-                    "settings={name: value}."
-                )
-        return verb(*args, **kwargs)
-
-    return call
 
 
 def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSettings:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import Sample
-from audits.api.arguments import check_extra, explain_arguments, read_data, split_settings
+from audits.api.arguments import check_extra, read_data, split_settings
 from audits.api.planning import plan_audit
 from audits.api.report import Report, extend_record, read_bytes
 from audits.registry.default_adversary import POINT_SWAP
 from audits.registry.given_players import GivenAdversary, GivenLearner
 from audits.registry.match import build_match
+from audits.registry.suggestions import explain_arguments
 from audits.registry.used_files import UsedFiles
 from audits.reports.formatting import nats, percent
 from audits.reports.html_report import render_html

@@ -12,8 +12,9 @@ import numpy as np
 from arena import InvalidArgument
 from arena.randomness import generator
 from arena.settings import at_least, check_value, less_than, more_than, number
-from audits.api.arguments import check_extra, explain_arguments
+from audits.api.arguments import check_extra
 from audits.api.report import Report
+from audits.registry.suggestions import explain_arguments
 from audits.reports.formatting import name_table, nats, percent, wrap
 from audits.reports.json_form import to_data
 from audits.runs.block_sizes import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs

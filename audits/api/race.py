@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import InvalidArgument, Learner, Sample
-from audits.api.arguments import check_extra, explain_arguments, split_settings
+from audits.api.arguments import check_extra, split_settings
 from audits.api.report import Report, extend_record
 from audits.races import plan_online_race, run_race
 from audits.races.online_race import MARKS
@@ -19,6 +19,7 @@ from audits.races.race_text import describe_race, race_text, race_title
 from audits.registry.entrants import LabelledClass, build_online_entrants, find_entrants
 from audits.registry.given_players import read_sample
 from audits.registry.match import DataSource, PlayerSettings
+from audits.registry.suggestions import explain_arguments
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:

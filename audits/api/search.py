@@ -23,9 +23,10 @@ from audits.adversary_search.search import ERROR, EXAMPLES, SearchProgress, Sear
 from audits.adversary_search.search import search as search_adversary
 from audits.adversary_search.search_text import describe_search, format_search
 from audits.adversary_search.source_code import format_script
-from audits.api.arguments import check_extra, explain_arguments, split_settings
+from audits.api.arguments import check_extra, split_settings
 from audits.api.report import Report, extend_record
 from audits.registry.given_players import GivenLearner, configure_learner
+from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import read_claim, resolve_claim
 from audits.reports.formatting import nats
 from audits.runs.workers import Workers
