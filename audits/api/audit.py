@@ -176,11 +176,18 @@ def _draw_bound(axes: Axes, history: RunHistory) -> None:
     from audits.reports.plots import BLACK, BLUE, ORANGE, set_title  # with matplotlib
 
     verdict, games = history.verdict, history.games
-    top = 1.1 * max(3 * verdict.epsilon_lower, 1.5 * verdict.claim.epsilon)
+    top = 1.5 * max(verdict.epsilon_lower, verdict.claim.epsilon)  # a ceiling is often far above
     axes.step(games, history.epsilon_lower, where="post", color=BLUE, linewidth=2, label="certified ε")
     axes.axhline(verdict.claim.epsilon, color=ORANGE, linestyle="--", label="ε of the claim")
     pairs, ceilings = zip(*[(0, 0.0), *history.ceilings], strict=True)
-    axes.step(pairs, ceilings, where="post", color=BLACK, linestyle=":", label="ceiling of so many games")
+    axes.step(
+        pairs,
+        ceilings,
+        where="post",
+        color=BLACK,
+        linestyle=":",
+        label=f"ceiling ({nats(verdict.ceiling)} at the end)",
+    )
     axes.set_ylim(0, min(top, 1.1 * max(verdict.ceiling, verdict.claim.epsilon)))
     axes.set_xlim(0, float(games[-1]))
     axes.xaxis.set_major_formatter("{x:,.0f}")

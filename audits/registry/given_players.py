@@ -31,14 +31,15 @@ def check_player(role: str, player: object, base: type) -> None:
 
     Raises: InvalidArgument.
     """
+    rule = f"{'an' if role[0] in 'aeiou' else 'a'} {role} is given as an instance"
+    rule += "" if role == "referee" else " or a name"
     if inspect.isclass(player):
-        article = "an" if role[0] in "aeiou" else "a"
         raise InvalidArgument(
-            f"{article} {role} is an instance, got the class {player.__name__}",
+            f"{rule}, got the class {player.__name__}",
             remedy=f"Write {player.__name__}(...), with its settings by name.",
         )
     if not isinstance(player, base):
-        raise InvalidArgument(f"this is no {role}", value=player, remedy=_FORMS[role])
+        raise InvalidArgument(rule, value=player, remedy=_FORMS[role])
     sample = getattr(player, "sample", None)
     if role == "adversary" and "sample" in attrs.fields_dict(type(player)):  # type: ignore[arg-type]
         check_sample(f"sample of {getattr(player, 'name', role)}", sample)

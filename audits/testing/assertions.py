@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
 from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
 from arena.settings import at_least, check_value, is_number, number, whole
 from audits.adversary_search import Script, referee_for, search, share_of_error
-from audits.registry.given_players import GivenLearner, check_player, configure_learner
+from audits.registry.given_players import GivenLearner, configure_adversary, configure_learner
 from audits.registry.pairing import choose_protocol, configure_game
-from audits.registry.players import ADVERSARIES
-from audits.registry.settings_text import build_player
 from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import read_claim, resolve_claim
 from audits.runs.block_sizes import MAX_BLOCK_PAIRS
@@ -148,7 +147,7 @@ class _PrivacyTest:
             return self._search()
         if not self.until_refuted:
             check_learner_first(self.learner)
-        opponents = list(against) if isinstance(against, list | tuple) else [against]
+        opponents: list[Any] = list(against) if isinstance(against, list | tuple) else [against]
         if not opponents:
             raise InvalidArgument("a test plays against at least one adversary", value=against)
         return self._audit(opponents)
@@ -187,17 +186,15 @@ class _PrivacyTest:
         )
 
     def _configure(self, opponent: Opponent) -> tuple[Adversary, Referee]:
-        if isinstance(opponent, str):
-            opponent = build_player(ADVERSARIES.find(opponent), {}, learner=self.learner)
-        check_player("adversary", opponent, Adversary)
+        adversary = configure_adversary(opponent, {}, learner=self.learner)
         if isinstance(self.protocol, Referee):
-            return opponent, self.protocol
+            return adversary, self.protocol
         if self.protocol is not None and not isinstance(self.protocol, str):
             raise InvalidArgument("protocol must be a name or a referee", value=self.protocol)
-        name = choose_protocol(self.learner, opponent, self.protocol)
-        if isinstance(opponent, Script):
-            return opponent, referee_for(opponent)
-        return configure_game(REFEREES[name], opponent)
+        name = choose_protocol(self.learner, adversary, self.protocol)
+        if isinstance(adversary, Script):
+            return adversary, referee_for(adversary)
+        return configure_game(REFEREES[name], adversary)
 
     def _search(self) -> Outcome:
         if self.distinguisher is not None or isinstance(self.protocol, Referee):
