@@ -35,7 +35,8 @@ class State:
 
     def release(self, training: Training) -> np.ndarray:
         sums = np.array([float(s.counts @ s.labels) for s in training.samples])
-        return sums[training.which] + self.rng.laplace(scale=1 / self.learner.epsilon, size=training.games)
+        noise = self.rng.laplace(scale=1 / self.learner.epsilon, size=training.games)
+        return np.asarray(sums[training.which] + noise)
 
 
 @attrs.frozen
@@ -47,7 +48,7 @@ class NoisySum(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=0.0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> State:
         return State(self, rng)
