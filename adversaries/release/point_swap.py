@@ -15,8 +15,8 @@ class PointSwap(Adversary):
     """Two samples that differ in one record, whose point lies at the lower or the upper end of the domain.
 
     Where the learner states no domain, any number is allowed, and the point lies far below or far above all
-    others: a mechanism that does not clip its data shows it. If the sample has both labels, the lower point is
-    labelled 0 and the upper one 1. A mechanism on which another pair has more effect needs a `neighbour`.
+    others: a mechanism that does not clip its data shows it. If the sample has both labels, the lower point
+    is labelled 0 and the upper one 1. Give a `neighbour` where another pair has more effect.
     With `neighbour` given, the worlds are the sample and that neighbour.
 
     The score is the released number. If several numbers, text or a hypothesis are released, it returns no

@@ -12,8 +12,8 @@ from arena import Adversary, InvalidArgument, Learner
 from arena.settings import is_number
 from audits.api.arguments import check_extra, read_data, split_settings
 from audits.api.report import Report, extend_record
-from audits.exact_loss.audit import ExactAudit
-from audits.exact_loss.audit import exact as compute_exact
+from audits.exact_loss.exact_audit import ExactAudit
+from audits.exact_loss.exact_audit import exact as compute_exact
 from audits.registry.given_players import GivenAdversary, GivenLearner
 from audits.registry.match import build_match
 from audits.registry.settings_text import summarize_player

@@ -19,8 +19,8 @@ if "hypothesis" not in sys.modules:
         "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis"))
     )
 
-from audits.adversary_search.search import ERROR, EXAMPLES, SearchProgress, SearchResult
-from audits.adversary_search.search import search as search_adversary
+from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress, SearchResult
+from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_text import describe_search, format_search
 from audits.adversary_search.source_code import format_script
 from audits.api.arguments import check_extra, split_settings

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from arena import InvalidArgument, Learner
-from audits.adversary_search.search import ERROR, EXAMPLES, SearchProgress
+from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.adversary_search.search_text import format_search, search_json
 from audits.adversary_search.source_code import adversary_source
 from audits.api.search import search as search_adversary

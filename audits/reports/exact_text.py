@@ -12,7 +12,7 @@ from typing import Any
 from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
-from audits.exact_loss.audit import ExactAudit
+from audits.exact_loss.exact_audit import ExactAudit
 from audits.exact_loss.privacy_loss import Bracket
 from audits.reports.formatting import name_table, wrap
 from audits.reports.json_form import describe_players, to_data, to_json
