@@ -34,7 +34,7 @@ def report() -> audits.AuditReport:
 
 def test_python_and_the_command_line_agree(report: audits.AuditReport) -> None:
     command = "audit laplace-count --against count-swap --seed 3 --epsilon 0.5 --games 3000"
-    printed = Command(*command.split()).json(status=3)
+    printed = json.loads(Command(*command.split()).text("--json", status=3))
     assert printed.pop("command") == f"arena {command}"
     assert without_times(report.to_dict()) == without_times(printed)
 
