@@ -34,7 +34,7 @@ class Command:
         return result.stdout
 
     def json(self, *arguments: object, status: int = 0, notes: bool = False) -> dict[str, Any]:
-        """What it prints with --json, which is one line, after its header. notes: whether it may print any."""
+        """What it prints with --json, which is one line, after its header. notes: may it print notes."""
         result = self(*arguments, "--json")
         assert result.exit_code == status, result.stderr
         assert notes or result.stderr == ""
