@@ -1,1 +1,54 @@
-"""Adversaries, one file per strategy."""
+"""Adversaries, one file per strategy.
+
+What users and authors of adversaries need is exported here, and imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adversaries.common.training_samples import build_two_label_sample, plant_example
+    from adversaries.figure1.base import Figure1Adversary
+    from adversaries.figure1.halt_counter import HaltCounter
+    from adversaries.figure1.membership import Membership
+    from adversaries.figure1.query_swap import QuerySwap
+    from adversaries.figure1.reconstruct import Reconstruct
+    from adversaries.figure1.training_swap import TrainingSwap
+    from adversaries.release.count_swap import CountSwap
+    from adversaries.release.low_bits import LowBits
+    from adversaries.release.point_swap import PointSwap
+    from adversaries.release.statdp import StatDP
+
+# Against functions and mechanisms that release once.
+__all__ = ["CountSwap", "LowBits", "PointSwap", "StatDP"]
+# Against predictors that answer queries; `arena list` has all.
+__all__ += ["HaltCounter", "Membership", "QuerySwap", "Reconstruct", "TrainingSwap"]
+# For authors: a base, and neighbouring samples.
+__all__ += ["Figure1Adversary", "build_two_label_sample", "plant_example"]
+
+_MODULE_OF = {
+    "CountSwap": "release.count_swap",
+    "Figure1Adversary": "figure1.base",
+    "HaltCounter": "figure1.halt_counter",
+    "LowBits": "release.low_bits",
+    "Membership": "figure1.membership",
+    "PointSwap": "release.point_swap",
+    "QuerySwap": "figure1.query_swap",
+    "Reconstruct": "figure1.reconstruct",
+    "StatDP": "release.statdp",
+    "TrainingSwap": "figure1.training_swap",
+    "build_two_label_sample": "common.training_samples",
+    "plant_example": "common.training_samples",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'adversaries' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"adversaries.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

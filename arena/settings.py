@@ -84,6 +84,23 @@ def whole(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         raise InvalidArgument(f"{attribute.name} must be an integer", value=value)
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a number of Python or numpy, and no bool."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def number(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """Validate a number of Python or numpy, not a bool and not text."""
+    if not is_number(value):
+        raise InvalidArgument(f"{attribute.name} must be a number", value=value)
+
+
+def yes_or_no(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """Validate True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgument(f"{attribute.name} must be True or False", value=value)
+
+
 def one_of(*names: str) -> Check:
     """Validate that the value is one of some names."""
     return _rule(lambda value: value in names, "one of " + ", ".join(names))

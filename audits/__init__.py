@@ -1,1 +1,60 @@
-"""Audits: play the neighbouring-world game many times and certify a lower bound on the privacy lost."""
+"""Audits of privacy claims: games in two neighbouring worlds that certify a lower bound on ε.
+
+    import audits
+
+    audits.audit(my_function, epsilon=1.0).summary()
+
+The verbs, and the records that they return, are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from audits.api.audit import AuditReport, audit, load_sample
+    from audits.api.certify import Auditor, Certificate, certify
+    from audits.api.exact import ExactReport, exact
+    from audits.api.race import RaceReport, race
+    from audits.api.search import SearchReport, search
+    from audits.runs.plan import Plan
+    from audits.runs.run import run
+    from audits.runs.verdict import Verdict
+    from audits.testing.assertions import assert_private, assert_refuted
+    from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
+
+# Verbs.
+__all__ = ["assert_private", "assert_refuted", "audit", "certify", "exact", "race", "search"]
+# Scores that arrive bit by bit; data from a file; plans, for more control.
+__all__ += ["Auditor", "Plan", "load_sample", "run"]
+# What the verbs return and raise.
+__all__ += ["AuditReport", "Certificate", "ExactReport", "RaceReport", "SearchReport", "Verdict"]
+__all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
+
+_MODULES = {
+    "api.audit": ("AuditReport", "audit", "load_sample"),
+    "api.certify": ("Auditor", "Certificate", "certify"),
+    "api.exact": ("ExactReport", "exact"),
+    "api.race": ("RaceReport", "race"),
+    "api.search": ("SearchReport", "search"),
+    "runs.plan": ("Plan",),
+    "runs.run": ("run",),
+    "runs.verdict": ("Verdict",),
+    "testing.assertions": ("assert_private", "assert_refuted"),
+    "testing.outcome": ("NotPrivate", "NotRefuted", "Outcome", "Refutation"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'audits' has no attribute {name!r}; it has {', '.join(__all__)}")
+    from audits.registry.own_packages import check_own_packages
+
+    check_own_packages()
+    return getattr(importlib.import_module(f"audits.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,1 +1,56 @@
-"""Learners, one file per algorithm, named as in its paper; `learners.mechanisms` has their noise."""
+"""Learners, one file per algorithm, named as in its paper; `learners.mechanisms` has their noise.
+
+What users and authors of learners need is exported here, and imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from learners.common.release_learner import ReleaseLearner
+    from learners.everlasting.everlasting_v1 import EverlastingV1
+    from learners.everlasting.everlasting_v2 import EverlastingV2
+    from learners.foreign.diffprivlib import Diffprivlib
+    from learners.foreign.function import Function
+    from learners.foreign.opendp import OpenDP
+    from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
+    from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
+    from learners.online.realizable import RealizableLearner
+    from learners.releases.gaussian_count import GaussianCount
+    from learners.releases.laplace_count import LaplaceCount
+    from learners.releases.randomised_response import RandomisedResponse
+
+# Your own code, and that of libraries, as learners.
+__all__ = ["Diffprivlib", "Function", "OpenDP"]
+# For authors: the base of learners that release once, and mechanisms to build on.
+__all__ += ["AboveThreshold", "BetweenThresholds", "ReleaseLearner"]
+# Learners to compare with; `arena list` has all.
+__all__ += ["EverlastingV1", "EverlastingV2", "GaussianCount"]
+__all__ += ["LaplaceCount", "RandomisedResponse", "RealizableLearner"]
+
+_MODULE_OF = {
+    "AboveThreshold": "mechanisms.sparse_vector.above_threshold",
+    "BetweenThresholds": "mechanisms.sparse_vector.between_thresholds",
+    "Diffprivlib": "foreign.diffprivlib",
+    "EverlastingV1": "everlasting.everlasting_v1",
+    "EverlastingV2": "everlasting.everlasting_v2",
+    "Function": "foreign.function",
+    "GaussianCount": "releases.gaussian_count",
+    "LaplaceCount": "releases.laplace_count",
+    "OpenDP": "foreign.opendp",
+    "RandomisedResponse": "releases.randomised_response",
+    "RealizableLearner": "online.realizable",
+    "ReleaseLearner": "common.release_learner",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'learners' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"learners.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

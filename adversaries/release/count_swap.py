@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from adversaries.common.released_numbers import score_by_number
 from adversaries.common.training_samples import plant_example
-from arena import Adversary, Hypothesis, Moves, Sample, Train, setting
-from arena.replies import is_category
+from arena import Adversary, Moves, Sample, Train, setting
 
 
 @attrs.frozen
@@ -25,7 +25,4 @@ class CountSwap(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or Sample([0.0], [0], [10])
         reply = yield Train(*plant_example(sample, 0, sample.points[0]))
-        if isinstance(reply.value, Hypothesis):
-            return None
-        values = np.reshape(reply.value, (games, -1))
-        return None if values.shape[1] != 1 or is_category(values).all() else values[:, 0]
+        return score_by_number(reply.value, games)

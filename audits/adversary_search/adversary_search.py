@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from functools import partial
 from math import ceil, exp, inf, log, log1p
+from typing import ClassVar
 
 import attrs
 
@@ -68,6 +69,8 @@ class SearchResult:
     detectable: if nothing was confirmed, a loss that is larger than the claim by so many nats would have been
         found with probability 90 % if one adversary tried had shown it; None if no power can be stated.
     """
+
+    kind: ClassVar[str] = "search"
 
     learner: Learner
     protocol: str

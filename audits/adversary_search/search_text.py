@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from math import inf
+from typing import Any
 
 import attrs
 import numpy as np
@@ -17,7 +18,7 @@ from audits.adversary_search.source_code import CLASS
 from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
 from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import name_table, wrap
-from audits.reports.json_form import to_data
+from audits.reports.json_form import to_data, to_json
 from audits.runs.example_games import write_example_games
 
 # By chance, a confirmation fails as rarely as evidence of the threshold comes up under a true claim.
@@ -41,21 +42,28 @@ def format_search(result: SearchResult, *, source: str | None, output: str | Non
     return "\n\n".join(parts)
 
 
-def search_json(result: SearchResult, *, source: str | None = None) -> str:
-    """One JSON object on one line. It depends only on the arguments of the search, so times are left out."""
+def search_json(
+    result: SearchResult, header: Mapping[str, Any] | None = None, *, source: str | None = None
+) -> str:
+    """One JSON object on one line."""
+    return to_json(describe_search(result, source=source), header)
+
+
+def describe_search(result: SearchResult, *, source: str | None = None) -> dict[str, Any]:
+    """The entries of a search's JSON object. They depend on its arguments only, so times are left out."""
     verdict = None if result.verdict is None else to_data(result.verdict)
     if verdict is not None:
         del verdict["seconds"], verdict["games_per_second"]
     names = [name for name in attrs.fields_dict(SearchResult) if name not in _SPECIAL]
-    data = {
+    return {
         "learner": result.learner.name,
+        "players": {"learner": to_data(result.learner)},
         **{name: to_data(getattr(result, name)) for name in names},
         "searched": _describe_space(result),
         "adversary": None if result.adversary is None else _describe_script(result.adversary),
         "verdict": verdict,
         "source": source,
     }
-    return json.dumps(data, allow_nan=False)
 
 
 def _describe_script(script: Script) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import attrs
 
 from audits.attacks.extraction import ExtractionResult, boost_in_paper
@@ -11,15 +14,15 @@ from audits.reports.formatting import column_table, name_table, percent, wrap
 from audits.reports.json_form import to_data, to_json
 
 
-def attack_json(result: PoisoningResult | ExtractionResult) -> str:
+def attack_json(result: PoisoningResult | ExtractionResult, header: Mapping[str, Any] | None = None) -> str:
     """One JSON object on one line; null stands for what is unknown."""
     if isinstance(result, ExtractionResult):
         outcome = {"interrupted": result.interrupted, "learners": result.learners}
-        return to_json(to_data(result.plan) | outcome)
+        return to_json(to_data(result.plan) | outcome, header)
     names = [field.name for field in attrs.fields(Dose)]
     worst = [{name: getattr(figures, name) for name in names} for figures in result.find_worst().values()]
     outcome = {"interrupted": result.interrupted, "doses": result.doses, "worst": worst}
-    return to_json(to_data(result.plan) | outcome)
+    return to_json(to_data(result.plan) | outcome, header)
 
 
 def attack_text(result: PoisoningResult | ExtractionResult) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NoReturn
 
 import click
-from click.core import ParameterSource
 
 from audits import reports
+from audits.api.planning import plan_audit
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.option_groups import TextType, list_options, option, option_groups, option_record
+from audits.cli.option_groups import TextType, option, option_groups, option_record
 from audits.cli.options import (
     ChangesOption,
     ClaimOptions,
@@ -23,25 +22,16 @@ from audits.cli.options import (
     MatchOptions,
     WorkerOptions,
 )
-from audits.cli.output import Output, Quiet, print_note
-from audits.registry.tested_claim import resolve_claim
+from audits.cli.output import Output, Quiet, format_command, print_note
 from audits.registry.used_files import UsedFiles
 from audits.runs.audit_estimators import RunProgress
-from audits.runs.blocks import choose_distinguisher
-from audits.runs.plan import DISTINGUISHERS, LEARNED, LIKELIHOOD, SCORE, Plan
+from audits.runs.plan import DISTINGUISHERS, Plan
 from audits.runs.run import run as run_plan
 from audits.runs.verdict import RunStopped, Verdict
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:
     from audits.runs.run_parts import RunPart
-
-GAMES = 100_000
-MAX_GAMES_UNTIL_REFUTED = 10_000_000
-_NOTES_WITHOUT_SCORE = {
-    LEARNED: "{} returns no score, so a distinguisher is learned from the games",
-    LIKELIHOOD: "{} returns no score, so the likelihood ratio distinguishes the worlds",
-}
 
 
 def _parse_part(name: str, text: str) -> RunPart:
@@ -91,10 +81,6 @@ class RunOptions(KeyOption, ChangesOption):
     html: str | None = option("--html", metavar="FILE", help="Also write the page that arena report writes.")
 
 
-# The parameters on which no figure depends; the recorded command leaves them out.
-UNRECORDED = list_options(RunOptions, LedgerOption, WorkerOptions, Output)
-
-
 @click.command("audit")
 @option_groups
 def audit(
@@ -125,7 +111,7 @@ def audit(
     """
     files = UsedFiles(allow_changes=run.allow_changes)
     plan = make_plan(game, asked, output, files)
-    execute_plan(plan, files, run, workers.build(), output, ledger=storage.ledger, command=_format_command())
+    execute_plan(plan, files, run, workers.build(), output, ledger=storage.ledger, command=format_command())
 
 
 def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: UsedFiles) -> Plan:
@@ -136,28 +122,19 @@ def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: Used
     with files.watch():
         match = game.build()
     output.print_notes(match.notes)
-    distinguisher = asked.distinguisher
-    if distinguisher is None:
-        distinguisher = choose_distinguisher(
-            match.learner, match.adversary, match.referee, faults=asked.faults
-        )
-        if distinguisher != SCORE:
-            output.print_notes([_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name)])
-    epsilon, delta = resolve_claim(match.learner, asked.epsilon, asked.delta)
-    default_games = MAX_GAMES_UNTIL_REFUTED if asked.until_refuted else GAMES
-    return Plan(
-        learner=match.learner,
-        adversary=match.adversary,
-        referee=match.referee,
-        epsilon=epsilon,
-        delta=delta,
-        confidence=asked.confidence,
-        games=default_games if asked.games is None else asked.games,
+    plan, notes = plan_audit(
+        match,
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        games=asked.games,
         until_refuted=asked.until_refuted,
-        seed=game.seed,
-        distinguisher=distinguisher,
+        confidence=asked.confidence,
+        distinguisher=asked.distinguisher,
         faults=asked.faults,
+        seed=game.seed,
     )
+    output.print_notes(notes)
+    return plan
 
 
 def execute_plan(
@@ -216,7 +193,11 @@ def get_exit_status(verdict: Verdict) -> int:
 
 def print_verdict(verdict: Verdict, output: Output, plan: Plan | None = None) -> None:
     """Print a verdict. The text also shows the players' settings if the plan is given."""
-    output.print_result(verdict, lambda verdict: reports.verdict_text(verdict, plan=plan))
+    output.print_result(
+        verdict,
+        lambda verdict: reports.verdict_text(verdict, plan=plan),
+        lambda verdict, header: reports.verdict_json(verdict, plan=plan, header=header),
+    )
 
 
 def _play_part(
@@ -255,21 +236,6 @@ def _play_part(
         ),
     )
     click.get_current_context().exit(INTERRUPTED if played.interrupted else 0)
-
-
-def _format_command() -> str:
-    """The command line without the options on which no figure depends, in the order of --help."""
-    context = click.get_current_context()
-    words = ["arena", "audit"]
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        if name in UNRECORDED or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        values = context.params[name] if parameter.multiple else [context.params[name]]
-        for value in values:
-            words += [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]
-            words += [] if value is True else [str(value)]
-    return shlex.join(words)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from audits.cli.output import Output
 from audits.data.output_files import check_output_file
 from audits.exact_loss import exact as compute_exact
 from audits.registry.settings_text import summarize_player
-from audits.reports.exact_text import format_exact, write_exact_csv
+from audits.reports.exact_text import exact_json, format_exact, write_exact_csv
 
 
 @option_record
@@ -56,7 +56,11 @@ def exact(game: MatchOptions, figures: ExactOptions, output: Output) -> None:
         match.learner, match.adversary, match.referee, epsilons=figures.epsilons, delta=figures.delta
     )
     learner, adversary = summarize_player(match.learner), summarize_player(match.adversary)
-    output.print_result(result, lambda result: format_exact(result, learner=learner, adversary=adversary))
+    output.print_result(
+        result,
+        lambda result: format_exact(result, learner=learner, adversary=adversary),
+        lambda result, header: exact_json(result, match.learner, match.adversary, header),
+    )
     if figures.csv_file is not None:
         write_exact_csv(result, figures.csv_file)
     click.get_current_context().exit(REFUTED if result.refuted else 0)

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from audits.cli import PRINTED
 from audits.cli.option_groups import option, option_record
 from audits.data.terminal_text import escape_controls
+
+# The options on which no figure depends; a recorded command leaves them out.
+UNRECORDED = (
+    *("as_json", "quiet", "html", "plot", "csv_file", "estimators"),
+    *("jobs", "backend", "cluster", "patience"),
+    *("ledger", "part", "key", "allow_changes"),
+)
+
+
+def format_command() -> str:
+    """The command line without the options on which no figure depends, in the order of --help."""
+    context = click.get_current_context()
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in UNRECORDED or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        is_list = parameter.multiple or parameter.nargs != 1
+        for value in context.params[name] if is_list else [context.params[name]]:
+            words += [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]
+            words += [] if value is True else [str(value)]
+    return shlex.join(words)
 
 
 def print_note(note: str) -> None:
@@ -41,16 +65,21 @@ class Json:
         self,
         result: Any,
         format_text: Callable[[Any], str],
-        format_json: Callable[[Any], str] | None = None,
+        format_json: Callable[[Any, dict[str, Any]], str] | None = None,
     ) -> None:
-        """Print a result as text, or as one line of JSON. format_json: default: `to_json`."""
-        click.get_current_context().meta[PRINTED] = True
+        """Print a result as text, or as one line of JSON that begins with a header.
+
+        format_json: makes the line of the result and the header; default: `to_json`.
+        """
+        context = click.get_current_context()
+        context.meta[PRINTED] = True
         if not self.as_json:
             click.echo(escape_controls(format_text(result)))
             return
-        from audits.reports.json_form import to_json  # other commands need no reports
+        from audits.reports.json_form import describe_header, get_kind, to_json  # only JSON needs them
 
-        click.echo((format_json or to_json)(result))
+        header = describe_header(get_kind(result) or context.command.name or "", format_command())
+        click.echo((format_json or to_json)(result, header))
 
 
 @option_record

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
+from audits.api.race import GAMES, plan_race
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
@@ -17,17 +16,14 @@ from audits.cli.options import (
     WorkerOptions,
 )
 from audits.cli.output import Output
-from audits.races import plan_online_race, run_race
+from audits.races import run_race
 from audits.races.online_race import MARKS
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
-from audits.races.predictor_race import PROTOCOL, ROUNDS
-from audits.races.predictor_setup import setup_predictor_race
+from audits.races.predictor_race import PROTOCOL as PREDICTOR_PROTOCOL
+from audits.races.predictor_race import ROUNDS
 from audits.races.race_chart import draw_race
 from audits.races.race_result import Race
 from audits.races.race_text import race_json, race_text
-from audits.registry.entrants import LabelledClass, build_online_entrants
-
-GAMES = 1_000
 
 
 @option_record
@@ -71,43 +67,24 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
     def plan(self, output: Output) -> Race:
         """The race of online learners, or of predictors."""
         entrants, settings = self.find()
-        if _are_predictors(entrants):
-            if self.protocol not in (None, PROTOCOL):
-                raise click.UsageError(f"Predictors are raced under {PROTOCOL}, not {self.protocol}.")
-            if self.marks is not None:
-                raise click.UsageError(
-                    "--marks is for online games; predictors are measured by their rounds."
-                )
-            race, notes = setup_predictor_race(
-                entrants,
-                settings,
-                against=self.against,
-                rounds=self.rounds,
-                games=self.games,
-                data=self.get_source(),
-                as_set=self.as_set,
-                agnostic=self.agnostic,
-                confidence=self.confidence,
-                seed=self.seed,
-            )
-            output.print_notes(notes)
-            return race
-        if self.against is None:
+        if self.against is None and not any(PREDICTOR_PROTOCOL in player.protocols for _, player in entrants):
             raise click.UsageError("Missing option '--against'.")
-        if self.get_source() is not None or self.as_set:
-            raise click.UsageError("--data and --as-set are for predictors, which play Figure1.")
-        players, rounds = build_online_entrants(entrants, settings, against=self.against, rounds=self.rounds)
-        output.print_notes(note for _, learner, _ in players for note in learner.shortcomings)
-        return plan_online_race(
-            players,
-            rounds=rounds,
-            games=GAMES if self.games is None else self.games,
+        race, notes = plan_race(
+            entrants,
+            settings,
+            against=self.against,
+            rounds=self.rounds,
+            games=self.games,
             protocol=self.protocol,
             agnostic=self.agnostic,
-            marks=MARKS if self.marks is None else self.marks,
+            marks=self.marks,
+            as_set=self.as_set,
+            data=self.get_source(),
             confidence=self.confidence,
             seed=self.seed,
         )
+        output.print_notes(notes)
+        return race
 
 
 @click.command("race")
@@ -140,13 +117,3 @@ def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: 
     if chart.plot is not None:
         draw_race(result, chart.plot)
     click.get_current_context().exit(INTERRUPTED if result.interrupted else REFUTED if result.broken else 0)
-
-
-def _are_predictors(entrants: Sequence[LabelledClass]) -> bool:
-    """Whether the learners are predictors. Raises: UsageError if only some of them are."""
-    predictors = [label for label, player in entrants if PROTOCOL in player.protocols]
-    if predictors and len(predictors) < len(entrants):
-        raise click.UsageError(
-            f"Predictors ({', '.join(predictors)}) and learners of online games need separate races."
-        )
-    return bool(predictors)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import attrs
 import click
 
 from arena import InvalidArgument, Learner
+from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
+from audits.adversary_search.search_text import format_search, search_json
+from audits.adversary_search.source_code import adversary_source
+from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import ClaimOptions, SeedOption, WorkerOptions, parse_settings
@@ -21,15 +22,7 @@ from audits.cli.output import Output
 from audits.data.output_files import check_output_file
 from audits.registry.players import LEARNERS, resolve_learner
 from audits.registry.settings_text import build_player
-from audits.registry.tested_claim import read_claim, resolve_claim
-
-# Hypothesis caches what it knows about modules; by default in the current folder, which is the user's.
-os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))
-
-from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
-from audits.adversary_search.adversary_search import search as search_adversary
-from audits.adversary_search.search_text import format_search, search_json
-from audits.adversary_search.source_code import adversary_source
+from audits.registry.tested_claim import resolve_claim
 
 
 @option_record
@@ -101,14 +94,15 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
     with _show_progress(output) as watch:
         result = search_adversary(
             learner,
+            epsilon=epsilon,
+            delta=delta,
             protocol=asked.protocol,
-            claim=attrs.evolve(read_claim(learner), epsilon=epsilon, delta=delta),
             error=asked.error,
             examples=asked.examples,
-            confirm_games=asked.games,
+            games=asked.games,
             seed=asked.seed,
             jobs=workers.build(),
-            watch=watch,
+            progress=watch,
         )
     name = shlex.join([asked.learner, *(word for pair in asked.settings for word in ("--set", pair))])
     code = adversary_source(result, learner=name, file=asked.file or "found.py") if result.refuted else None

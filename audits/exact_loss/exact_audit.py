@@ -59,6 +59,7 @@ class ExactAudit:
     worst, most_revealing: the views with the largest loss, and with the largest loss times probability.
     """
 
+    kind: ClassVar[str] = "exact"
     derived: ClassVar[tuple[str, ...]] = ("epsilon_infinite",)  # fields of its JSON that are properties
 
     learner: str

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from audits.experiments.experiment_result import ExperimentResult, MeanOverSplits, RowFigures
 from audits.experiments.paper_table import DATA_SETS
@@ -18,7 +20,7 @@ _HEADERS = ("method", "answers", "ε", "ε ex post", "accuracy")
 _SIZES = ("examples", "private", "public", "tested", "teachers", "repeats", "seed")
 
 
-def experiment_json(result: ExperimentResult) -> str:
+def experiment_json(result: ExperimentResult, header: Mapping[str, Any] | None = None) -> str:
     """One JSON object on one line; null stands for an infinite ε, and for what is unknown."""
     plan = result.experiment
     return to_json(
@@ -32,7 +34,8 @@ def experiment_json(result: ExperimentResult) -> str:
             "delta": plan.delta_run,
             "players": plan.players.describe(),
             "repetitions": len(result.tallies),
-        }
+        },
+        header,
     )
 
 

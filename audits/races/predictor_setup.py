@@ -17,6 +17,8 @@ from audits.races.predictor_race import (
     check_rounds,
     plan_predictor_race,
 )
+from audits.registry.entrants import LabelledClass
+from audits.registry.given_players import configure_learner
 from audits.registry.match import DataSource, PlayerSettings, load_data
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player, summarize_player
@@ -40,21 +42,22 @@ class HasPracticalConstants(Protocol):
 
 
 def setup_predictor_race(
-    players: list[tuple[str, type[Learner]]],
+    players: list[LabelledClass],
     settings: PlayerSettings,
     *,
     against: str | None,
     rounds: int | None,
     games: int | None,
-    data: DataSource | None,
+    data: DataSource | Sample | None,
     as_set: bool,
     agnostic: bool,
     **others: Any,
 ) -> tuple[PredictorRace, list[str]]:
     """The race, and notes about settings that were chosen for the user.
 
-    players: labels and classes of the learners. settings: of "learner", "adversary" and every label.
-    against: the adversary's name. as_set: keep the learners' own defaults instead of practical constants.
+    players: labels, and classes of the learners or learners as they are set.
+    settings: of "learner", "adversary" and every label. against: the adversary's name.
+    as_set: keep the learners' own defaults instead of practical constants.
     agnostic: let learners relabel their sample first. others: as in `plan_predictor_race`.
 
     Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
@@ -65,7 +68,7 @@ def setup_predictor_race(
     entrants, notes = [], []
     for label, player in players:
         texts = {**settings["learner"], **settings[label]}
-        if agnostic and "agnostic" in attrs.fields_dict(player):
+        if agnostic and isinstance(player, type) and "agnostic" in attrs.fields_dict(player):
             texts.setdefault("agnostic", "true")
         learner, note = setup_predictor(label, player, texts, rounds, as_set=as_set, sample=sample)
         notes += note
@@ -80,8 +83,8 @@ def setup_predictor_race(
 
 def setup_predictor(
     label: str,
-    player: type[Learner],
-    texts: dict[str, str],
+    player: type[Learner] | Learner,
+    texts: dict[str, Any],
     rounds: int,
     *,
     as_set: bool,
@@ -92,8 +95,10 @@ def setup_predictor(
     Raises: InvalidArgument if it does not play so many rounds, or the data are no points of its class.
     """
     notes = []
-    if as_set or not issubclass(player, HasPracticalConstants):
-        learner: Any = build_player(player, texts)
+    if isinstance(player, Learner):
+        learner: Any = configure_learner(player, texts)
+    elif as_set or not issubclass(player, HasPracticalConstants):
+        learner = build_player(player, texts)
     else:
         start: Any = build_player(player, {**player.settings_before_fitting(), **texts})
         check_rounds(start, rounds)

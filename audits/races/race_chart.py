@@ -23,27 +23,33 @@ _MIN_COUNT, _MIN_ERROR = 1.0, 0.05  # the axis reaches at least so high, for mis
 
 def draw_race(result: RaceResult, path: str | os.PathLike[str]) -> None:
     """Draw the race into a file: the same bytes for the same figures. Raises: as `plot` does."""
+    online = isinstance(result.race, OnlineRace)
+    with plot(path, of="race" if online else "race of predictors", columns=2) as axes:
+        draw_standings(axes, result)
+
+
+def draw_standings(axes: Axes, result: RaceResult) -> None:
+    """Draw the curves of all learners, without their legend."""
     race, marks = result.race, np.array(result.race.marks)
     online = isinstance(race, OnlineRace)
-    with plot(path, of="race" if online else "race of predictors", columns=2) as axes:
-        low, high = span = _choose_span(result, _MIN_COUNT if online else _MIN_ERROR)
-        for number, standing in enumerate(result.standings):
-            _draw_standing(axes, standing, marks, number, span)
-        axes.set_ylim(low, high)
-        if online:
-            axes.set_xscale("log")
-            # On less than a decade a log axis labels hardly any tick by default.
-            axes.xaxis.set_major_formatter("{x:,.0f}")
-            axes.set(xlabel="rounds t (logarithmic)", ylabel=f"{race.quantity} in rounds 1 to t")
-        else:
-            axes.set_xticks(race.marks)
-            axes.set(xlabel="round of the predictor", ylabel="largest error of a hypothesis of the round")
-        confidence = f"{percent(race.confidence)} for all of them together"
-        set_title(
-            axes,
-            race_title(race),
-            f"Median of the games; shaded, its limits at the marked rounds ({confidence})",
-        )
+    low, high = span = _choose_span(result, _MIN_COUNT if online else _MIN_ERROR)
+    for number, standing in enumerate(result.standings):
+        _draw_standing(axes, standing, marks, number, span)
+    axes.set_ylim(low, high)
+    if online:
+        axes.set_xscale("log")
+        # On less than a decade a log axis labels hardly any tick by default.
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.set(xlabel="rounds t (logarithmic)", ylabel=f"{race.quantity} in rounds 1 to t")
+    else:
+        axes.set_xticks(race.marks)
+        axes.set(xlabel="round of the predictor", ylabel="largest error of a hypothesis of the round")
+    confidence = f"{percent(race.confidence)} for all of them together"
+    set_title(
+        axes,
+        race_title(race),
+        f"Median of the games; shaded, its limits at the marked rounds ({confidence})",
+    )
 
 
 def _draw_standing(

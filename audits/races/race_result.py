@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -98,6 +98,8 @@ class RaceResult:
 
     race: with the games that were finished. interruption: None if those are all.
     """
+
+    kind: ClassVar[str] = "race"
 
     race: Race
     standings: tuple[Any, ...]  # of the kind that `race.make_standing` returns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,15 @@ from audits.reports.json_form import to_data, to_json
 from audits.statistics.quantiles import Quantile
 
 
-def race_json(result: RaceResult) -> str:
-    """One JSON object on one line; null stands for what is unknown or not finite."""
+def describe_race(result: RaceResult) -> dict[str, Any]:
+    """The entries of a race's JSON object; None stands for what is unknown or not finite."""
     outcome = {"interrupted": result.interrupted, "broken": result.broken, "learners": result.standings}
-    return to_json(to_data(result.race) | outcome)
+    return {**to_data(result.race), **to_data(outcome)}
+
+
+def race_json(result: RaceResult, header: Mapping[str, Any] | None = None) -> str:
+    """One JSON object on one line."""
+    return to_json(describe_race(result), header)
 
 
 def race_text(result: RaceResult) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import attrs
 
 from arena import Adversary, InvalidArgument, Learner
+from audits.registry.given_players import check_player, configure_learner
 from audits.registry.match import PlayerSettings
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.settings_text import build_player
@@ -15,16 +16,22 @@ from audits.registry.settings_text import build_player
 _LABELLED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
 _RESERVED = ("learner", "adversary")  # `--set` uses these for all learners and for the adversary
 
-LabelledClass = tuple[str, type[Learner]]
+LabelledClass = tuple[str, type[Learner] | Learner]
 
 
-def find_entrants(texts: Sequence[str]) -> list[LabelledClass]:
-    """The label and the class of every learner. The label is the learner's name unless one is given.
+def find_entrants(texts: Sequence[str | Learner]) -> list[LabelledClass]:
+    """The label of every learner, and its class or, if it is given as an instance, the learner itself.
+
+    The label is the learner's name unless one is given.
 
     Raises: InvalidArgument if there is no such learner, or if a label is reserved or used twice.
     """
-    entrants = []
+    entrants: list[LabelledClass] = []
     for text in texts:
+        if not isinstance(text, str):
+            check_player("learner", text, Learner)
+            entrants.append((text.name, text))
+            continue
         labelled = _LABELLED.fullmatch(text)
         player = LEARNERS.find(text if labelled is None else labelled[2])
         entrants.append((player.name if labelled is None else labelled[1], player))
@@ -69,7 +76,11 @@ def build_online_entrants(
     players = []
     for label, player in entrants:
         texts = {**settings["learner"], **settings[label]}
-        learner: Learner = build_player(player, _add_rounds(player, texts, rounds))
+        learner: Learner = (
+            configure_learner(player, texts)
+            if isinstance(player, Learner)
+            else build_player(player, _add_rounds(player, texts, rounds))
+        )
         opponent_texts = _add_rounds(opponent, settings["adversary"], rounds)
         adversary: Adversary = build_player(opponent, opponent_texts, learner=learner)
         players.append((label, learner, adversary))

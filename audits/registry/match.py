@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 
 from arena import REFEREES, Adversary, InvalidArgument, Learner, Referee, Sample
 from audits.data.csv_samples import load_sample
+from audits.registry.given_players import (
+    GivenAdversary,
+    GivenLearner,
+    configure_adversary,
+    configure_learner,
+)
 from audits.registry.pairing import choose_protocol, configure_game
 from audits.registry.players import ADVERSARIES, LEARNERS, resolve_learner
-from audits.registry.settings_text import blame_player, build_player, summarize_player
+from audits.registry.settings_text import blame_player, summarize_player
 from audits.registry.tested_claim import read_claim
 
-# Texts of settings, by player: "learner", "adversary" or the label of an entrant.
-PlayerSettings = dict[str, dict[str, str]]
+# Settings as text or values, by player: "learner", "adversary" or the label of an entrant.
+PlayerSettings = dict[str, dict[str, Any]]
 
 
 @attrs.frozen(kw_only=True)
@@ -41,31 +49,40 @@ class Match:
 
 
 def build_match(
-    learner: str,
-    against: str,
+    learner: GivenLearner,
+    against: GivenAdversary | None,
     *,
     settings: PlayerSettings,
-    data: DataSource | None,
+    data: DataSource | Sample | None,
     protocol: str | None,
     rounds: int | None,
 ) -> Match:
     """Find the players, configure them with their settings and the user's data, and choose the protocol.
 
-    settings: of "learner" and of "adversary". protocol, rounds: None for the defaults.
+    against: None for the usual adversary of the learner. settings: of "learner" and of "adversary".
+    protocol, rounds: None for the defaults.
 
     Raises: InvalidArgument if a player, a setting or the data are refused, or the players cannot meet.
     """
-    name, own_settings = resolve_learner(learner)
-    texts = own_settings | settings["learner"]
-    learner_class, adversary_class = LEARNERS.find(name), ADVERSARIES.find(against)
-    sample = load_data(data, adversary_class)
-    configured: Learner = build_player(learner_class, texts, sample=sample)
+    if isinstance(learner, str):
+        LEARNERS.find(resolve_learner(learner)[0])  # an unknown name is refused before data are read
+    if isinstance(against, str):
+        against_class: type[Adversary] = ADVERSARIES.find(against)
+        sample = load_data(data, against_class)
+    else:
+        sample = data.load() if isinstance(data, DataSource) else data
+        if isinstance(against, Adversary):
+            load_data(sample, type(against))
+    configured = configure_learner(learner, settings["learner"], sample)
     notes: tuple[str, ...] = ()
-    if sample is not None:
-        configured, notes = _fit_sizes(configured, sample, set(texts))
-    adversary: Adversary = build_player(
-        adversary_class, settings["adversary"], sample=sample, learner=configured
-    )
+    if sample is not None and isinstance(learner, str):
+        configured, notes = _fit_sizes(configured, sample, set(settings["learner"]))
+    if against is None:
+        from audits.registry.default_adversary import choose_adversary  # a command names its adversary
+
+        against = choose_adversary(configured, sample, protocol)
+        notes += (f"no adversary is named, so {configured.name} plays against {against}",)
+    adversary = configure_adversary(against, settings["adversary"], learner=configured, sample=sample)
     notes += configured.shortcomings
     if configured.own_coins:
         notes += (f"{configured.name} draws random numbers of its own, so no seed repeats these games",)
@@ -76,14 +93,14 @@ def build_match(
     return Match(learner=configured, adversary=adversary, referee=referee, notes=notes)
 
 
-def load_data(data: DataSource | None, adversary: type[Adversary]) -> Sample | None:
+def load_data(data: DataSource | Sample | None, adversary: type[Adversary]) -> Sample | None:
     """The user's data for an adversary, if given. Raises: InvalidArgument if it takes none."""
     if data is not None and "sample" not in attrs.fields_dict(adversary):
         raise InvalidArgument(
             f"{adversary.name} chooses its own training set and takes no data",
             remedy="Leave out --data, or choose an adversary that has a setting `sample`.",
         )
-    return None if data is None else data.load()
+    return data.load() if isinstance(data, DataSource) else data
 
 
 def _fit_sizes(learner: Learner, sample: Sample, chosen: set[str]) -> tuple[Learner, tuple[str, ...]]:

@@ -22,6 +22,7 @@ import attrs
 
 from arena.errors import RAISED, InvalidArgument, describe_error
 from arena.players import Adversary, Learner
+from audits.registry.own_packages import import_own_package
 from audits.registry.suggestions import suggest, unknown_name
 from audits.registry.user_files import load_module
 
@@ -101,7 +102,7 @@ class Registry:
 
     def _load_by_file_name(self, name: str) -> dict[str, PlayerClass]:
         """The players in files named as the player: `laplace-count` in laplace_count.py."""
-        root, stem = importlib.import_module(self.package), name.replace("-", "_")
+        root, stem = import_own_package(self.package), name.replace("-", "_")
         paths = (
             path.relative_to(folder)
             for folder in map(Path, root.__path__)
@@ -111,7 +112,7 @@ class Registry:
         return self._load_modules(".".join([self.package, *path.with_suffix("").parts]) for path in paths)
 
     def _load_shipped(self) -> dict[str, PlayerClass]:
-        root = importlib.import_module(self.package)
+        root = import_own_package(self.package)
         return self._load_modules(
             module.name for module in pkgutil.walk_packages(root.__path__, f"{self.package}.")
         )

@@ -37,10 +37,11 @@ _BOOLEANS |= {"false": False, "no": False, "off": False, "0": False}
 
 
 def build_player(
-    player: type[P], texts: Mapping[str, str], *, sample: Sample | None = None, learner: Learner | None = None
+    player: type[P], texts: Mapping[str, Any], *, sample: Sample | None = None, learner: Learner | None = None
 ) -> P:
     """A configuration of class `player` with the fields named in `texts` set to the values of the texts.
 
+    A value that is no text is taken as it is.
     sample, learner: values of its fields of these names, if it declares them.
 
     Raises: InvalidArgument if a field is unknown, cannot be set by text, or refuses the value.
@@ -63,7 +64,10 @@ def build_player(
             f"the annotations of {player.name} contain an unknown name ({error})",
             remedy="Import it at run time, not only for type checkers.",
         ) from error
-    values: dict[str, Any] = {name: parse_value(name, text, kinds[name]) for name, text in texts.items()}
+    values: dict[str, Any] = {
+        name: parse_value(name, text, kinds[name]) if isinstance(text, str) else text
+        for name, text in texts.items()
+    }
     filled = {"sample": sample, "learner": learner}
     declared = attrs.fields_dict(player)
     values |= {name: value for name, value in filled.items() if name in declared and value is not None}

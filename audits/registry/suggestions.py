@@ -1,11 +1,17 @@
-"""Names that are misspelt: suggestions, and the error."""
+"""Names that are misspelt: suggestions, and the errors, of calls among them."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterable
+from typing import ParamSpec, TypeVar
 
 from arena.errors import InvalidArgument
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
@@ -16,5 +22,32 @@ def suggest(name: str, names: Iterable[str]) -> str:
 
 def unknown_name(kind: str, name: str, names: Collection[str], alternative: str = "") -> InvalidArgument:
     """The error for a name that is none of `names`. alternative: what may be given instead of a name."""
-    remedy = f"{suggest(name, names)}There are: {', '.join(names)}{alternative}."
+    remedy = f"{suggest(str(name), names)}There are: {', '.join(names)}{alternative}."
     return InvalidArgument(f"there is no {kind} of that name", value=name, remedy=remedy)
+
+
+def explain_arguments(verb: Callable[P, R]) -> Callable[P, R]:
+    """Let a function say how it is called when it gets too many arguments by position, or an unknown name."""
+    signature = inspect.signature(verb)
+    parameters = signature.parameters.values()
+    positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    named = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+
+    @functools.wraps(verb)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        __tracebackhide__ = True
+        if len(args) > len(positional):
+            raise TypeError(
+                f"{verb.__name__}() takes {' and '.join(positional)} by position, and all else by name: "
+                f"write {named[0]}=..., {named[1]}=..., not the value alone"
+            )
+        for name in kwargs:
+            if name not in signature.parameters:
+                raise TypeError(
+                    f"{verb.__name__}() has no argument {name!r}. {suggest(name, named)}"
+                    f"Its arguments are: {', '.join(signature.parameters)}. Settings of players are given as "
+                    "settings={name: value}."
+                )
+        return verb(*args, **kwargs)
+
+    return call

@@ -12,6 +12,7 @@ from typing import Any
 
 from arena.errors import InvalidArgument, describe_error, is_users_file
 from arena.settings import read_file
+from audits.registry.own_packages import OWN, import_own_package
 
 _MAX_SIZE = 4  # MiB
 _PREFIX = "arena_plugin_"  # of the names of plug-ins' modules
@@ -59,8 +60,11 @@ def load_module(path: str) -> ModuleType:
 def _make_importable(folder: Path) -> None:
     """Let a plug-in import the files of its folder, unless Python or a package has a module of that name.
 
-    If a plug-in of another folder has imported a file of the same name, that is forgotten.
+    If a plug-in of another folder has imported a file of the same name, that is forgotten. A folder of the
+    user's may be called `learners`: dp-arena's own packages are imported before.
     """
+    for name in OWN:
+        import_own_package(name)
     others = [path for path in _folders if path != str(folder)]
     if str(folder) in _folders or str(folder) not in sys.path:
         sys.path[:] = [path for path in sys.path if path not in _folders]

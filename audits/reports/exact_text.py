@@ -1,18 +1,21 @@
-"""Text and CSV of an exact audit."""
+"""Text, CSV and JSON of an exact audit."""
 
 from __future__ import annotations
 
 import csv
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tabulate import tabulate
 
-from arena import InvalidArgument
+from arena import Adversary, InvalidArgument, Learner
 from audits.exact_loss.exact_audit import ExactAudit
 from audits.exact_loss.privacy_loss import Bracket
 from audits.reports.formatting import name_table, wrap
+from audits.reports.json_form import describe_players, to_data, to_json
 
 _COLUMNS = ("view", "p0", "p1", "privacy_loss", "alpha", "beta")
 
@@ -29,6 +32,18 @@ def format_exact(audit: ExactAudit, *, learner: str, adversary: str) -> str:
         table = tabulate(lines, headers=head, tablefmt="plain", disable_numparse=True)
         parts.append(f"The most revealing views, by loss times probability:\n{table}")
     return "\n\n".join(parts)
+
+
+def describe_exact(audit: ExactAudit, learner: Learner, adversary: Adversary) -> dict[str, Any]:
+    """The entries of an exact audit's JSON object."""
+    return {**to_data(audit), **describe_players(learner, adversary)}
+
+
+def exact_json(
+    audit: ExactAudit, learner: Learner, adversary: Adversary, header: Mapping[str, Any] | None = None
+) -> str:
+    """The audit as one JSON object on one line."""
+    return to_json(describe_exact(audit, learner, adversary), header)
 
 
 def write_exact_csv(audit: ExactAudit, path: str | os.PathLike[str]) -> None:

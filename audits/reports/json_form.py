@@ -12,11 +12,34 @@ import numpy as np
 
 from arena import Adversary, Claim, Learner, Referee
 from audits.registry.settings_text import format_settings
+from audits.runs.plan import versions
+
+SCHEMA = 1  # of the JSON objects; it grows when an entry changes its name or its meaning
 
 
-def to_json(record: object) -> str:
-    """A record as one JSON object on one line."""
-    return json.dumps(to_data(record), allow_nan=False)
+def to_json(record: object, header: Mapping[str, Any] | None = None) -> str:
+    """A record as one JSON object on one line. header: entries that come before those of the record."""
+    data = to_data(record)
+    return json.dumps(data if header is None else {**header, **data}, allow_nan=False)
+
+
+def describe_header(kind: str, command: str | None = None) -> dict[str, Any]:
+    """The entries with which every JSON object begins: what it is, and which version and command made it.
+
+    command: the command line; None where there is none.
+    """
+    header: dict[str, Any] = {"schema": SCHEMA, "kind": kind, "version": versions()["dp-arena"]}
+    return header if command is None else {**header, "command": command}
+
+
+def get_kind(record: object) -> str:
+    """The kind of a result, such as "audit"; empty if its class states none."""
+    return str(getattr(record, "kind", ""))
+
+
+def describe_players(learner: Learner, adversary: Adversary) -> dict[str, Any]:
+    """Both players with their settings, as an entry of a JSON object."""
+    return {"players": {"learner": to_data(learner), "adversary": to_data(adversary)}}
 
 
 def to_data(value: object) -> Any:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import name_table, nats, percent, wrap
+from audits.reports.json_form import describe_players, to_data, to_json
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 
@@ -20,6 +24,21 @@ def verdict_text(verdict: Verdict, *, plan: Plan | None = None) -> str:
     if verdict.estimates is not None:
         parts += [_ALL_ESTIMATORS, name_table(verdict.estimates.table())]
     return "\n\n".join(parts)
+
+
+def describe_audit(verdict: Verdict, plan: Plan | None = None) -> dict[str, Any]:
+    """The entries of a verdict's JSON object. With the plan they include the players' settings."""
+    entries: dict[str, Any] = to_data(verdict)
+    if plan is not None:
+        entries |= describe_players(plan.learner, plan.adversary) | {"distinguisher": plan.distinguisher}
+    return entries
+
+
+def verdict_json(
+    verdict: Verdict, *, plan: Plan | None = None, header: Mapping[str, Any] | None = None
+) -> str:
+    """The verdict as one JSON object on one line."""
+    return to_json(describe_audit(verdict, plan), header)
 
 
 def verdict_rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, str]]:

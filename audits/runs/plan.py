@@ -15,7 +15,17 @@ from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
 from arena.randomness import STREAMS
-from arena.settings import at_least, less_than, more_than, one_of, whole
+from arena.settings import (
+    at_least,
+    is_number,
+    less_than,
+    more_than,
+    number,
+    one_of,
+    whole,
+    yes_or_no,
+)
+from audits.registry.given_players import check_player
 from audits.runs.block_sizes import MAX_BLOCK_PAIRS, MAX_RELEASE_PAIRS, BlockSizes, first_block_pairs
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
@@ -29,6 +39,11 @@ def _copy_learner(learner: Learner) -> Learner:
         return deepcopy(learner)
     except Exception:  # settings that are objects of other libraries may raise anything
         return learner
+
+
+def _read_float(value: Any) -> Any:
+    """A number as a float; anything else as it is, for the validators to refuse."""
+    return float(value) if is_number(value) else value
 
 
 @attrs.frozen(kw_only=True)
@@ -52,14 +67,16 @@ class Plan:
     learner: Learner = attrs.field(converter=_copy_learner)
     adversary: Adversary
     referee: Referee
-    epsilon: float = attrs.field(converter=float)
-    delta: float = attrs.field(converter=float, validator=[at_least(0), less_than(1)])
-    confidence: float = attrs.field(default=0.95, converter=float, validator=[more_than(0), less_than(1)])
+    epsilon: float = attrs.field(converter=_read_float)
+    delta: float = attrs.field(converter=_read_float, validator=[number, at_least(0), less_than(1)])
+    confidence: float = attrs.field(
+        default=0.95, converter=_read_float, validator=[number, more_than(0), less_than(1)]
+    )
     games: int = attrs.field(default=100_000, validator=[whole, at_least(1)])
-    until_refuted: bool = False
+    until_refuted: bool = attrs.field(default=False, validator=yes_or_no)
     seed: int = attrs.field(default=0, validator=[whole, at_least(0)])
     distinguisher: str = attrs.field(default=SCORE, validator=one_of(*DISTINGUISHERS))
-    faults: bool = False
+    faults: bool = attrs.field(default=False, validator=yes_or_no)
     first_block: int = attrs.field(validator=[whole, at_least(1)])
     block: int = attrs.field(validator=[whole, at_least(1)])
 
@@ -73,6 +90,7 @@ class Plan:
 
     @epsilon.validator
     def _check_epsilon(self, attribute: Any, value: float) -> None:
+        number(self, attribute, value)
         if not 0 < value < np.inf:
             raise InvalidArgument(
                 "epsilon of the claim under test must be more than 0 nats and finite",
@@ -81,6 +99,9 @@ class Plan:
             )
 
     def __attrs_post_init__(self) -> None:
+        check_player("learner", self.learner, Learner)
+        check_player("adversary", self.adversary, Adversary)
+        check_player("referee", self.referee, Referee)
         check_protocol(self.learner, self.adversary, self.referee)
         if not self.referee.two_worlds:
             raise InvalidArgument(

@@ -62,6 +62,10 @@ def run(
     Raises: NotConforming and NothingTested as `check_players` does; whatever `arena.play` raises;
     InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
     """
+    if not isinstance(plan, Plan):
+        raise InvalidArgument(
+            "run takes a Plan", value=plan, remedy="Write run(Plan(learner=..., ...)), or use audits.audit."
+        )
     workers = Workers.from_jobs(jobs, len(plan.blocks))
     start = time.perf_counter()
     check_players(plan)

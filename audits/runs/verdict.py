@@ -23,6 +23,7 @@ class Verdict:
     estimates: all estimators side by side, if asked for.
     """
 
+    kind: ClassVar[str] = "audit"
     derived: ClassVar = ("delta", "games_per_second")
 
     learner: str

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
 from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
-from arena.settings import at_least, whole
+from arena.settings import at_least, check_value, is_number, number, whole
 from audits.adversary_search import Script, referee_for, search, share_of_error
+from audits.registry.given_players import GivenLearner, configure_adversary, configure_learner
 from audits.registry.pairing import choose_protocol, configure_game
-from audits.registry.players import ADVERSARIES
-from audits.registry.settings_text import build_player
+from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import read_claim, resolve_claim
 from audits.runs.block_sizes import MAX_BLOCK_PAIRS
 from audits.runs.blocks import choose_distinguisher
@@ -38,8 +39,9 @@ Opponent = Adversary | str
 Opponents = Opponent | Sequence[Opponent] | None
 
 
+@explain_arguments
 def assert_private(
-    learner: Learner,
+    learner: GivenLearner,
     *,
     claim: Claim | tuple[float, float] | None = None,
     against: Opponents = None,
@@ -53,6 +55,7 @@ def assert_private(
 ) -> Outcome:
     """Fail if the learner's claim is refuted.
 
+    learner: a learner, the name of one, or a function f(data, rng) or f(data).
     claim: a `Claim` or (ε in nats, δ); default: the learner's own.
     against: an adversary or the name of one, or several; None searches for one.
     protocol: default: one that both players play.
@@ -68,9 +71,10 @@ def assert_private(
     arguments; errors of a referee.
     """
     __tracebackhide__ = True
+    player = configure_learner(learner, {})
     test = _PrivacyTest(
-        learner=learner,
-        claim=_resolve_claim(learner, claim),
+        learner=player,
+        claim=_resolve_claim(player, claim),
         protocol=protocol,
         error=error,
         games=games,
@@ -85,8 +89,9 @@ def assert_private(
     return outcome
 
 
+@explain_arguments
 def assert_refuted(
-    learner: Learner,
+    learner: GivenLearner,
     *,
     claim: Claim | tuple[float, float] | None = None,
     against: Opponents = None,
@@ -104,9 +109,10 @@ def assert_refuted(
     Raises: NotRefuted if the claim is not refuted; otherwise as `assert_private`.
     """
     __tracebackhide__ = True
+    player = configure_learner(learner, {})
     test = _PrivacyTest(
-        learner=learner,
-        claim=_resolve_claim(learner, claim),
+        learner=player,
+        claim=_resolve_claim(player, claim),
         protocol=protocol,
         error=error,
         games=games,
@@ -135,12 +141,13 @@ class _PrivacyTest:
     until_refuted: bool = False
 
     def run(self, against: Opponents) -> Outcome:
+        check_value("error", self.error, number)
         compute_confidence(self.error)  # refuses an invalid error before anything is played
         if against is None:
             return self._search()
         if not self.until_refuted:
             check_learner_first(self.learner)
-        opponents = [against] if isinstance(against, Adversary | str) else list(against)
+        opponents: list[Any] = list(against) if isinstance(against, list | tuple) else [against]
         if not opponents:
             raise InvalidArgument("a test plays against at least one adversary", value=against)
         return self._audit(opponents)
@@ -179,16 +186,15 @@ class _PrivacyTest:
         )
 
     def _configure(self, opponent: Opponent) -> tuple[Adversary, Referee]:
-        if isinstance(opponent, str):
-            opponent = build_player(ADVERSARIES.find(opponent), {}, learner=self.learner)
-        if not isinstance(opponent, Adversary):
-            raise InvalidArgument("an adversary is given as an instance or a name", value=opponent)
+        adversary = configure_adversary(opponent, {}, learner=self.learner)
         if isinstance(self.protocol, Referee):
-            return opponent, self.protocol
-        name = choose_protocol(self.learner, opponent, self.protocol)
-        if isinstance(opponent, Script):
-            return opponent, referee_for(opponent)
-        return configure_game(REFEREES[name], opponent)
+            return adversary, self.protocol
+        if self.protocol is not None and not isinstance(self.protocol, str):
+            raise InvalidArgument("protocol must be a name or a referee", value=self.protocol)
+        name = choose_protocol(self.learner, adversary, self.protocol)
+        if isinstance(adversary, Script):
+            return adversary, referee_for(adversary)
+        return configure_game(REFEREES[name], adversary)
 
     def _search(self) -> Outcome:
         if self.distinguisher is not None or isinstance(self.protocol, Referee):
@@ -261,5 +267,11 @@ def _resolve_claim(learner: Learner, claim: Claim | tuple[float, float] | None) 
         return claim
     if claim is None:
         claim = resolve_claim(learner, claims="nothing", option="claim=(epsilon, delta), ε in nats")
+    if not isinstance(claim, tuple | list) or len(claim) != 2 or not all(map(is_number, claim)):
+        raise InvalidArgument(
+            "claim must be a Claim or two numbers",
+            value=claim,
+            remedy="Write claim=(1.0, 0.0): ε in nats, δ.",
+        )
     epsilon, delta = claim
     return attrs.evolve(own, epsilon=epsilon, delta=delta)

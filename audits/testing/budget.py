@@ -53,7 +53,7 @@ def get_budget(budget: str | Budget) -> Budget:
     """The budget of that name, or the budget itself. Raises: InvalidArgument if there is none."""
     if isinstance(budget, Budget):
         return budget
-    if budget not in BUDGETS:
+    if not isinstance(budget, str) or budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS, "; or Budget(games, examples)")
     return BUDGETS[budget]
 

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 from audits import cli
 
 TIMES = ("seconds", "games_per_second")
+HEADER = ("schema", "kind", "version", "command")  # with which every JSON object begins
+PLAYERS = ("players", "distinguisher")  # which follow, unless the command has no hold of the players
 
 
 @attrs.frozen(init=False)
@@ -32,12 +34,15 @@ class Command:
         return result.stdout
 
     def json(self, *arguments: object, status: int = 0, notes: bool = False) -> dict[str, Any]:
-        """What it prints with --json, which is one line. notes: whether it may print notes."""
+        """What it prints with --json, which is one line, after its header. notes: may it print notes."""
         result = self(*arguments, "--json")
         assert result.exit_code == status, result.stderr
         assert notes or result.stderr == ""
         assert result.stdout.count("\n") == 1
-        return json.loads(result.stdout)  # type: ignore[no-any-return]
+        entries = json.loads(result.stdout)
+        assert tuple(entries)[: len(HEADER)] == HEADER
+        assert entries["command"].startswith("arena ")
+        return {name: entry for name, entry in entries.items() if name not in (*HEADER, *PLAYERS)}
 
     def refusal(self, *arguments: object) -> str:
         """The one line of an error, with status 2. There may be notes before it."""

@@ -15,10 +15,10 @@ import attrs
 import click
 
 from arena.errors import ArenaError, InvalidArgument
-from audits.cli.audit import UNRECORDED, PlanOptions, audit, make_plan
+from audits.cli.audit import PlanOptions, audit, make_plan
 from audits.cli.option_groups import fill_record
 from audits.cli.options import MatchOptions
-from audits.cli.output import Quiet
+from audits.cli.output import UNRECORDED, Quiet
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.used_files import NotTrusted, UsedFiles
 from audits.runs.ledger import Ledger

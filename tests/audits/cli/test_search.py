@@ -98,12 +98,12 @@ def test_a_fault_is_shown_game_by_game() -> None:
 def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     from audits.cli import search as searching
 
-    def search_and_stop(*given, watch, **options):
+    def search_and_stop(*given, progress, **options):
         def stop(now: SearchProgress) -> None:
             if now.examples >= 3:
                 raise KeyboardInterrupt
 
-        return search_adversary(*given, watch=stop, **options)
+        return search_adversary(*given, progress=stop, **options)
 
     search_adversary = searching.search_adversary
     monkeypatch.setattr(searching, "search_adversary", search_and_stop)

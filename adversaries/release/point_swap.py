@@ -1,0 +1,76 @@
+"""point-swap: one record differs between the worlds by as much as it can."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from adversaries.common.released_numbers import score_by_number
+from arena import Adversary, InvalidArgument, Learner, Moves, Sample, Train, setting
+from arena.settings import at_least
+
+
+@attrs.frozen
+class PointSwap(Adversary):
+    """Two samples that differ in one record, whose point lies at the lower or the upper end of the domain.
+
+    Where the learner states no domain, any number is allowed, and the point lies far below or far above all
+    others: a mechanism that does not clip its data shows it. If the sample has both labels, the lower point
+    is labelled 0 and the upper one 1. Give a `neighbour` where another pair has more effect.
+    With `neighbour` given, the worlds are the sample and that neighbour.
+
+    The score is the released number. If several numbers, text or a hypothesis are released, it returns no
+    score, so that a distinguisher can use the whole release.
+    """
+
+    name = "point-swap"
+    protocols = ("Release",)
+
+    sample: Sample | None = setting(
+        None, help="the sample, whose last record varies; default: ten records in the middle of the domain"
+    )
+    neighbour: Sample | None = setting(
+        None, help="the sample of world 1, if it is to be another than the worst"
+    )
+    distance: float = setting(
+        1_000.0,
+        help="without a domain, how far beyond the data the point lies, relative to their range",
+        check=at_least(0),
+    )
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        reply = yield Train(*self.samples)
+        return score_by_number(reply.value, games)
+
+    @property
+    def samples(self) -> tuple[Sample, Sample]:
+        """The neighbouring samples of world 0 and of world 1."""
+        sample = self.sample or self._build_sample()
+        if self.neighbour is not None:
+            if self.neighbour.differences(sample) != 1:
+                raise InvalidArgument(
+                    "neighbouring data have the same number of records and differ in one of them",
+                    value=f"{sample.size} and {self.neighbour.size} records, "
+                    f"{self.neighbour.differences(sample)} different",
+                    remedy="Replace one record of the data, in its place.",
+                )
+            return sample, self.neighbour
+        low, high = self._find_ends(sample)
+        last, shape = len(sample.points) - 1, sample.points.shape[1:]
+        labels = (0, 1) if len(np.unique(sample.labels)) > 1 else (int(sample.labels[-1]),) * 2
+        worlds = zip((low, high), labels, strict=True)
+        first, second = (sample.replace_one(last, np.full(shape, end), label) for end, label in worlds)
+        return first, second
+
+    def _build_sample(self) -> Sample:
+        low, high = (self.learner.domain if self.learner is not None else None) or (0.0, 0.0)
+        shape = self.learner.point_shape if self.learner is not None else ()
+        return Sample([np.full(shape, (low + high) / 2)], [0], [10])
+
+    def _find_ends(self, sample: Sample) -> tuple[float, float]:
+        if self.learner is not None and self.learner.domain is not None:
+            return self.learner.domain
+        low, high = float(sample.points.min()), float(sample.points.max())
+        beyond = self.distance * ((high - low) or 1.0)
+        return low - beyond, high + beyond

@@ -1,0 +1,235 @@
+"""`audits.certify` and `Auditor`: a bound on ε from scores that somebody already has."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arena import InvalidArgument
+from arena.randomness import generator
+from arena.settings import at_least, check_value, less_than, more_than, number
+from audits.api.arguments import check_extra
+from audits.api.report import Report
+from audits.registry.suggestions import explain_arguments
+from audits.reports.formatting import name_table, nats, percent, wrap
+from audits.reports.json_form import to_data
+from audits.runs.block_sizes import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
+from audits.statistics.betting import Betting
+from audits.statistics.ceilings import ceiling
+from audits.statistics.score_bins import ScoreBins
+from audits.statistics.score_pairs import PairCounts
+
+if TYPE_CHECKING:
+    from audits.api.figure import ReportFigure
+
+Scores = Sequence[float] | np.ndarray
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Certificate(Report):
+    """A certified bound from scores.
+
+    epsilon_lower: in nats; with probability at least `confidence`, every claim of a smaller ε at this δ is
+        false. ceiling: the epsilon_lower of as many scores that always tell the worlds apart.
+    pairs: the number of pairs of scores used. unpaired: scores of one world without a partner in the other.
+    epsilon, refuted: the claim under test and whether it is false; None without a claim.
+    """
+
+    kind: ClassVar[str] = "certificate"
+
+    epsilon_lower: float
+    ceiling: float
+    delta: float
+    confidence: float
+    pairs: int
+    unpaired: int
+    epsilon: float | None
+    refuted: bool | None
+
+    @property
+    def headline(self) -> str:
+        outcome = "" if self.refuted is None else "refuted, " if self.refuted else "not refuted, "
+        bound = f"ε ≥ {nats(self.epsilon_lower)} at δ = {self.delta:.3g}"
+        return f"{outcome}{bound} certified (confidence {percent(self.confidence)})"
+
+    def summary(self) -> str:
+        claim = (
+            []
+            if self.epsilon is None
+            else [("claim under test", f"({nats(self.epsilon)}, {self.delta:.3g})")]
+        )
+        rows = [
+            *claim,
+            ("certified", f"ε ≥ {nats(self.epsilon_lower)} nats at δ = {self.delta:.3g}"),
+            ("confidence", percent(self.confidence)),
+            ("ceiling", f"ε ≥ {nats(self.ceiling)} nats, had every score told the worlds apart"),
+            ("scores", f"{self.pairs:,} pairs, and {self.unpaired:,} scores without a partner"),
+        ]
+        meaning = (
+            f"With confidence {percent(self.confidence)}, no claim of ε < {nats(self.epsilon_lower)} holds."
+            if self.epsilon_lower > 0
+            else "These scores certify no loss of privacy. That is no proof of privacy."
+        )
+        return f"{name_table(rows)}\n\n{wrap(meaning)}"
+
+    def plot(self) -> ReportFigure:
+        """The bound beside its ceiling and the claim. Raises: InvalidArgument without matplotlib."""
+        check_extra("a chart", "matplotlib")
+        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
+
+        rows = [("certified", self.epsilon_lower), ("ceiling", self.ceiling)]
+        rows[1:1] = [] if self.epsilon is None else [("claimed", self.epsilon)]
+        draw_all = {"label": "ε (nats)", "title": self.headline}
+        return make_figure(lambda axes: draw_bars(axes, rows, **draw_all), of="certificate", bars=True)
+
+    def _describe(self) -> dict[str, Any]:
+        entries: dict[str, Any] = to_data(self)
+        return entries
+
+
+class Auditor:
+    """A lower bound on ε from scores that arrive bit by bit, valid whenever you look and whenever you stop.
+
+    A score is what an attack makes of one game: train, or release, on one of two neighbouring data sets,
+    world 0 or world 1, and compute a number from the result, higher if it looks like world 1.
+
+    Assumed: games are independent of each other; every game of world b is the same mechanism on data set b;
+    and the score is computed in the same way in all games, chosen without looking at these games (an attack
+    may be fitted on others). The order of the scores in an update does not matter: they are shuffled with a
+    fixed seed. Nothing is assumed about the mechanism or the distribution of the scores.
+
+    Then, with probability at least `confidence`, `certificate.epsilon_lower` never exceeds the true ε at this
+    δ, over all updates together. Proof: docs/proofs/betting.md, with games in pairs, one of each world.
+    Scores of the larger world wait for partners, so the numbers need not be equal.
+
+    delta: a probability. epsilon: a claim in nats to test, if any.
+
+    >>> auditor = Auditor(delta=0.0, confidence=0.95, epsilon=1.0)
+    >>> auditor.update([0.1, 0.3, 0.2] * 50, [2.1, 1.7, 3.0] * 50).certificate.refuted
+    True
+    """
+
+    def __init__(self, *, delta: float = 0.0, confidence: float = 0.95, epsilon: float | None = None) -> None:
+        check_value("delta", delta, number, at_least(0), less_than(1))
+        check_value("confidence", confidence, number, more_than(0), less_than(1))
+        if epsilon is not None:
+            check_value("epsilon", epsilon, number, more_than(0))
+        self._settings: dict[str, Any] = {"delta": delta, "confidence": confidence}
+        self._epsilon = epsilon
+        self._betting = Betting(**self._settings, epsilon_claim=epsilon)
+        self._waiting = [np.empty(0), np.empty(0)]
+        self._block_sizes = array("q")
+        self._first_blocks: list[PairCounts] = []
+        self._bins: ScoreBins | None = None
+        self._updates = 0
+
+    def update(self, scores_0: Scores, scores_1: Scores) -> Auditor:
+        """Use the scores (n,) of more games of world 0, and (m,) of world 1, and return the auditor itself.
+
+        Raises: InvalidArgument if they are not arrays of numbers, or contain NaN.
+        """
+        rng = generator(np.random.SeedSequence(self._updates))
+        arrived = [read_scores(f"scores_{world}", s) for world, s in enumerate((scores_0, scores_1))]
+        self._updates += 1
+        self._waiting = [
+            np.concatenate([waiting, rng.permutation(scores)])
+            for waiting, scores in zip(self._waiting, arrived, strict=True)
+        ]
+        pairs = min(map(len, self._waiting))
+        start = 0
+        for size in self._split(pairs):
+            block = slice(start, start + size)
+            self._bet(*(waiting[block] for waiting in self._waiting))
+            start += size
+        self._waiting = [waiting[pairs:] for waiting in self._waiting]
+        return self
+
+    @property
+    def certificate(self) -> Certificate:
+        """What the scores so far certify."""
+        bound = self._betting.epsilon_lower
+        highest = ceiling(self._block_sizes, **self._settings)
+        return Certificate(
+            epsilon_lower=bound,
+            ceiling=max(highest, bound),  # it is computed from joined blocks, and may be a step less
+            pairs=sum(self._block_sizes),
+            unpaired=sum(map(len, self._waiting)),
+            epsilon=self._epsilon,
+            refuted=None if self._epsilon is None else self._betting.refuted,
+            **self._settings,
+        )
+
+    def _split(self, pairs: int) -> Iterator[int]:
+        """Sizes of blocks of so many new pairs: each at most half as large as all pairs before it."""
+        seen = sum(self._block_sizes)
+        first = first_block_pairs(seen + pairs, until_refuted=False)
+        while pairs:
+            size = min(pairs, max(first, seen // 2), MAX_BLOCK_PAIRS)
+            yield size
+            pairs, seen = pairs - size, seen + size
+
+    def _bet(self, scores_0: np.ndarray, scores_1: np.ndarray) -> None:
+        if self._bins is None:
+            block = PairCounts.of(scores_0, scores_1)
+            self._first_blocks.append(block)
+        else:
+            block = self._bins.count(scores_0, scores_1)
+        self._betting.update(block)
+        self._block_sizes.append(block.pairs)
+        if self._bins is None and sum(self._block_sizes) >= EXACT_PAIRS:
+            self._bins = ScoreBins.of(self._first_blocks)
+            self._first_blocks = []
+
+
+@explain_arguments
+def certify(
+    scores_0: Scores,
+    scores_1: Scores,
+    *,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+    epsilon: float | None = None,
+) -> Certificate:
+    """A lower bound on ε at `delta` from the scores of independent games of two neighbouring worlds.
+
+    scores_0, scores_1: (n,) and (m,), of the games on either data set, higher if they look like world 1.
+    If n and m differ, the surplus of the larger world is not used. epsilon: a claim in nats to test, if any.
+    What is assumed about scores, and what is certified, is said at `Auditor`, which takes them bit by bit.
+
+    Raises: InvalidArgument if scores are no numbers, or one world has fewer than two.
+
+    >>> certify([0.1, 0.3, 0.2] * 50, [2.1, 1.7, 3.0] * 50)
+    <Certificate: ε ≥ 3.359 at δ = 0 certified (confidence 95 %)>
+    """
+    arrays = [read_scores("scores_0", scores_0), read_scores("scores_1", scores_1)]
+    for world, scores in enumerate(arrays):
+        if len(scores) < 2:
+            raise InvalidArgument(
+                f"scores_{world} must hold the scores of two games at least",
+                value=len(scores),
+                remedy="Play more games in that world; a few hundred certify something.",
+            )
+    auditor = Auditor(delta=delta, confidence=confidence, epsilon=epsilon)
+    return auditor.update(arrays[0], arrays[1]).certificate
+
+
+def read_scores(name: str, scores: object) -> np.ndarray:
+    """Scores as an array (n,) of floats. Raises: InvalidArgument."""
+    try:
+        values = np.asarray(scores)
+    except ValueError:  # rows of different lengths
+        values = np.array(None)
+    if values.ndim != 1 or (values.dtype.kind not in "biuf" and len(values)):
+        raise InvalidArgument(
+            f"{name} must be an array of numbers, one for each game",
+            value=scores
+            if np.ndim(values) == 0
+            else f"an array of {values.dtype.name}, shape {values.shape}",
+        )
+    if np.isnan(values.astype(float)).any():
+        raise InvalidArgument(f"{name} must not contain NaN", remedy="Score a game that failed by a number.")
+    return values.astype(float)

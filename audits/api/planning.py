@@ -1,0 +1,59 @@
+"""From what users ask to the plan of an audit, for Python and for the command line."""
+
+from __future__ import annotations
+
+from audits.registry.match import Match
+from audits.registry.tested_claim import resolve_claim
+from audits.runs.blocks import choose_distinguisher
+from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
+
+GAMES = 100_000
+MAX_GAMES_UNTIL_REFUTED = 10_000_000
+_NOTES_WITHOUT_SCORE = {
+    LEARNED: "{} returns no score, so a distinguisher is learned from the games",
+    LIKELIHOOD: "{} returns no score, so the likelihood ratio distinguishes the worlds",
+}
+
+
+def plan_audit(
+    match: Match,
+    *,
+    epsilon: float | None,
+    delta: float | None,
+    games: int | None,
+    until_refuted: bool,
+    confidence: float,
+    distinguisher: str | None,
+    faults: bool,
+    seed: int,
+    option: str = "--epsilon, in nats",
+) -> tuple[Plan, tuple[str, ...]]:
+    """The plan of an audit of a match, and what the user should know about how it was chosen.
+
+    epsilon, delta, games, distinguisher: None for the defaults, the learner's own claim among them. option:
+    how the user names an ε. The rest is as in `Plan`.
+
+    Raises: InvalidArgument as `Plan` and `resolve_claim` do; whatever `arena.play` raises in a first game.
+    """
+    notes: tuple[str, ...] = ()
+    if distinguisher is None:
+        distinguisher = choose_distinguisher(match.learner, match.adversary, match.referee, faults=faults)
+        if distinguisher != SCORE:
+            notes = (_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name),)
+    epsilon, delta = resolve_claim(match.learner, epsilon, delta, option=option)
+    if games is None:
+        games = MAX_GAMES_UNTIL_REFUTED if until_refuted else GAMES
+    plan = Plan(
+        learner=match.learner,
+        adversary=match.adversary,
+        referee=match.referee,
+        epsilon=epsilon,
+        delta=delta,
+        confidence=confidence,
+        games=games,
+        until_refuted=until_refuted,
+        seed=seed,
+        distinguisher=distinguisher,
+        faults=faults,
+    )
+    return plan, notes

@@ -1,0 +1,110 @@
+"""A bound from scores: valid, by counting; not trivial; and the same whatever the order or the updates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arena import InvalidArgument
+from audits import Auditor, certify
+
+CONFIDENCE = 0.9
+
+
+def flip(rng: np.random.Generator, epsilon: float, games: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of randomised response, which is (ε, 0)-DP and no better."""
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    return rng.random(games) < 1 - truth, rng.random(games) < truth
+
+
+def add_noise(rng: np.random.Generator, epsilon: float, games: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the Laplace mechanism at a distance of 1, which is (ε, 0)-DP and no better."""
+    return rng.laplace(scale=1 / epsilon, size=games), 1 + rng.laplace(scale=1 / epsilon, size=games)
+
+
+@pytest.mark.parametrize("law", [flip, add_noise])
+def test_bound_is_near_the_truth_and_below_it(law: Any) -> None:
+    certificate = certify(*law(np.random.default_rng(0), 1.0, 5_000), confidence=0.99)
+    assert 0.6 < certificate.epsilon_lower <= 1.0 < certificate.ceiling
+    assert (certificate.pairs, certificate.unpaired, certificate.refuted) == (5_000, 0, None)
+
+
+def test_claim_is_refuted_only_if_it_is_false() -> None:
+    scores = flip(np.random.default_rng(1), 2.0, 3_000)
+    assert certify(*scores, epsilon=1.0, confidence=0.99).refuted
+    assert certify(*scores, epsilon=2.0, confidence=0.99).refuted is False
+
+
+def count_errors(law: Any, audits: int, *, games: int, updates: int = 1, sort: bool = False) -> int:
+    """The number of audits that certify more than the truth after some update."""
+    rng, errors = np.random.default_rng(7), 0
+    for _ in range(audits):
+        auditor = Auditor(confidence=CONFIDENCE)
+        wrong = False
+        for _ in range(updates):
+            scores = law(rng, 0.7, games)
+            auditor.update(*(map(np.sort, scores) if sort else scores))
+            wrong |= auditor._betting.epsilon_lower > 0.7
+        errors += wrong
+    return errors
+
+
+def tolerated(audits: int) -> float:
+    """The number of errors at the stated confidence, and four standard deviations more."""
+    return audits * (1 - CONFIDENCE) + 4 * math.sqrt(audits * CONFIDENCE * (1 - CONFIDENCE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [flip, add_noise])
+@pytest.mark.parametrize(("updates", "sort"), [(1, False), (1, True), (8, False)])
+def test_bound_is_valid(law: Any, updates: int, sort: bool) -> None:
+    audits = 1_000
+    assert count_errors(law, audits, games=400 // updates, updates=updates, sort=sort) <= tolerated(audits)
+
+
+def test_order_of_an_update_does_not_count_against_validity() -> None:
+    """Sorted scores would depend on each other within a block, so they are shuffled."""
+    equal = flip(np.random.default_rng(3), 0.0001, 4_000)
+    assert certify(*map(np.sort, equal)).epsilon_lower < 0.1
+
+
+def test_unequal_numbers_wait_for_partners() -> None:
+    rng = np.random.default_rng(4)
+    zeros, ones = flip(rng, 2.0, 500)
+    auditor = Auditor().update(zeros, ones[:100])
+    assert (auditor.certificate.pairs, auditor.certificate.unpaired) == (100, 400)
+    auditor.update([], ones[100:])
+    assert (auditor.certificate.pairs, auditor.certificate.unpaired) == (500, 0)
+    assert auditor.certificate.epsilon_lower > 0.8
+
+
+def test_an_auditor_without_scores_certifies_nothing() -> None:
+    certificate = Auditor(epsilon=1.0).certificate
+    assert (certificate.epsilon_lower, certificate.ceiling, certificate.refuted) == (0.0, 0.0, False)
+
+
+@pytest.mark.parametrize(
+    ("scores", "settings", "name"),
+    [
+        (("ab", [1, 2]), {}, "scores_0"),
+        (([1, 2], ["a", "b"]), {}, "scores_1"),
+        (([[1, 2]], [1, 2]), {}, "scores_0"),
+        (([1, 2], [1, math.nan]), {}, "NaN"),
+        (([1, 2], [1]), {}, "two games"),
+        (([1, 2], [1, 2]), {"delta": "0"}, "delta must be a number"),
+        (([1, 2], [1, 2]), {"delta": 1.5}, "delta must be less than 1"),
+        (([1, 2], [1, 2]), {"confidence": True}, "confidence must be a number"),
+        (([1, 2], [1, 2]), {"epsilon": 0}, "epsilon must be more than 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(scores: Any, settings: dict, name: str) -> None:
+    with pytest.raises(InvalidArgument, match=name):
+        certify(*scores, **settings)
+
+
+def test_values_by_position_are_refused_with_their_names() -> None:
+    with pytest.raises(TypeError, match=r"delta=\.\.\."):
+        certify([1, 2], [1, 2], 0.1)  # type: ignore[misc]
