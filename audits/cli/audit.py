@@ -86,9 +86,9 @@ class RunOptions(KeyOption, ChangesOption):
         type=TextType("part", _parse_part),
         metavar="K/M",
         help="Play only the blocks of part K of M into the ledger, so that machines without a common cluster "
-        "share a run. arena merge combines their ledgers.",
+        "share a run. arena runs merge combines their ledgers.",
     )
-    html: str | None = option("--html", metavar="FILE", help="Also write the page that arena report writes.")
+    html: str | None = option("--html", metavar="FILE", help="Also write the page that arena runs report writes.")
 
 
 # The parameters on which no figure depends; the recorded command leaves them out.
@@ -250,7 +250,7 @@ def _play_part(
             f"Part {run.part}{', interrupted' if played.interrupted else ''}: {played.blocks:,} of "
             f"{played.blocks_planned:,} blocks, {played.games:,} of {played.games_planned:,} games in each "
             f"world, are in {ledger}.\n"
-            "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests "
+            "A part has no verdict: arena runs merge combines the ledgers of all parts, and arena runs resume tests "
             "them."
         ),
     )

@@ -23,7 +23,7 @@ def print_note(note: str) -> None:
 class Quiet:
     """The option --quiet."""
 
-    quiet: bool = option("--quiet", help="No notes, no progress bar.")
+    quiet: bool = option("--quiet", "-q", help="No notes, no progress bar.")
 
     def print_notes(self, notes: Iterable[str]) -> None:
         """Print notes, one a line, unless --quiet is given."""

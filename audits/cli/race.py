@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from audits.cli import INTERRUPTED, REFUTED
+from audits.cli.completion import complete_adversaries
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
     ConfidenceOption,
@@ -35,6 +36,7 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
     against: str | None = option(
         "--against",
         metavar="ADVERSARY",
+        shell_complete=complete_adversaries,
         help="The adversary of every learner. Default for predictors: honest.",
     )
     rounds: int | None = option(

@@ -1,4 +1,4 @@
-"""`arena report`: an HTML page on a run, from its ledger."""
+"""`arena runs report`: an HTML page on a run, from its ledger."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def report(run: str, output: str | None) -> None:
     \b
     Example:
       arena audit laplace-count --against count-swap --ledger run.ledger
-      arena report run.ledger -o report.html
+      arena runs report run.ledger -o report.html
     """
     path = str(Path(run).parent / f"{Path(run).stem}.html") if output is None else output
     reports.write_html(run, path)

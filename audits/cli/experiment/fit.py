@@ -1,9 +1,10 @@
-"""`arena fit`: fit a learner to the user's data, and print what it releases."""
+"""`arena experiment fit`: fit a learner to the user's data, and print what it releases."""
 
 from __future__ import annotations
 
 import click
 
+from audits.cli.completion import complete_learners, complete_settings
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import ColumnOptions, SeedOption, parse_settings
 from audits.cli.output import Json
@@ -16,7 +17,7 @@ FEATURES = ("variables", "literals", "conjunctions2", "conjunctions3")
 
 @option_record
 class FitOptions(SeedOption, ColumnOptions):
-    learner: str = argument(metavar="LEARNER")
+    learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
     features: str = option(
         "--features",
         type=click.Choice(FEATURES),
@@ -28,7 +29,10 @@ class FitOptions(SeedOption, ColumnOptions):
     )
     delta: float | None = option("--delta", metavar="D", help="δ of the learner. Short for --set delta=D.")
     settings: tuple[str, ...] = option(
-        "--set", metavar="NAME=VALUE", help="Set a field of the learner. May be repeated."
+        "--set",
+        metavar="NAME=VALUE",
+        shell_complete=complete_settings,
+        help="Set a field of the learner. May be repeated.",
     )
     holdout: float = option(
         "--holdout",
@@ -67,11 +71,11 @@ def fit(asked: FitOptions, output: Json) -> None:
 
     \b
     Examples:
-      arena fit private-decision-list --data examples/data/mushroom.csv.gz \\
+      arena experiment fit private-decision-list --data examples/data/mushroom.csv.gz \\
           --y Poisonous/Edible --epsilon 1
-      arena fit rivest --data people.csv --y income --positive '>50K' \\
+      arena experiment fit rivest --data people.csv --y income --positive '>50K' \\
           --x education --x sex --splits 30
-      arena fit pate-psq --data examples/data/mushroom.csv.gz \\
+      arena experiment fit pate-psq --data examples/data/mushroom.csv.gz \\
           --y Poisonous/Edible --epsilon 2 --set teachers=65
     """
     data = asked.load()
