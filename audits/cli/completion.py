@@ -61,9 +61,11 @@ def complete_protocols(context: click.Context, parameter: Any, incomplete: str) 
 def complete_settings(context: click.Context, parameter: Any, incomplete: str) -> list[CompletionItem]:
     """The settings of the players that the words so far name, each with an equals sign."""
     given = context.params
+    # After an option without its value click has parsed no arguments: they are still in context.args.
     learners = given.get("learners") or [given.get("learner") or given.get("player")]
+    learners = [learner for learner in learners if learner] or context.args[:1]
     names: list[str] = []
-    for text in filter(None, learners):
+    for text in learners:
         label, equals, player = text.partition("=")
         settings = _list_settings(player if equals else text)
         names += [*settings, *(f"{label}.{name}" for name in settings if len(learners) > 1)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.completion import complete_adversaries
+from audits.cli.completion import complete_adversaries, complete_protocols
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
     ConfidenceOption,
@@ -51,7 +51,7 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
         help=f"Games of each learner. Default: {GAMES:,}, for predictors {PREDICTOR_GAMES}.",
     )
     protocol: str | None = option(
-        "--protocol", metavar="NAME", help="Adaptive or Oblivious. Default: the first that all players play."
+        "--protocol", metavar="NAME", shell_complete=complete_protocols, help="Adaptive or Oblivious. Default: the first that all players play."
     )
     agnostic: bool = option(
         "--agnostic",

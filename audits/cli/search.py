@@ -14,8 +14,9 @@ import attrs
 import click
 
 from arena import InvalidArgument, Learner
+from arena.settings import check_value, less_than, more_than
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.completion import complete_learners, complete_settings
+from audits.cli.completion import complete_learners, complete_protocols, complete_settings
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import ClaimOptions, SeedOption, WorkerOptions, parse_settings
 from audits.cli.output import Output
@@ -43,7 +44,7 @@ class SearchOptions(SeedOption, ClaimOptions):
         help="Set a field of the learner. May be repeated.",
     )
     protocol: str | None = option(
-        "--protocol", metavar="NAME", help="Figure1, Release, Voting or SpecialRound. Default: the learner's."
+        "--protocol", metavar="NAME", shell_complete=complete_protocols, help="Figure1, Release, Voting or SpecialRound. Default: the learner's."
     )
     confidence: float = option(
         "--confidence",
@@ -75,7 +76,10 @@ class SearchOptions(SeedOption, ClaimOptions):
 
     def get_error(self) -> float:
         """The probability of refuting a true claim, as --error or as --confidence gives it."""
-        return round(1 - self.confidence, 12) if self.error is None else self.error
+        if self.error is not None:
+            return self.error
+        check_value("confidence", self.confidence, more_than(0), less_than(1))
+        return round(1 - self.confidence, 15)
 
     def check_file(self) -> None:
         """Refuse an output file that could not be written, or not be used as a player."""
