@@ -119,7 +119,9 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
         commands = self._commands.items()
-        items = [CompletionItem(name, help=text) for name, (_, text) in commands if name.startswith(incomplete)]
+        items = [
+            CompletionItem(name, help=text) for name, (_, text) in commands if name.startswith(incomplete)
+        ]
         return [*items, *click.Command.shell_complete(self, context, incomplete)]
 
 

@@ -27,9 +27,8 @@ def completion(shell: str) -> None:
     tab key list the players whose names begin so, and `--set` lists the settings of the learner.
 
     \b
-    Examples:
+    Example:
       arena completion bash
-      arena completion bash >> ~/.bashrc
     """
     file, line = _LINES[shell]
     click.echo(f"# Add this line to {file}:\n{line}")
@@ -79,7 +78,12 @@ def _complete_players(incomplete: str, kinds: tuple[str, ...]) -> list[Completio
 
     label, equals, name = incomplete.rpartition("=")  # LABEL=PLAYER
     try:
-        names = [name for registry in (LEARNERS, ADVERSARIES) if registry.kind in kinds for name in registry.list_names()]
+        names = [
+            name
+            for registry in (LEARNERS, ADVERSARIES)
+            if registry.kind in kinds
+            for name in registry.list_names()
+        ]
     except ArenaError:
         names = []
     found = _match((f"{label}{equals}{own}" for own in names), incomplete)

@@ -58,7 +58,9 @@ def list_players(asked: ListOptions, output: Json) -> None:
       arena list --protocol Release
     """
     every = {"learners": _describe_players(LEARNERS), "adversaries": _describe_players(ADVERSARIES)}
-    protocols = sorted({name for players in every.values() for player in players for name in player["protocols"]})
+    protocols = sorted(
+        {name for players in every.values() for player in players for name in player["protocols"]}
+    )
     if asked.protocol is not None and asked.protocol.casefold() not in map(str.casefold, protocols):
         raise unknown_name("protocol", asked.protocol, protocols)
     output.print_result({kind: asked.choose(players) for kind, players in every.items()}, _format_text)
@@ -112,7 +114,9 @@ def format_players(players: dict[str, list[dict[str, Any]]], width: int | None) 
     )
 
 
-def _format_families(players: list[dict[str, Any]], column: int, fill: Callable[[str, str, str], str]) -> list[str]:
+def _format_families(
+    players: list[dict[str, Any]], column: int, fill: Callable[[str, str, str], str]
+) -> list[str]:
     families: dict[str, list[dict[str, Any]]] = {}
     for player in players:
         families.setdefault(_find_family(player), []).append(player)
@@ -135,7 +139,9 @@ def _filler(width: int | None) -> Callable[[str, str, str], str]:
             return f"{head}{text}"
         deep = " " * len(head) if head and len(head) <= width // 2 else indent
         if head and deep == indent:
-            return f"{head.rstrip()}\n{textwrap.fill(text, width, initial_indent=deep, subsequent_indent=deep)}"
+            return (
+                f"{head.rstrip()}\n{textwrap.fill(text, width, initial_indent=deep, subsequent_indent=deep)}"
+            )
         return textwrap.fill(text, width, initial_indent=head, subsequent_indent=deep)
 
     return fill

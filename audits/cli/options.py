@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from arena import Sample
-from audits.cli.completion import complete_adversaries, complete_learners, complete_protocols, complete_settings
+from audits.cli.completion import (
+    complete_adversaries,
+    complete_learners,
+    complete_protocols,
+    complete_settings,
+)
 from audits.cli.option_groups import argument, option, option_record
 from audits.cli.output import print_note
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match

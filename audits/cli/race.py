@@ -51,7 +51,10 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
         help=f"Games of each learner. Default: {GAMES:,}, for predictors {PREDICTOR_GAMES}.",
     )
     protocol: str | None = option(
-        "--protocol", metavar="NAME", shell_complete=complete_protocols, help="Adaptive or Oblivious. Default: the first that all players play."
+        "--protocol",
+        metavar="NAME",
+        shell_complete=complete_protocols,
+        help="Adaptive or Oblivious. Default: the first that all players play.",
     )
     agnostic: bool = option(
         "--agnostic",

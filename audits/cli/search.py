@@ -44,7 +44,10 @@ class SearchOptions(SeedOption, ClaimOptions):
         help="Set a field of the learner. May be repeated.",
     )
     protocol: str | None = option(
-        "--protocol", metavar="NAME", shell_complete=complete_protocols, help="Figure1, Release, Voting or SpecialRound. Default: the learner's."
+        "--protocol",
+        metavar="NAME",
+        shell_complete=complete_protocols,
+        help="Figure1, Release, Voting or SpecialRound. Default: the learner's.",
     )
     confidence: float = option(
         "--confidence",

@@ -7,7 +7,7 @@ import click
 from audits.cli.completion import complete_learners, complete_settings
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import ColumnOptions, SeedOption, parse_settings
-from audits.cli.output import Json
+from audits.cli.output import Output
 from audits.data.fitting import fit as fit_learner
 from audits.registry.data_learner import build_data_learner, set_public_points_aside
 from audits.reports.fit_report import describe_fit, format_fit
@@ -60,7 +60,7 @@ class FitOptions(SeedOption, ColumnOptions):
 
 @click.command("fit")
 @option_groups
-def fit(asked: FitOptions, output: Json) -> None:
+def fit(asked: FitOptions, output: Output) -> None:
     """Train LEARNER on your data and print the rules that it releases, its accuracy and its claim.
 
     Every value of a column becomes a variable, so a column must take few values. The values, and the ranges
@@ -81,5 +81,8 @@ def fit(asked: FitOptions, output: Json) -> None:
     data = asked.load()
     learner = build_data_learner(asked.learner, asked.parse_settings(), data, features=asked.features)
     learner, data = set_public_points_aside(learner, data, asked.public, asked.seed)
-    result = fit_learner(learner, data, holdout=asked.holdout, splits=asked.splits, seed=asked.seed)
+    with output.count_progress("splits", asked.splits) as watch:
+        result = fit_learner(
+            learner, data, holdout=asked.holdout, splits=asked.splits, seed=asked.seed, watch=watch
+        )
     output.print_result(describe_fit(result) if output.as_json else result, format_fit)

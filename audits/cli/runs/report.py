@@ -7,13 +7,21 @@ from pathlib import Path
 import click
 
 from audits import reports
-from audits.data.terminal_text import escape_controls
+from audits.cli.option_groups import option, option_groups, option_record
+from audits.cli.options import LedgerArgument
+from audits.cli.output import Output
+
+
+@option_record
+class ReportOptions(LedgerArgument):
+    page: str | None = option(
+        "--output", "-o", metavar="FILE", help="Where to write it. Default: RUN with the suffix .html."
+    )
 
 
 @click.command("report")
-@click.argument("run", metavar="RUN")
-@click.option("-o", "--output", metavar="FILE", help="Default: RUN with the suffix .html.")
-def report(run: str, output: str | None) -> None:
+@option_groups
+def report(asked: ReportOptions, output: Output) -> None:
     """Write a report on RUN, the ledger of an audit that is finished, interrupted or still running.
 
     It is one HTML file with the verdict, the evidence and the certified ε by games played, the trade-off
@@ -25,6 +33,12 @@ def report(run: str, output: str | None) -> None:
       arena audit laplace-count --against count-swap --ledger run.ledger
       arena runs report run.ledger -o report.html
     """
-    path = str(Path(run).parent / f"{Path(run).stem}.html") if output is None else output
-    reports.write_html(run, path)
-    click.echo(f"The report is in {escape_controls(path, one_line=True)}.")
+    path = str(Path(asked.run).parent / f"{Path(asked.run).stem}.html") if asked.page is None else asked.page
+    with output.progress_bar("blocks") as bar:
+
+        def update(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        reports.write_html(asked.run, path, update)
+    output.print_result({"report": path}, lambda result: f"The report is in {result['report']}.")

@@ -31,7 +31,9 @@ class WatchOptions:
         metavar="SECONDS",
         help="Time between looks. It grows if looking would take more than a tenth of the time.",
     )
-    html: str | None = option("--html", metavar="FILE", help="Write the page of arena runs report at every look.")
+    html: str | None = option(
+        "--html", metavar="FILE", help="Write the page of arena runs report at every look."
+    )
 
 
 @click.command("watch")

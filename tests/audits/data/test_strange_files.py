@@ -101,7 +101,9 @@ def test_data_that_unpack_to_more_than_the_memory_are_refused(tmp_path: Path) ->
         for _ in range(257):
             file.write(bytes(2**20))
     message = f"the unpacked data file {bomb} is larger than 256 MiB, the most that is kept in memory. "
-    assert refusal("experiment", "fit", "rivest", "--y", "b", "--data", bomb) == f"{message}Give a part of it."
+    assert (
+        refusal("experiment", "fit", "rivest", "--y", "b", "--data", bomb) == f"{message}Give a part of it."
+    )
 
 
 def test_what_refusals_say(tmp_path: Path) -> None:

@@ -255,7 +255,11 @@ def test_versions_of_packages_are_compared(folder: Path, monkeypatch: pytest.Mon
     version = metadata.version
     monkeypatch.setattr(metadata, "version", lambda name: "9.9" if name == "scikit-learn" else version(name))
     forge(folder / "own.ledger", rows=lambda rows: rows[:2])
-    for other in (words, ("runs", "resume", "own.ledger", "--trust"), ("runs", "verify", "own.ledger", "--trust")):
+    for other in (
+        words,
+        ("runs", "resume", "own.ledger", "--trust"),
+        ("runs", "verify", "own.ledger", "--trust"),
+    ):
         said = arena.refusal(*other)
         assert f"scikit-learn ({installed} in own.ledger, 9.9 now)" in said
     arena.text(*words, "--allow-changes")

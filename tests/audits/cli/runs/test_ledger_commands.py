@@ -406,7 +406,9 @@ def test_watch_tells_who_could_go_on(ledger: Path) -> None:
     lacking = f"the ledger {ledger} lacks block 0, and the test uses the blocks in order. Let the run go on, "
     assert arena.refusal("runs", "report", ledger) == lacking + "or merge the ledgers of the other parts."
     without(ledger, "1")
-    assert arena("runs", "watch", ledger).stderr.startswith("arena: note: no block of games is finished yet\n")
+    assert arena("runs", "watch", ledger).stderr.startswith(
+        "arena: note: no block of games is finished yet\n"
+    )
 
 
 @pytest.mark.slow
@@ -454,10 +456,22 @@ def test_watch_looks_at_times_that_come(ledger: Path, seconds: str) -> None:
 # --- bad input ----------------------------------------------------------------------------------------------
 
 READERS = [
-    ("runs", "resume",),
-    ("runs", "verify",),
-    ("runs", "watch",),
-    ("runs", "report",),
+    (
+        "runs",
+        "resume",
+    ),
+    (
+        "runs",
+        "verify",
+    ),
+    (
+        "runs",
+        "watch",
+    ),
+    (
+        "runs",
+        "report",
+    ),
     ("runs", "export", "{}/t.csv"),
     ("runs", "merge", "{}/whole.ledger", "--into", "{}/c"),
 ]

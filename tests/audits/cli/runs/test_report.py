@@ -121,4 +121,6 @@ def test_the_page_does_not_take_the_place_of_the_ledger(ledger: Path) -> None:
     assert refusal(*COUNT, "--ledger", str(ledger), "--html", str(ledger)) == said
     assert ledger.read_bytes() == before
     named = ledger.rename(ledger.with_suffix(".html"))
-    assert refusal("runs", "report", str(named)).endswith("would take the place of the ledger. Name another file.")
+    assert refusal("runs", "report", str(named)).endswith(
+        "would take the place of the ledger. Name another file."
+    )

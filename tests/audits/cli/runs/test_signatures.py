@@ -130,7 +130,10 @@ def test_another_key_is_refused(folder: Path, words: tuple[str, ...]) -> None:
 
 def test_nothing_is_added_without_the_key(folder: Path) -> None:
     before = Path("1.ledger").read_bytes()
-    same_command, merge = (*COUNT, "--ledger", "1.ledger"), ("runs", "merge", "2.ledger", "--into", "1.ledger")
+    same_command, merge = (
+        (*COUNT, "--ledger", "1.ledger"),
+        ("runs", "merge", "2.ledger", "--into", "1.ledger"),
+    )
     for words in (("runs", "resume", "1.ledger"), same_command, merge):
         assert arena.refusal(*words) == (
             "the ledger 1.ledger is signed, so only blocks with signatures can be added. Give the key with "
@@ -170,7 +173,17 @@ def test_signatures_cannot_be_made_up(folder: Path, part: str, table: str, where
 def test_other_content_has_no_signature(folder: Path) -> None:
     swap_plain_checksums(folder / "1.ledger")
     arena.text("runs", "verify", "1.ledger")
-    for words in (("runs", "verify",), ("runs", "resume",), ("runs", "merge", "2.ledger", "--into", "c")):
+    for words in (
+        (
+            "runs",
+            "verify",
+        ),
+        (
+            "runs",
+            "resume",
+        ),
+        ("runs", "merge", "2.ledger", "--into", "c"),
+    ):
         said = arena.refusal(words[0], "1.ledger", *words[1:], "--key", "key")
         assert "was altered since (its notes)" in said
 

@@ -118,9 +118,9 @@ def test_a_link_leads_to_the_ledger_and_its_log(split: Path, link: Callable[[Pat
     status = arena.json("runs", "list", split)["runs"][0]
     assert status["games"] > 10_000
     assert arena.json("runs", "list", other)["runs"][0] == status | {"ledger": str(other)}
-    assert arena.json("runs", "watch", other, status=130) == arena.json("runs", "watch", split, status=130) | {
-        "ledger": str(other)
-    }
+    assert arena.json("runs", "watch", other, status=130) == arena.json(
+        "runs", "watch", split, status=130
+    ) | {"ledger": str(other)}
     tables = [split.parent / f"{number}.csv" for number in range(2)]
     for source, table in zip((split, other), tables, strict=True):
         arena.text("runs", "export", source, table)

@@ -178,7 +178,9 @@ def test_no_module_is_imported_to_refuse_it(folder: Path, way: str) -> None:
 def test_a_command_has_only_options_that_a_plan_depends_on(folder: Path, word: str) -> None:
     before = sorted(folder.rglob("*"))
     forge(folder / "run.ledger", notes=command(f"laplace-count --against count-swap {word}", folder))
-    assert f"No such option '{word.partition('=')[0]}'" in arena.refusal("runs", "resume", "run.ledger", "--trust")
+    assert f"No such option '{word.partition('=')[0]}'" in arena.refusal(
+        "runs", "resume", "run.ledger", "--trust"
+    )
     assert sorted(folder.rglob("*")) == before
 
 

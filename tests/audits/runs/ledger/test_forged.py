@@ -123,7 +123,9 @@ def test_every_command_refuses_a_block_that_makes_no_sense(ledger: Path, rows: A
     ],
 )
 def test_a_block_that_makes_no_sense_is_refused(ledger: Path, rows: Any, expected: str) -> None:
-    assert expected in arena.refusal("runs", "export", forge(ledger, rows=rows), ledger.with_name("games.csv"))
+    assert expected in arena.refusal(
+        "runs", "export", forge(ledger, rows=rows), ledger.with_name("games.csv")
+    )
     assert expected in arena("runs", "list", ledger).stderr
 
 
