@@ -88,9 +88,7 @@ class RunOptions(KeyOption, ChangesOption):
         help="Play only the blocks of part K of M into the ledger, so that machines without a common cluster "
         "share a run. arena runs merge combines their ledgers.",
     )
-    html: str | None = option(
-        "--html", metavar="FILE", help="Also write the page that arena runs report writes."
-    )
+    html: str | None = option("--html", metavar="FILE", help="Also write the page of arena runs report.")
 
 
 # The parameters on which no figure depends; the recorded command leaves them out.
@@ -253,8 +251,8 @@ def _play_part(
             f"Part {run.part}{', interrupted' if played.interrupted else ''}: {played.blocks:,} of "
             f"{played.blocks_planned:,} blocks, {played.games:,} of {played.games_planned:,} games in each "
             f"world, are in {ledger}.\n"
-            "A part has no verdict: arena runs merge combines the ledgers of all parts, and arena runs resume tests "
-            "them."
+            "A part has no verdict: arena runs merge combines the ledgers of all parts, and arena runs "
+            "resume tests them."
         ),
     )
     click.get_current_context().exit(INTERRUPTED if played.interrupted else 0)

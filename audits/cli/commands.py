@@ -66,7 +66,8 @@ class LazyGroup(click.Group):
     """A group that imports its commands when they are called, and shows its help when none is."""
 
     def __init__(self, *arguments: Any, sections: Sections = _ARENA, **settings: Any) -> None:
-        super().__init__(*arguments, no_args_is_help=False, invoke_without_command=True, **settings)
+        settings |= {"no_args_is_help": False, "invoke_without_command": True}
+        super().__init__(*arguments, **settings)
         self._sections = sections
         self._commands = {name: entry for section in sections.values() for name, entry in section.items()}
 

@@ -76,7 +76,7 @@ def complete_settings(context: click.Context, parameter: Any, incomplete: str) -
 def _complete_players(incomplete: str, kinds: tuple[str, ...]) -> list[CompletionItem]:
     from audits.registry.players import ADVERSARIES, LEARNERS  # slow to import
 
-    label, equals, name = incomplete.rpartition("=")  # LABEL=PLAYER
+    label, equals, _ = incomplete.rpartition("=")  # LABEL=PLAYER
     try:
         names = [
             name

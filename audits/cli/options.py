@@ -105,8 +105,8 @@ class LedgerOption:
     ledger: str | None = option(
         "--ledger",
         metavar="FILE",
-        help="Store all finished work here. The same command, or for an audit arena runs resume FILE, continues "
-        "it.",
+        help="Store all finished work here. The same command, or for an audit arena runs resume FILE, "
+        "continues it.",
     )
 
 

@@ -52,9 +52,7 @@ class Quiet:
 class Json:
     """The option --json."""
 
-    as_json: bool = option(
-        "--json", help="Print one JSON object; null stands for a number that is not finite."
-    )
+    as_json: bool = option("--json", help="Print JSON; null stands for a number that is not finite.")
 
     def print_result(
         self,

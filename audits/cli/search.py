@@ -102,8 +102,9 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
 
     Adversaries are generated at random. The first whose games are evidence against the claim is simplified
     as far as possible, and then confirmed on fresh games. The whole search refutes a true claim with
-    probability at most 1 - --confidence. Printed are the verdict, the smallest game side by side in both worlds, and
-    its adversary as source. Exit status: 0 nothing found, 3 refuted, 2 invalid usage, 130 interrupted.
+    probability at most 1 - --confidence. Printed are the verdict, the smallest game side by side in both
+    worlds, and its adversary as source. Exit status: 0 nothing found, 3 refuted, 2 invalid usage,
+    130 interrupted.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ class WatchOptions:
         help="Time between looks. It grows if looking would take more than a tenth of the time.",
     )
     html: str | None = option(
-        "--html", metavar="FILE", help="Write the page of arena runs report at every look."
+        "--html", metavar="FILE", help="Write the page of arena runs report at each look."
     )
 
 

@@ -1,4 +1,4 @@
-"""my-player: one training label differs between the worlds, and the answers are counted. Change it as you like."""
+"""my-player: one training label differs between the worlds. Replace it by your own attack."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class MyPlayer(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         """Play `games` games at once: yield moves, receive replies, and return a score for each game."""
         point, half = 0.5, self.size // 2
-        counts = np.array([self.size - half, half])  # how many examples are labelled 0, and how many 1
-        samples = [Sample([point, point], [0, 1], numbers) for numbers in (counts, counts + [-1, 1])]
-        yield Train(*samples)  # world 0, world 1
+        same = Sample([point, point], [0, 1], [self.size - half, half])  # `half` examples are labelled 1
+        other = Sample([point, point], [0, 1], [self.size - half - 1, half + 1])
+        yield Train(same, other)  # world 0, world 1
         ones = np.zeros(games)
         for _ in range(self.queries):
             reply = yield Query(point)  # the same query in both worlds

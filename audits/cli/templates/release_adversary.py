@@ -1,4 +1,4 @@
-"""my-player: one label differs between the worlds, and the released number is the score. Change it as you like."""
+"""my-player: one label differs between the worlds. Replace it by your own attack."""
 
 from __future__ import annotations
 

@@ -264,7 +264,8 @@ def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
     a, b, c = (tmp_path / name for name in "abc")
     assert arena.text(*COUNT, "--ledger", a, "--part", "1/2") == (
         f"Part 1/2: 3 of 3 blocks, 425 of 425 games in each world, are in {a}.\n"
-        "A part has no verdict: arena runs merge combines the ledgers of all parts, and arena runs resume tests them.\n"
+        "A part has no verdict: arena runs merge combines the ledgers of all parts, and "
+        "arena runs resume tests them.\n"
     )
     assert read_json(*COUNT, "--ledger", b, "--part", "2/2")["games"] == 575
     said = arena.text("runs", "merge", a, b, "--into", c)

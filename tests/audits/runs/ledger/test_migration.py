@@ -143,7 +143,7 @@ def test_a_ledger_that_does_not_name_its_players_can_be_read_but_not_resumed(led
     assert str(refused.value) == (
         f"the ledger {nameless} of an older dp-arena does not name its players, only their classes "
         "(LaplaceCount), so its plan cannot be compared. Finish the run with the dp-arena that wrote it; "
-        "arena runs report and arena runs export read it."
+        "arena runs report and export read it."
     )
     assert schema_of(nameless) == 2
 
