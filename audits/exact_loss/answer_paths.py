@@ -14,6 +14,7 @@ import numpy as np
 from arena import AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported
 
 MAX_ROUNDS = 10_000
+_PREFERENCES = (0.0, 0.25, 0.5, 1.0)  # powers of the probability with which sampled paths choose an outcome
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -233,9 +234,10 @@ class PathSampler(PathState):
         followed = np.flatnonzero(masses >= self._prune)
         chosen, chance = best, 1.0
         if len(followed):
-            # Half of the games follow likely outcomes, which rarely halt; the others all outcomes alike.
-            weights = masses[followed] if game // 2 % 2 else np.ones(len(followed))
-            weights = weights / weights.sum()
+            # Likely outcomes rarely halt, and unlikely ones are where most paths are: games differ in how
+            # much they prefer likely ones.
+            weights = masses[followed] ** _PREFERENCES[game // 2 % len(_PREFERENCES)]
+            weights /= weights.sum()
             place = int(self._rng.choice(len(followed), p=weights))
             chosen, chance = int(followed[place]), float(weights[place])
         self.log_counts[game] -= math.log(chance)

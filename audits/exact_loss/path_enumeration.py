@@ -25,8 +25,10 @@ from audits.exact_loss.wrapped_players import PresetStates, forbid_randomness
 
 ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
 PRUNE = 1e-15  # paths of less probability are given up
+_MANY = 32  # branches of a batch after which the number of paths is estimated,
+_FEW_PATHS = 10_000  # unless as many paths as the limit allows are played in a second
 _SAMPLED = 16  # paths from which the number of paths is estimated
-_SURELY = 10**8  # how far an estimate must exceed the limit, so that fewer paths are not refused by chance
+_SURELY = 10**5  # how far an estimate must exceed the limit, so that fewer paths are not refused by chance
 _MAX_BATCH = 2**21  # numbers in the measures of one batch
 _MAX_WAITING = 2**24  # numbers in the measures that one batch may leave for later
 _HALTED = 4  # added to the letter of an answer at which the learner halts
@@ -75,14 +77,16 @@ class PathEnumeration:
 
         Raises: Unsupported if there are too many paths, or if a view depends on other games of the batch.
         """
-        self._refuse_too_many()
         waiting = [Path(world=False), Path(world=True)]
-        paths = len(waiting)
+        paths, sampled = len(waiting), False
         while waiting:
             branches = self._play(self._take_batch(waiting))
             paths += len(branches)
             if self._watch is not None:
                 self._watch(self._mass)
+            if not sampled and len(branches) > _MANY and self._max_paths > _FEW_PATHS:
+                sampled = True
+                self._refuse_too_many()
             if paths > self._max_paths:
                 raise Unsupported(
                     f"{self._adversary.name} leads to more than {self._max_paths:,} paths: {paths:,} were "

@@ -457,31 +457,19 @@ def test_watch_looks_at_times_that_come(ledger: Path, seconds: str) -> None:
 # --- bad input ----------------------------------------------------------------------------------------------
 
 READERS = [
-    (
-        "runs",
-        "resume",
-    ),
-    (
-        "runs",
-        "verify",
-    ),
-    (
-        "runs",
-        "watch",
-    ),
-    (
-        "runs",
-        "report",
-    ),
-    ("runs", "export", "{}/t.csv"),
-    ("runs", "merge", "{}/whole.ledger", "--into", "{}/c"),
+    ("resume",),
+    ("verify",),
+    ("watch",),
+    ("report",),
+    ("export", "{}/t.csv"),
+    ("merge", "{}/whole.ledger", "--into", "{}/c"),
 ]
 
 
 @pytest.mark.parametrize("command", READERS, ids=lambda command: command[0])
 def test_what_no_command_takes_for_a_ledger(tmp_path: Path, ledger: Path, command: tuple[str, ...]) -> None:
     whole, bad = ledger.rename(tmp_path / "whole.ledger"), tmp_path / "bad.ledger"
-    words = (command[0], bad, *(word.format(tmp_path) for word in command[1:]))
+    words = ("runs", command[0], bad, *(word.format(tmp_path) for word in command[1:]))
     content = whole.read_bytes()
     assert arena.refusal(*words) == (
         f"the ledger {bad} cannot be read: there is no such file. Give the path of a ledger."
