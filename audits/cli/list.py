@@ -20,7 +20,7 @@ from audits.registry.players import ADVERSARIES, LEARNERS, PlayerClass, Registry
 from audits.registry.suggestions import unknown_name
 
 _TEST_OBJECTS = "zoo"  # the family of learners that are no learners to use, but mechanisms to test audits on
-_LEAST_WIDTH = 60
+_LEAST_WIDTH = 64  # characters, which the longest name and its protocols need
 
 
 @option_record

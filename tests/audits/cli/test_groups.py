@@ -80,7 +80,8 @@ def test_shells_complete_commands_players_and_settings() -> None:
     assert complete(*words, incomplete="eps") == ["epsilon="]
     assert complete(*words, incomplete="adv") == ["adversary.sample="]
     assert complete("list", "--protocol", incomplete="Rel") == ["Release"]
-    assert "race" in complete() and "--version" in complete(incomplete="--v")
+    assert "race" in complete()
+    assert "--version" in complete(incomplete="--v")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -57,7 +57,8 @@ def test_players_are_chosen_by_a_word_and_by_protocol() -> None:
     assert {player["name"] for player in shown["learners"]} == {"winnow", "confident-winnow", "dp-winnow"}
     released = arena.json("--protocol", "release")
     players = [player for section in released.values() for player in section]
-    assert players and all("Release" in player["protocols"] for player in players)
+    assert players
+    assert all("Release" in player["protocols"] for player in players)
     assert arena.text("no-such-word") == "No player fits.\n"
     assert "There are: Adaptive, Figure1" in arena.refusal("--protocol", "Figur1")
 
@@ -71,7 +72,7 @@ def test_mechanisms_to_test_audits_on_stand_apart_from_learners() -> None:
     assert any(line.startswith("  everlasting: ") for line in lines[: titles[1]])
 
 
-@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("width", [64, 80, 200])
 def test_no_line_is_longer_than_the_terminal(width: int) -> None:
     players = arena.json()
     lines = format_players(players, width).splitlines()
