@@ -1,10 +1,10 @@
 """Search for adversaries that refute a claim: draw, play the best again, shrink, confirm on fresh games."""
 
+from audits.adversary_search.adversary_search import SearchProgress, SearchResult, search, share_of_error
 from audits.adversary_search.evidence import SearchTarget, weigh_adversary
 from audits.adversary_search.exploration import referee_for
 from audits.adversary_search.score import Score
 from audits.adversary_search.script import Ask, Challenge, Follow, Memory, Script, Show, Special
-from audits.adversary_search.search import SearchProgress, SearchResult, search, share_of_error
 
 __all__ = [
     "Ask",

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 
 from arena.capabilities import finite_domain
+from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import far_points_of, points_of, round_limit
 from audits.adversary_search.script import Script
-from audits.adversary_search.search import SearchResult
 from audits.adversary_search.source_code import CLASS
 from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
 from audits.registry.settings_text import summarize_player

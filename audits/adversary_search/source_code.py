@@ -10,9 +10,9 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
+from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHTED, Score
 from audits.adversary_search.script import Follow, Script, Show, Step, memories_of
-from audits.adversary_search.search import SearchResult
 from audits.adversary_search.source_lines import (
     INDENT,
     WIDTH,

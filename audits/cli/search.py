@@ -28,8 +28,8 @@ from audits.registry.tested_claim import read_claim, resolve_claim
 # Hypothesis caches what it knows about modules; by default in the current folder, which is the user's.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))
 
-from audits.adversary_search.search import ERROR, EXAMPLES, SearchProgress
-from audits.adversary_search.search import search as search_adversary
+from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
+from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_text import format_search, search_json
 from audits.adversary_search.source_code import adversary_source
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from arena import InvalidArgument
-from audits.exact_loss.audit import ExactAudit
+from audits.exact_loss.exact_audit import ExactAudit
 from audits.exact_loss.privacy_loss import Bracket
 from audits.reports.formatting import name_table, wrap
 

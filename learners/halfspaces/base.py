@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass, Halfspaces
-from arena.concepts.cube.halfspaces import products
+from arena.concepts.cube.halfspaces import label_products, products
 from arena.errors import Unsupported
 from arena.players import Learner
 from arena.points import freeze
@@ -83,7 +83,7 @@ def add_signed(sums: np.ndarray, rows: np.ndarray, points: np.ndarray, y: np.nda
 def label_points(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
     """(n,) bool: the labels of the halfspaces, without the checks of the class. Shapes: weights, points (n,
     d)."""
-    return np.asarray(products(weights, points) >= 0)
+    return label_products(products(weights, points))
 
 
 def update_bound(dimension: int, rate: float, lead: float) -> float:

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
-from arena.concepts.cube.halfspaces import products
+from arena.concepts.cube.halfspaces import label_products, products
 from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.settings import less_than, more_than, setting
@@ -87,4 +87,4 @@ class WinnowState:
 
     def _needs_update(self, product: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(n,) bool: the games that update, given w·x."""
-        return np.asarray((product >= 0) != y)
+        return np.asarray(label_products(product) != y)

@@ -17,6 +17,7 @@ from arena.settings import at_least, at_most, more_than, whole
 
 MAX_DICHOTOMIES = 2**12  # each takes one linear programme or more
 TOLERANCE = 1e-9  # rounding error of a margin, a sum of doubles
+_TIE = 1e-12  # rounding error of w·x for weights of sum 1, which is 0 on the hyperplane
 _USE_EMBEDDINGS = "Use a target of arena.concepts.cube.embeddings, and points that keep its margin."
 _SPARSE = 8  # weights are stored by index if at most 1/8 of them are above 0
 
@@ -117,7 +118,8 @@ class Halfspaces(ConceptClass):
 
     def labels(self, concepts: Any, points: Any) -> np.ndarray:
         weights = self.check_concepts(concepts)
-        return np.asarray(np.atleast_2d(weights) @ self._check_row(points).T >= 0)
+        weights = np.atleast_2d(weights / weights.sum(axis=-1, keepdims=True))
+        return label_products(weights @ self._check_row(points).T)
 
     def dichotomies(self, points: Any) -> Dichotomies:
         """The labellings that some weights realise *with the margin*, in the order of binary numbers.
@@ -158,7 +160,7 @@ class Halfspaces(ConceptClass):
         raise Unsupported(f"a random target would not have the margin of {self}", remedy=_USE_EMBEDDINGS)
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        return products(concepts, points) >= 0
+        return label_products(products(concepts, points) / concepts.sum(axis=-1))
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """The first of the best among all dichotomies: exact, but feasible for few points only."""
@@ -184,6 +186,14 @@ def products(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
         point = points if points.ndim == 1 else points[0]
         return np.asarray(weights @ point.astype(weights.dtype))
     return np.asarray(np.vecdot(weights, points.astype(weights.dtype, copy=False)))
+
+
+def label_products(products: np.ndarray) -> np.ndarray:
+    """The labels of points with products w·x, for weights of sum 1: 1 where w·x ≥ 0, up to rounding.
+
+    A point on the hyperplane has label 1 on every machine, although the rounding of sums differs.
+    """
+    return np.asarray(products >= -_TIE)
 
 
 def separator(points: np.ndarray, labels: np.ndarray, margin: float) -> np.ndarray | None:

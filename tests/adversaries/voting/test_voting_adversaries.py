@@ -32,7 +32,7 @@ from adversaries.voting.vote_swaps import (
 from arena import Adversary, InvalidArgument, Learner, Sample, Unsupported, Voting, play
 from arena.engine import Played
 from arena.testing import check_adversary
-from audits.exact_loss.audit import exact
+from audits.exact_loss.exact_audit import exact
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta

@@ -28,7 +28,7 @@ from arena import (
     play,
 )
 from audits.distinguishers.likelihood_ratio import MAX_LEVELS, build_likelihood_ratio, likelihood_ratios
-from audits.exact_loss.audit import exact
+from audits.exact_loss.exact_audit import exact
 from audits.exact_loss.view_laws import value_laws, view_law
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan

@@ -18,7 +18,7 @@ from audits import cli
 from audits.adversary_search.score import Score, simple_scores
 from audits.distinguishers.likelihood_ratio import likelihood_ratios
 from audits.distinguishers.view_features import ViewCounts, view_features
-from audits.exact_loss.audit import exact
+from audits.exact_loss.exact_audit import exact
 from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
