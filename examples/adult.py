@@ -38,7 +38,8 @@ def audit(learner: GenericBBL, adversary: HaltCounter, published: str) -> None:
     )
     verdict = run(plan)
     print(f"\n{learner.name} ({published}): {learner.teachers:,} teachers of {learner.chunk} examples")
-    print(f"  claims     (ε, δ) = ({EPSILON:g}, {DELTA:g}) for every training example and every query")
+    print(f"  tested     (ε, δ) = ({EPSILON:g}, {DELTA:g}) for every training example and every query")
+    print(f"  claims     {learner.claim}")
     print(f"  played     {verdict.games:,} games in each world in {verdict.seconds:.1f} s")
     if verdict.refuted:
         print(
