@@ -119,14 +119,18 @@ OTHERS = [
     "search static-erm --epsilon 1 --examples 60 --seed 5 --json --quiet",
     "race everlasting-v2 everlasting-counter --rounds 2 --games 4 --seed 3 --json --quiet",
     "race everlasting-v2 --rounds 2 --games 3 --agnostic --seed 4 --json --quiet",
-    "attack hypothesis static-erm noisy-votes --set concepts=thresholds:1..16 --games 80 --boost 40 --json"
+    "experiment hypothesis static-erm noisy-votes --set concepts=thresholds:1..16 --games 80"
+    " --boost 40 --json"
     " --quiet",
-    "attack poison everlasting-v2 everlasting-fresh --fraction 0,0.5 --rounds 2 --games 3 --json --quiet",
-    "attack poison everlasting-v2 --aim shift --fraction 0.5 --rounds 2 --games 2 --json --quiet",
-    "fit private-decision-list --data DATA/mushroom.csv.gz --y Poisonous/Edible --epsilon 1 --json",
-    "fit rivest --data DATA/mushroom.csv.gz --y Poisonous/Edible --splits 2 --json",
-    "fit pate-psq --data DATA/mushroom.csv.gz --y Poisonous/Edible --epsilon 2 --set teachers=65 --json",
-    "fit pate-asq --data DATA/mushroom.csv.gz --y Poisonous/Edible --epsilon 2 --set teachers=65 --json",
+    "experiment poison everlasting-v2 everlasting-fresh --fraction 0,0.5 --rounds 2 --games 3 --json --quiet",
+    "experiment poison everlasting-v2 --aim shift --fraction 0.5 --rounds 2 --games 2 --json --quiet",
+    "experiment fit private-decision-list --data DATA/mushroom.csv.gz --y Poisonous/Edible"
+    " --epsilon 1 --json",
+    "experiment fit rivest --data DATA/mushroom.csv.gz --y Poisonous/Edible --splits 2 --json",
+    "experiment fit pate-psq --data DATA/mushroom.csv.gz --y Poisonous/Edible --epsilon 2"
+    " --set teachers=65 --json",
+    "experiment fit pate-asq --data DATA/mushroom.csv.gz --y Poisonous/Edible --epsilon 2"
+    " --set teachers=65 --json",
     "experiment pate --data DATA/mushroom.csv.gz --y Poisonous/Edible --repeats 1 --epsilon 1 --json --quiet",
     "audit everlasting-v2 --against halt-counter --data DATA/adult.csv.gz --x education-num --y income"
     " --positive >50K --epsilon 1 --delta 1e-5 --games 300 --seed 7 --json --quiet",
@@ -144,14 +148,14 @@ LEDGERS = [
     f"{_RUN} --ledger whole.ledger --json --quiet",
     f"{_RUN} --ledger a.ledger --part 1/2 --json --quiet",
     f"{_RUN} --ledger b.ledger --part 2/2 --json --quiet",
-    "merge a.ledger b.ledger --into merged.ledger --json --quiet",
-    "resume merged.ledger --json --quiet",
-    "resume whole.ledger --json --quiet",
-    "verify merged.ledger --blocks 3 --seed 0 --json --quiet",
-    "export merged.ledger games.csv --figures figures.csv --json --quiet",
-    "watch merged.ledger --json --quiet",
-    "runs . --json --quiet",
-    "report merged.ledger -o page.html",
+    "runs merge a.ledger b.ledger --into merged.ledger --json --quiet",
+    "runs resume merged.ledger --json --quiet",
+    "runs resume whole.ledger --json --quiet",
+    "runs verify merged.ledger --blocks 3 --seed 0 --json --quiet",
+    "runs export merged.ledger games.csv --figures figures.csv --json --quiet",
+    "runs watch merged.ledger --json --quiet",
+    "runs list . --json --quiet",
+    "runs report merged.ledger -o page.html",
 ]
 FILES = ("views.csv", "games.csv", "figures.csv")
 TIME = "second"

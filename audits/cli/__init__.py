@@ -1,7 +1,7 @@
 """The command line, `arena`.
 
 Exit status: 0 done, and nothing refuted; 2 invalid usage, too little memory, or output that cannot be
-written; 3 a claim is refuted, or `arena verify` finds a block that differs; 130 interrupted, by Ctrl-C,
+written; 3 a claim is refuted, or `arena runs verify` finds a block that differs; 130 interrupted, by Ctrl-C,
 SIGTERM or SIGHUP; 1 an unexpected error. Every error is one line on standard error; `--debug` shows the
 traceback.
 
@@ -11,7 +11,6 @@ A command is imported when it is called, so that `arena --help` answers at once.
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import signal
 import sys
@@ -23,33 +22,14 @@ from typing import Any, NoReturn
 
 import click
 
+from audits.cli.commands import LazyGroup, show_help
 from audits.runs.interrupts import handle_signal
 
 # `--jobs` spreads the work over processes. BLAS threads that wait beside them cost 0.2 s of CPU at the start,
 # and a product of matrices may round otherwise with several of them than with one.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# By name: the module, the command in it, and its line in `arena --help`.
-_COMMANDS = {
-    "list": ("list", "list_players", "List the learners and adversaries."),
-    "show": ("show", "show", "Show a player: what it does, its claim, its settings."),
-    "play": ("play", "play", "Play one pair of games and print the transcript."),
-    "audit": ("audit", "audit", "Play many games and test a privacy claim."),
-    "exact": ("exact", "exact", "Compute output distributions and exact privacy loss."),
-    "search": ("search", "search", "Search for an adversary that refutes a privacy claim."),
-    "race": ("race", "race", "Compare learners by mistakes, regret or errors in many games."),
-    "attack": ("attack", "attack", "Attack learners by choosing their queries, and measure the effect."),
-    "fit": ("fit", "fit", "Train a learner on your data, and print the rules that it releases."),
-    "experiment": ("experiment", "experiment", "Run an experiment of a paper on your data."),
-    "report": ("ledgers.report", "report", "Write a page on a run, from its ledger."),
-    "runs": ("ledgers.runs", "runs", "List the runs whose ledgers are in a folder."),
-    "resume": ("ledgers.resume", "resume", "Continue a run, from its ledger."),
-    "watch": ("ledgers.watch", "watch", "Watch a run that another process plays."),
-    "merge": ("ledgers.merge", "merge", "Combine the ledgers of several machines."),
-    "verify": ("ledgers.verify", "verify", "Replay blocks of a ledger, and compare."),
-    "export": ("ledgers.export", "export", "Write the games of a ledger as a table."),
-}
-_PLAYING = ("play", "audit", "search", "race", "attack", "experiment", "resume")
+_PLAYING = ("play", "audit", "search", "race", "experiment")
 INVALID_USAGE, REFUTED, INTERRUPTED = 2, 3, 130
 _UNPLAYED = "no games were finished that could be reported"
 _UNFINISHED = "the command was not finished"
@@ -58,25 +38,8 @@ _arrived: list[int] = []  # signals that end a command
 PRINTED = "arena.printed"  # in the meta of a context whose command has printed its result
 
 
-class Arena(click.Group):
-    """A group that imports its commands when they are called, and prints errors in one line."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return [*_COMMANDS]  # here `list` is the module of that command
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
-            return None
-        module, attribute, _ = _COMMANDS[name]
-        command: click.Command = getattr(importlib.import_module(f"audits.cli.{module}"), attribute)
-        if not gc.isenabled():
-            gc.freeze()
-            gc.enable()
-        return command
-
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
+class Arena(LazyGroup):
+    """The group `arena`, which prints errors in one line."""
 
     # Of an interrupt itself, click prints an empty line.
     def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
@@ -93,14 +56,14 @@ class Arena(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *arguments: Any, **options: Any) -> NoReturn:
         """Run, and end the process with one of the statuses above. `--debug` may stand anywhere."""
-        words = [*(sys.argv[1:] if args is None else args)]  # here `list` is the module of that command
+        words = [*(sys.argv[1:] if args is None else args)]  # `list` is the module of that command
         debugging = "--debug" in words or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
         words = [word for word in words if word != "--debug"]
         try:
             with _print_warnings():
                 status = super().main(words, *arguments, **{**options, "standalone_mode": False}) or 0
         except (click.Abort, KeyboardInterrupt) as interrupt:
-            unplayed = words and words[0] in _PLAYING
+            unplayed = words[:2] == ["runs", "resume"] or (words and words[0] in _PLAYING)
             lacking = str(interrupt) or (_UNPLAYED if unplayed else _UNFINISHED)
             click.echo(f"arena: interrupted: {lacking}", err=True)
             status = INTERRUPTED
@@ -177,7 +140,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, requested
     context.exit()
 
 
-@click.group(cls=Arena, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Arena, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -187,13 +150,22 @@ def _print_version(context: click.Context, parameter: click.Parameter, requested
     help="Show the version.",
 )
 @click.option(
-    "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error. Also: ARENA_DEBUG=1."
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    help="Show the traceback of an error; may stand anywhere. Also: ARENA_DEBUG=1.",
 )
 def arena() -> None:
     """Adversarial games against differentially private learners, and audits of their privacy claims.
 
-    ε is in nats, δ a probability. A PLAYER is a name from `arena list` or path/to/file.py:ClassName.
+    ε is in nats, δ is a probability. A player is a name that `arena list` prints, or path/to/file.py:Name for
+    a class or a function of your own.
+
+    \b
+    To begin:
+      arena audit laplace-count --against count-swap
     """
+    show_help()
 
 
 def _end_like_interrupts() -> None:

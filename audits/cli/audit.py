@@ -76,9 +76,9 @@ class RunOptions(KeyOption, ChangesOption):
         type=TextType("part", _parse_part),
         metavar="K/M",
         help="Play only the blocks of part K of M into the ledger, so that machines without a common cluster "
-        "share a run. arena merge combines their ledgers.",
+        "share a run. arena runs merge combines their ledgers.",
     )
-    html: str | None = option("--html", metavar="FILE", help="Also write the page that arena report writes.")
+    html: str | None = option("--html", metavar="FILE", help="Also write the page of arena runs report.")
 
 
 @click.command("audit")
@@ -93,13 +93,14 @@ def audit(
 ) -> None:
     """Play LEARNER in two neighbouring worlds and certify a lower bound on its privacy loss ε.
 
-    The bound, in nats, is valid at any time, also if the audit is stopped early. Exit status: 0 not refuted,
-    3 refuted, 2 invalid usage or a disk failure, 130 interrupted. After a failure or an interruption the
-    figures so far are printed.
+    The claim under test is the learner's own unless --epsilon or --delta names another. The bound, in nats,
+    is valid at any time, also if the audit is stopped early. After a failure or an interruption the figures
+    so far are printed. Exit status: 0 not refuted, 3 refuted, 2 invalid usage or a disk failure, 130
+    interrupted.
 
     \b
     Examples:
-      arena audit laplace-count --against count-swap --epsilon 0.5
+      arena audit laplace-count --against count-swap
       arena audit everlasting-v1 --against halt-counter --until-refuted --jobs 4
       arena audit static-erm --against reconstruct --epsilon 1 --json
       arena audit everlasting-v2 --against query-swap --set teachers=2_001 \\
@@ -231,8 +232,8 @@ def _play_part(
             f"Part {run.part}{', interrupted' if played.interrupted else ''}: {played.blocks:,} of "
             f"{played.blocks_planned:,} blocks, {played.games:,} of {played.games_planned:,} games in each "
             f"world, are in {ledger}.\n"
-            "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests "
-            "them."
+            "A part has no verdict: arena runs merge combines the ledgers of all parts, and arena runs "
+            "resume tests them."
         ),
     )
     click.get_current_context().exit(INTERRUPTED if played.interrupted else 0)

@@ -52,9 +52,15 @@ def exact(game: MatchOptions, figures: ExactOptions, output: Output) -> None:
     """
     match = game.build()
     output.print_notes(match.notes)
-    result = compute_exact(
-        match.learner, match.adversary, match.referee, epsilons=figures.epsilons, delta=figures.delta
-    )
+    with output.progress_bar("% of the probability", 100) as bar:
+        result = compute_exact(
+            match.learner,
+            match.adversary,
+            match.referee,
+            epsilons=figures.epsilons,
+            delta=figures.delta,
+            watch=lambda done: bar.update(int(100 * done) - bar.n),
+        )
     learner, adversary = summarize_player(match.learner), summarize_player(match.adversary)
     output.print_result(
         result,

@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import shutil
 import sys
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import click
-from tabulate import tabulate
 
 from arena import InvalidArgument
-from audits.cli.option_groups import option_groups
+from audits.cli.completion import complete_protocols
+from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.output import Json, print_note
 from audits.registry.players import ADVERSARIES, LEARNERS, PlayerClass, Registry
+from audits.registry.suggestions import unknown_name
+
+_TEST_OBJECTS = "zoo"  # the family of learners that are no learners to use, but mechanisms to test audits on
+_LEAST_WIDTH = 64  # characters, which the longest name and its protocols need
+
+
+@option_record
+class ListOptions:
+    """Which players are listed."""
+
+    word: str | None = argument(metavar="[WORD]", required=False)
+    protocol: str | None = option(
+        "--protocol", metavar="NAME", shell_complete=complete_protocols, help="Only players of this protocol."
+    )
+
+    def choose(self, players: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The players that fit."""
+        word = (self.word or "").casefold()
+        return [
+            player
+            for player in players
+            if (self.protocol is None or self.protocol.casefold() in map(str.casefold, player["protocols"]))
+            and any(word in player[part].casefold() for part in ("name", "summary", "class"))
+        ]
 
 
 @click.command("list")
 @option_groups
-def list_players(output: Json) -> None:
-    """List the learners and adversaries, with the protocols that they play.
+def list_players(asked: ListOptions, output: Json) -> None:
+    """List the learners and adversaries by family, with the protocols that they play.
 
-    Players of installed packages are included. A player in a file of yours is named
-    path/to/file.py:ClassName.
+    With WORD only those in whose name, description or module it occurs. Players of installed packages are
+    included. A player in a file of yours is named path/to/file.py:ClassName.
+
+    \b
+    Examples:
+      arena list
+      arena list winnow
+      arena list --protocol Release
     """
-    players = {"learners": _describe_players(LEARNERS), "adversaries": _describe_players(ADVERSARIES)}
-    output.print_result(players, _format_text)
+    every = {"learners": _describe_players(LEARNERS), "adversaries": _describe_players(ADVERSARIES)}
+    protocols = sorted(
+        {name for players in every.values() for player in players for name in player["protocols"]}
+    )
+    if asked.protocol is not None and asked.protocol.casefold() not in map(str.casefold, protocols):
+        raise unknown_name("protocol", asked.protocol, protocols)
+    output.print_result({kind: asked.choose(players) for kind, players in every.items()}, _format_text)
 
 
 def _describe_players(registry: Registry) -> list[dict[str, Any]]:
@@ -55,8 +93,68 @@ def _summarize_docstring(player: PlayerClass) -> str:
 
 
 def _format_text(players: dict[str, list[dict[str, Any]]]) -> str:
+    width = max(_LEAST_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+    return format_players(players, width) or "No player fits."
+
+
+def format_players(players: dict[str, list[dict[str, Any]]], width: int | None) -> str:
+    """The players by kind and family, in lines of at most `width` characters, or as long as they are."""
     sections = []
-    for title, section in players.items():
-        rows = [(player["name"], ", ".join(player["protocols"]), player["summary"]) for player in section]
-        sections.append(f"{title}\n" + textwrap.indent(tabulate(rows, tablefmt="plain"), "  "))
-    return "\n".join(sections)
+    for kind, described in players.items():
+        own = [player for player in described if _find_family(player) != _TEST_OBJECTS]
+        sections.append((kind, own))
+        if kind == "learners":
+            rest = [player for player in described if _find_family(player) == _TEST_OBJECTS]
+            sections.append(("mechanisms to test audits on, some of them broken on purpose", rest))
+    names = [player["name"] for _, chosen in sections for player in chosen]
+    column = max(map(len, names), default=0) + 2
+    fill = _filler(width)
+    return "\n".join(
+        "\n".join([title, *_format_families(chosen, column, fill)]) for title, chosen in sections if chosen
+    )
+
+
+def _format_families(
+    players: list[dict[str, Any]], column: int, fill: Callable[[str, str, str], str]
+) -> list[str]:
+    families: dict[str, list[dict[str, Any]]] = {}
+    for player in players:
+        families.setdefault(_find_family(player), []).append(player)
+    protocols = max(len(", ".join(player["protocols"])) for player in players) + 2
+    lines = []
+    for family in sorted(families):
+        about = _describe_family(families[family][0])
+        lines.append(fill(f"  {family}: {about}" if about else f"  {family}", "", "    "))
+        for player in families[family]:
+            head = f"    {player['name']:{column}}{', '.join(player['protocols']):{protocols}}"
+            lines.append(fill(player["summary"], head, "      "))
+    return lines
+
+
+def _filler(width: int | None) -> Callable[[str, str, str], str]:
+    """A function that appends a text to the head of a line, and wraps it with an indent at the width."""
+
+    def fill(text: str, head: str, indent: str) -> str:
+        if width is None or len(head) + len(text) <= width:
+            return f"{head}{text}"
+        deep = " " * len(head) if head and len(head) <= width // 2 else indent
+        if head and deep == indent:
+            return (
+                f"{head.rstrip()}\n{textwrap.fill(text, width, initial_indent=deep, subsequent_indent=deep)}"
+            )
+        return textwrap.fill(text, width, initial_indent=head, subsequent_indent=deep)
+
+    return fill
+
+
+def _find_family(player: dict[str, Any]) -> str:
+    """The folder of a shipped player, the package of another."""
+    package, _, rest = player["class"].partition(":")[0].partition(".")
+    return rest.partition(".")[0] if package in (LEARNERS.package, ADVERSARIES.package) else package
+
+
+def _describe_family(player: dict[str, Any]) -> str:
+    """The first line of its package's docstring."""
+    module = player["class"].partition(":")[0]
+    package = ".".join(module.split(".")[:2]) if "." in module else module
+    return (inspect.getdoc(importlib.import_module(package)) or "").partition("\n\n")[0].replace("\n", " ")

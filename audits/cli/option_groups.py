@@ -51,14 +51,33 @@ _SETTINGS_BY_ANNOTATION: dict[str, dict[str, Any]] = {
 }
 
 
+class _Option(click.Option):
+    """An option that is named in messages by its long flag, and that also has flags which no help shows."""
+
+    def __init__(self, *arguments: Any, synonyms: tuple[str, ...] = (), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._synonyms = synonyms
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        shown = self.opts
+        self.opts = [*shown, *self._synonyms]
+        super().add_to_parser(parser, ctx)
+        self.opts = shown
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return f"'{self.opts[0]}'"
+
+
 def option(*flags: str, **settings: Any) -> Any:
-    """A field of an option group that `click.option(*flags, **settings)` fills. A default is shown."""
+    """A field of an option group that `click.option(*flags, **settings)` fills. A default is shown.
+
+    flags: the long one first, which messages and recorded commands name. synonyms: flags without a help.
+    """
 
     def declare(field: attrs.Attribute[Any]) -> Callable[[Command], Command]:
         implied = _SETTINGS_BY_ANNOTATION.get(str(field.type).removesuffix(" | None"), {})
-        return click.option(
-            field.name, *flags, **{"show_default": "default" in settings, **implied, **settings}
-        )
+        settled = {"show_default": "default" in settings, **implied, **settings}
+        return click.option(field.name, *flags, cls=_Option, **settled)
 
     return attrs.field(metadata={"declare": declare})
 

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from arena import Sample
+from audits.cli.completion import (
+    complete_adversaries,
+    complete_learners,
+    complete_protocols,
+    complete_settings,
+)
 from audits.cli.option_groups import argument, option, option_record
 from audits.cli.output import print_note
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
@@ -65,6 +71,7 @@ class LedgerArgument:
 class WorkerOptions:
     jobs: int | None = option(
         "--jobs",
+        "-j",
         metavar="N",
         help="Number of workers on this machine; the figures do not depend on it. Default: 1, or with "
         "--backend dask or ray one for every core.",
@@ -98,8 +105,8 @@ class LedgerOption:
     ledger: str | None = option(
         "--ledger",
         metavar="FILE",
-        help="Store all finished work here. The same command, or for an audit arena resume FILE, continues "
-        "it.",
+        help="Store all finished work here. The same command, or for an audit arena runs resume FILE, "
+        "continues it.",
     )
 
 
@@ -202,18 +209,28 @@ class ColumnOptions:
 
 @option_record
 class PlayerOptions:
-    learner: str = argument(metavar="LEARNER")
-    against: str = option("--against", metavar="ADVERSARY", required=True, help="The adversary.")
+    learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
+    against: str = option(
+        "--against",
+        metavar="ADVERSARY",
+        required=True,
+        shell_complete=complete_adversaries,
+        help="The adversary.",
+    )
     settings: tuple[str, ...] = option(
         "--set",
         metavar="NAME=VALUE",
+        shell_complete=complete_settings,
         help="Set a field of the learner, or of the adversary as adversary.NAME=VALUE. May be repeated.",
     )
     set_adversary: tuple[str, ...] = option(
         "--set-adversary", metavar="NAME=VALUE", help="Short for --set adversary.NAME=VALUE."
     )
     protocol: str | None = option(
-        "--protocol", metavar="NAME", help="Default: one that both players play, Figure1 before others."
+        "--protocol",
+        metavar="NAME",
+        shell_complete=complete_protocols,
+        help="Default: one that both players play, Figure1 before others.",
     )
     rounds: int | None = option(
         "--rounds",
@@ -242,10 +259,13 @@ class MatchOptions(SeedOption, DataOptions, PlayerOptions):
 class EntrantOptions:
     """Several learners, each with a label."""
 
-    learners: tuple[str, ...] = argument(metavar="LEARNER...", nargs=-1, required=True)
+    learners: tuple[str, ...] = argument(
+        metavar="LEARNER...", nargs=-1, required=True, shell_complete=complete_learners
+    )
     settings: tuple[str, ...] = option(
         "--set",
         metavar="NAME=VALUE",
+        shell_complete=complete_settings,
         help="Set a field of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
         "adversary.NAME=VALUE. May be repeated.",
     )

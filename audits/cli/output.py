@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -38,16 +40,32 @@ def format_command() -> str:
     return shlex.join(words)
 
 
+_VERDICT = re.compile(r"\b(not )?refuted\b", re.IGNORECASE)
+
+
 def print_note(note: str) -> None:
     """Print one line on standard error."""
     click.echo(f"arena: note: {escape_controls(note, one_line=True)}", err=True)
+
+
+def colour_verdicts(text: str) -> str:
+    """The text with "refuted" in red and "not refuted" in green, whatever the case."""
+    return _VERDICT.sub(
+        lambda found: click.style(found[0], fg="green" if found[1] else "red", bold=not found[1]), text
+    )
+
+
+def _has_colour() -> bool:
+    """Whether standard output is a terminal with colours, and the user has not switched them off."""
+    off = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not off and sys.stdout is not None and sys.stdout.isatty()
 
 
 @option_record
 class Quiet:
     """The option --quiet."""
 
-    quiet: bool = option("--quiet", help="No notes, no progress bar.")
+    quiet: bool = option("--quiet", "-q", help="Print no notes and no progress bar.")
 
     def print_notes(self, notes: Iterable[str]) -> None:
         """Print notes, one a line, unless --quiet is given."""
@@ -59,7 +77,7 @@ class Quiet:
 class Json:
     """The option --json."""
 
-    as_json: bool = option("--json", help="One JSON object; null stands for a number that is not finite.")
+    as_json: bool = option("--json", help="Print JSON; null stands for a number that is not finite.")
 
     def print_result(
         self,
@@ -74,7 +92,8 @@ class Json:
         context = click.get_current_context()
         context.meta[PRINTED] = True
         if not self.as_json:
-            click.echo(escape_controls(format_text(result)))
+            text = escape_controls(format_text(result))
+            click.echo(colour_verdicts(text) if _has_colour() else text)
             return
         from audits.reports.json_form import describe_header, get_kind, to_json  # only JSON needs them
 

@@ -6,6 +6,7 @@ import click
 
 from audits.api.race import GAMES, plan_race
 from audits.cli import INTERRUPTED, REFUTED
+from audits.cli.completion import complete_adversaries, complete_protocols
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
     ConfidenceOption,
@@ -31,6 +32,7 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
     against: str | None = option(
         "--against",
         metavar="ADVERSARY",
+        shell_complete=complete_adversaries,
         help="The adversary of every learner. Default for predictors: honest.",
     )
     rounds: int | None = option(
@@ -45,7 +47,10 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
         help=f"Games of each learner. Default: {GAMES:,}, for predictors {PREDICTOR_GAMES}.",
     )
     protocol: str | None = option(
-        "--protocol", metavar="NAME", help="Adaptive or Oblivious. Default: the first that all players play."
+        "--protocol",
+        metavar="NAME",
+        shell_complete=complete_protocols,
+        help="Adaptive or Oblivious. Default: the first that all players play.",
     )
     agnostic: bool = option(
         "--agnostic",

@@ -11,11 +11,13 @@ from pathlib import Path
 import click
 
 from arena import InvalidArgument, Learner
+from arena.settings import check_value, less_than, more_than
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.adversary_search.search_text import format_search, search_json
 from audits.adversary_search.source_code import adversary_source
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
+from audits.cli.completion import complete_learners, complete_protocols, complete_settings
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import ClaimOptions, SeedOption, WorkerOptions, parse_settings
 from audits.cli.output import Output
@@ -27,16 +29,25 @@ from audits.registry.tested_claim import resolve_claim
 
 @option_record
 class SearchOptions(SeedOption, ClaimOptions):
-    learner: str = argument(metavar="LEARNER")
+    learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
     settings: tuple[str, ...] = option(
-        "--set", metavar="NAME=VALUE", help="Set a field of the learner. May be repeated."
+        "--set",
+        metavar="NAME=VALUE",
+        shell_complete=complete_settings,
+        help="Set a field of the learner. May be repeated.",
     )
     protocol: str | None = option(
-        "--protocol", metavar="NAME", help="Figure1, Release, Voting or SpecialRound. Default: the learner's."
+        "--protocol",
+        metavar="NAME",
+        shell_complete=complete_protocols,
+        help="Figure1, Release, Voting or SpecialRound. Default: the learner's.",
     )
-    error: float = option(
-        "--error", default=ERROR, help="Maximum probability that the search refutes a true claim."
+    confidence: float = option(
+        "--confidence",
+        default=1 - ERROR,
+        help="The probability that the search refutes a true claim is at most 1 - this.",
     )
+    error: float | None = option("--error", hidden=True)
     examples: int = option("--examples", metavar="N", default=EXAMPLES, help="Number of adversaries to try.")
     games: int | None = option(
         "--games",
@@ -45,8 +56,8 @@ class SearchOptions(SeedOption, ClaimOptions):
         "large ε.",
     )
     file: str | None = option(
-        "-o",
         "--output",
+        "-o",
         metavar="FILE.py",
         help="Write the adversary to this file, as a player for arena audit.",
     )
@@ -58,6 +69,13 @@ class SearchOptions(SeedOption, ClaimOptions):
             raise click.UsageError("A search makes its own adversary, which has no settings.")
         name, own_settings = resolve_learner(self.learner)
         return build_player(LEARNERS.find(name), own_settings | settings["learner"])
+
+    def get_error(self) -> float:
+        """The probability of refuting a true claim, as --error or as --confidence gives it."""
+        if self.error is not None:
+            return self.error
+        check_value("confidence", self.confidence, more_than(0), less_than(1))
+        return round(1 - self.confidence, 15)
 
     def check_file(self) -> None:
         """Refuse an output file that could not be written, or not be used as a player."""
@@ -77,8 +95,9 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
 
     Adversaries are generated at random. The first whose games are evidence against the claim is simplified
     as far as possible, and then confirmed on fresh games. The whole search refutes a true claim with
-    probability at most --error. Printed are the verdict, the smallest game side by side in both worlds, and
-    its adversary as source. Exit status: 0 nothing found, 3 refuted, 2 invalid usage, 130 interrupted.
+    probability at most 1 - --confidence. Printed are the verdict, the smallest game side by side in both
+    worlds, and its adversary as source. Exit status: 0 nothing found, 3 refuted, 2 invalid usage,
+    130 interrupted.
 
     \b
     Examples:
@@ -97,7 +116,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
             epsilon=epsilon,
             delta=delta,
             protocol=asked.protocol,
-            error=asked.error,
+            error=asked.get_error(),
             examples=asked.examples,
             games=asked.games,
             seed=asked.seed,

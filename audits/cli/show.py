@@ -14,6 +14,7 @@ from tabulate import tabulate
 from arena import Adversary, InvalidArgument, Learner
 from arena.capabilities import Explains
 from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
+from audits.cli.completion import complete_players, complete_settings
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import parse_settings
 from audits.registry.players import PlayerClass, find_player
@@ -34,7 +35,7 @@ _WIDTH = 100
 
 @option_record
 class ShowOptions:
-    player: str = argument(metavar="PLAYER")
+    player: str = argument(metavar="PLAYER", shell_complete=complete_players)
     tree: bool = option(
         "--tree",
         help="Show the learner's concept class instead: its dimensions, and a tree that it shatters. This "
@@ -44,7 +45,10 @@ class ShowOptions:
         "--depth", metavar="K", help=f"Show K levels of the tree. Default: all, if at most {LEVELS}."
     )
     settings: tuple[str, ...] = option(
-        "--set", metavar="NAME=VALUE", help="Show it with this setting. May be repeated."
+        "--set",
+        metavar="NAME=VALUE",
+        shell_complete=complete_settings,
+        help="Show it with this setting. May be repeated.",
     )
 
 

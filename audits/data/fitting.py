@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -70,10 +71,19 @@ class FitResult:
         return rules
 
 
-def fit(learner: Learner, data: OneHotData, *, holdout: float, splits: int, seed: int) -> FitResult:
+def fit(
+    learner: Learner,
+    data: OneHotData,
+    *,
+    holdout: float,
+    splits: int,
+    seed: int,
+    watch: Callable[[int], object] | None = None,
+) -> FitResult:
     """Train `learner` on a random part of the data, and test it on the rest, once for each split.
 
-    holdout: the fraction of the examples to hold out, rounded to whole examples.
+    holdout: the fraction of the examples to hold out, rounded to whole examples. watch: called with the
+        number of splits that are tested.
 
     Raises: InvalidArgument if a number is out of range, or the learner releases no hypothesis on such points.
     """
@@ -106,6 +116,8 @@ def fit(learner: Learner, data: OneHotData, *, holdout: float, splits: int, seed
         concept = hypothesis.concepts[index : index + 1]
         labels = hypothesis.concept_class.labels(concept, data.points[rows])[0]
         correct.append(int((labels == data.labels[rows]).sum()))
+        if watch is not None:
+            watch(index + 1)
     return FitResult(learner, data, hypothesis, len(data.labels) - held_out, held_out, np.array(correct))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from arena import AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported
 
 MAX_ROUNDS = 10_000
+_PREFERENCES = (0.0, 0.25, 0.5, 1.0)  # powers of the probability with which sampled paths choose an outcome
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -208,6 +209,48 @@ class PathState:
         self.outcomes[game].append(best)
         self.masses[game] = masses[best]
         self._measures[game] = None if self.outcome(game, best, query)[1] else after[best].copy()
+
+
+class PathSampler(PathState):
+    """State of a learner in n games that each follow one path, chosen at random, and leave no branches.
+
+    The number of paths that are followed at all is the sum, over paths, of 1; a random path that is chosen
+    with probability q stands for 1/q of them. So 1/q is an unbiased estimate of their number.
+
+    log_counts: (n,) the logarithm of that estimate. limit: the logarithm at which the game is given up.
+    """
+
+    def __init__(
+        self, paths: Sequence[Path], laws: AnswerLaws, prune: float, *, limit: float, rng: np.random.Generator
+    ) -> None:
+        super().__init__(paths, laws, prune)
+        self.log_counts = np.zeros(len(paths))
+        self._limit = limit
+        self._rng = rng
+
+    def _leave(
+        self, law: AnswerLaw, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int
+    ) -> None:
+        followed = np.flatnonzero(masses >= self._prune)
+        chosen, chance = best, 1.0
+        if len(followed):
+            # Likely outcomes rarely halt, and unlikely ones are where most paths are: games differ in how
+            # much they prefer likely ones.
+            weights = masses[followed] ** _PREFERENCES[game // 2 % len(_PREFERENCES)]
+            weights /= weights.sum()
+            place = int(self._rng.choice(len(followed), p=weights))
+            chosen, chance = int(followed[place]), float(weights[place])
+        self.log_counts[game] -= math.log(chance)
+        if self.log_counts[game] > self._limit:
+            raise TooManyPaths("the sampled paths suffice")
+        self.alive[game] = len(followed) > 0
+        self.outcomes[game].append(chosen)
+        self.masses[game] = masses[chosen]
+        self._measures[game] = None if self.outcome(game, chosen, query)[1] else after[chosen].copy()
+
+
+class TooManyPaths(Unsupported):
+    """A sampled path shows that there are more paths than the limit."""
 
 
 def _not_reproducible() -> Unsupported:

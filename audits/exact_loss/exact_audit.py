@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import attrs
@@ -105,10 +105,12 @@ def exact(
     *,
     epsilons: Sequence[float] = (),
     delta: float | None = None,
+    watch: Callable[[float], object] | None = None,
 ) -> ExactAudit:
     """Audit `learner` by the exact distribution of what `adversary` sees of it.
 
     epsilons: further ε in nats at which δ(ε) is computed. delta: at which ε(δ) is; default: the claim's.
+    watch: called with the part of the probability that is done, between 0 and 1, if views are enumerated.
 
     Raises: InvalidArgument if these are out of range, if a player does not play the protocol, or if the
         worlds differ in something that the learner does not promise to protect; NothingTested if they do not
@@ -121,7 +123,7 @@ def exact(
     for epsilon in epsilons:
         check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
     check_value("delta", delta, at_least(0), at_most(1))
-    law = view_law(learner, adversary, referee)
+    law = view_law(learner, adversary, referee, watch=watch)
     check_protected(law.challenges, learner, adversary)
     if not law.challenges:
         raise NothingTested(

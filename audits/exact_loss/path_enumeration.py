@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
 from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, PrivacyUnit, Referee, Unsupported, play
+from arena.randomness import block_seed, generator
 from arena.replies import list_answers
-from audits.exact_loss.answer_paths import AnswerLaws, Path, PathState, PrunedBranch
+from audits.exact_loss.answer_paths import (
+    AnswerLaws,
+    Path,
+    PathSampler,
+    PathState,
+    PrunedBranch,
+    TooManyPaths,
+)
 from audits.exact_loss.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
 from audits.exact_loss.wrapped_players import PresetStates, forbid_randomness
 
 ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
 PRUNE = 1e-15  # paths of less probability are given up
+_MANY = 32  # branches of a batch after which the number of paths is estimated,
+_FEW_PATHS = 10_000  # unless as many paths as the limit allows are played in a second
+_SAMPLED = 16  # paths from which the number of paths is estimated
+_SURELY = 10**5  # how far an estimate must exceed the limit, so that fewer paths are not refused by chance
 _MAX_BATCH = 2**21  # numbers in the measures of one batch
 _MAX_WAITING = 2**24  # numbers in the measures that one batch may leave for later
 _HALTED = 4  # added to the letter of an answer at which the learner halts
@@ -29,11 +43,19 @@ class PathEnumeration:
     4 where the learner is seen to have halted. A halt ends the view, since nothing is shown afterwards.
 
     prune: paths of less probability are given up. max_paths: the number of paths that may be played.
+    watch: called with the probability of the paths played so far, between 0 and 1.
     challenges: what the worlds differ in.
     """
 
     def __init__(
-        self, learner: Learner, adversary: Adversary, referee: Referee, *, prune: float, max_paths: int
+        self,
+        learner: Learner,
+        adversary: Adversary,
+        referee: Referee,
+        *,
+        prune: float,
+        max_paths: int,
+        watch: Callable[[float], object] | None = None,
     ) -> None:
         self._learner = learner
         self._adversary = forbid_randomness(adversary)
@@ -43,6 +65,8 @@ class PathEnumeration:
         self._laws = AnswerLaws(learner)
         self._rounds = 1
         self._scored = True
+        self._watch = watch
+        self._mass = 0.0  # probability of the paths played, averaged over the worlds
         self._views: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
         self._scores: defaultdict[float, np.ndarray] = defaultdict(lambda: np.zeros(2))
         self._pruned: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
@@ -54,10 +78,15 @@ class PathEnumeration:
         Raises: Unsupported if there are too many paths, or if a view depends on other games of the batch.
         """
         waiting = [Path(world=False), Path(world=True)]
-        paths = len(waiting)
+        paths, sampled = len(waiting), False
         while waiting:
             branches = self._play(self._take_batch(waiting))
             paths += len(branches)
+            if self._watch is not None:
+                self._watch(self._mass)
+            if not sampled and len(branches) > _MANY and self._max_paths > _FEW_PATHS:
+                sampled = True
+                self._refuse_too_many()
             if paths > self._max_paths:
                 raise Unsupported(
                     f"{self._adversary.name} leads to more than {self._max_paths:,} paths: {paths:,} were "
@@ -67,6 +96,35 @@ class PathEnumeration:
             # The longest paths are played first, so that few measures wait.
             waiting += sorted(branches, key=lambda path: len(path.outcomes))
         self._check_prefixes()
+
+    def _refuse_too_many(self) -> None:
+        """Estimate the number of paths from a few, and refuse at once if there are far too many.
+
+        An unbiased estimate exceeds its expectation k-fold with probability at most 1/k, so a game with at
+        most `max_paths` paths is refused with probability at most SAMPLED / SURELY.
+        """
+        worlds = np.arange(_SAMPLED) % 2 == 1
+        paths = [Path(world=bool(world)) for world in worlds]
+        alone = isinstance(self._adversary, GameAdversary)
+        groups = [[path] for path in paths] if alone else [paths]
+        limit, rng = math.log(self._max_paths * _SURELY), generator(block_seed(0, 0))
+        laws = AnswerLaws(self._learner)
+        states = [PathSampler(group, laws, self._prune, limit=limit, rng=rng) for group in groups]
+        try:
+            play(
+                PresetStates.of(self._learner, *states),
+                self._adversary,
+                self._referee,
+                games=len(paths),
+                seed=0,
+                worlds=worlds,
+            )
+        except TooManyPaths:
+            raise Unsupported(
+                f"{self._adversary.name} leads to more than {self._max_paths:,} paths of answers, by an "
+                "estimate from a few of them",
+                remedy="Let it ask fewer queries, or use `arena audit`, which plays games.",
+            ) from None
 
     def loss(self) -> tuple[PrivacyLoss, list[bytes]]:
         """The privacy loss of the view, with one cell for each view, and the views."""
@@ -129,6 +187,7 @@ class PathEnumeration:
         world = played.worlds.astype(np.intp)
         for game in np.flatnonzero(state.alive):
             self._views[_view_of(letters[:, game])][world[game]] += state.masses[game]
+            self._mass += state.masses[game] / 2
             if played.score is None:
                 self._scored = False
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -59,18 +60,19 @@ def view_law(
     *,
     prune: float = PRUNE,
     max_paths: int = MAX_PATHS,
+    watch: Callable[[float], object] | None = None,
 ) -> ViewLaw:
     """The distribution of what `adversary` sees of `learner`, from the learner's output distribution.
 
     Under Figure1 and Voting every path of answers is played, under Release one game in each world.
 
-    prune, max_paths: as in `PathEnumeration`. The mass of pruned paths is stated as an error.
+    prune, max_paths, watch: as in `PathEnumeration`. The mass of pruned paths is stated as an error.
 
     Raises: Unsupported if the output distribution is unknown, the adversary uses randomness or leads to too
         many paths, or under another protocol; whatever a referee raises in a game.
     """
     if referee.name in ANSWERING:
-        paths = PathEnumeration(learner, adversary, referee, prune=prune, max_paths=max_paths)
+        paths = PathEnumeration(learner, adversary, referee, prune=prune, max_paths=max_paths, watch=watch)
         paths.run()
         loss, views = paths.loss()
         listed = LabelledLoss(loss, lambda cell: format_view(views[cell]))

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from audits.data.output_files import check_output_file, write_atomically
@@ -48,10 +48,16 @@ def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | No
     check_output_file("HTML report", path, packages=("jinja2", "matplotlib"), ledger=ledger)
 
 
-def write_html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+def write_html(
+    ledger: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    watch: Callable[[int, int], object] | None = None,
+) -> None:
     """Write the report on the run in `ledger` to `path`: one file, the same bytes for the same run.
 
     The ledger is only read, and the players need not be installed. The file appears whole or not at all.
+
+    watch: called with the number of blocks that are read, and of all blocks.
 
     Raises: InvalidArgument if a package is missing, the ledger cannot be read or holds no games yet, or the
     file cannot be written.
@@ -59,7 +65,7 @@ def write_html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> 
     check_html(path, ledger)
     from audits.runs.run_history import read_history  # only a report needs it, and not every audit
 
-    page = render_html(read_history(ledger))
+    page = render_html(read_history(ledger, watch))
     with write_atomically("HTML report", path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
 

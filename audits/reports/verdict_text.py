@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from audits.registry.settings_text import summarize_player
+from audits.registry.tested_claim import read_claim
 from audits.reports.formatting import name_table, nats, percent, wrap
 from audits.reports.json_form import describe_players, to_data, to_json
 from audits.runs.plan import Plan
@@ -21,6 +22,8 @@ _ALL_ESTIMATORS = (
 def verdict_text(verdict: Verdict, *, plan: Plan | None = None) -> str:
     """The report for a terminal. With the plan it names the players' settings too."""
     parts = [name_table(verdict_rows(verdict, plan)), wrap(explain_verdict(verdict))]
+    if plan is not None and verdict.games and not tests_own_claim(plan):
+        parts.append(wrap(explain_own_claim(verdict, plan)))
     if verdict.estimates is not None:
         parts += [_ALL_ESTIMATORS, name_table(verdict.estimates.table())]
     return "\n\n".join(parts)
@@ -53,6 +56,11 @@ def verdict_rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, 
         ("adversary", verdict.adversary if plan is None else summarize_player(plan.adversary)),
         ("protocol", verdict.protocol),
         ("claim under test", str(verdict.claim)),
+        *(
+            []
+            if plan is None or tests_own_claim(plan)
+            else [("learner's claim", str(read_claim(plan.learner)))]
+        ),
         ("certified", describe_certificate(verdict)),
         ("ceiling", describe_ceiling(verdict)),
         (
@@ -63,6 +71,22 @@ def verdict_rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, 
         *([("speed", speed)] if verdict.played_now else []),
         ("seed", describe_seed(verdict.seed, plan is not None and plan.learner.own_coins)),
     ]
+
+
+def tests_own_claim(plan: Plan) -> bool:
+    """Whether the claim under test is the learner's own."""
+    own = read_claim(plan.learner)
+    return (own.epsilon, own.delta) == (plan.epsilon, plan.delta)
+
+
+def explain_own_claim(verdict: Verdict, plan: Plan) -> str:
+    """What the games say about the learner's own claim, if another one was tested."""
+    own = read_claim(plan.learner)
+    if own.empty:
+        return f"The claim under test is not {plan.learner.name}'s own: it claims no privacy."
+    is_refuted = own.epsilon < verdict.epsilon_lower and own.delta <= verdict.claim.delta
+    also = "is refuted, too" if is_refuted else "is not refuted by these games"
+    return f"The claim under test is not {plan.learner.name}'s own. Its own, {own}, {also}."
 
 
 def describe_seed(seed: object, own_coins: object) -> str:

@@ -128,7 +128,7 @@ def _check_consistent(one: Ledger, other: Ledger, allow_changes: bool) -> None:
                 f"block {index} in {one.path} differs from that in {other.path}",
                 remedy="They are two runs whose random numbers no seed repeats: leave one of them out."
                 if one.plan.get(OWN_COINS)
-                else "Run arena verify to find out which one follows from the plan, and leave the other out.",
+                else "arena runs verify finds out which one follows from the plan: leave the other out.",
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -58,7 +59,10 @@ def no_games_yet(path: str | os.PathLike[str]) -> InvalidArgument:
     )
 
 
-def read_history(path: str | os.PathLike[str]) -> RunHistory:
+Watch = Callable[[int, int], object]  # called with the blocks that are done, and all of them
+
+
+def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> RunHistory:
     """Read a run from the ledger at `path`, with all blocks up to the first that is missing.
 
     Raises: as `read_figures`.
@@ -66,7 +70,7 @@ def read_history(path: str | os.PathLike[str]) -> RunHistory:
     with Ledger.read(path, check_all=False) as ledger:
         plan, (settings, notes) = ledger.plan, read_audit(ledger)
         estimators = AuditEstimators(settings, all_estimators=True)
-        games, epsilon_lower, log_wealth, log_evidence = _update_from_ledger(estimators, ledger)
+        games, epsilon_lower, log_wealth, log_evidence = _update_from_ledger(estimators, ledger, watch)
     return RunHistory(
         plan=plan,
         settings=settings,
@@ -91,14 +95,18 @@ def read_figures(path: str | os.PathLike[str]) -> np.ndarray:
         return _update_from_ledger(AuditEstimators(read_audit(ledger)[0]), ledger)
 
 
-def _update_from_ledger(estimators: AuditEstimators, ledger: Ledger) -> np.ndarray:
+def _update_from_ledger(
+    estimators: AuditEstimators, ledger: Ledger, watch: Watch | None = None
+) -> np.ndarray:
     betting, rows = estimators.betting, [(0, 0.0, 0.0, 0.0)]
-    estimators.update_from_ledger(
-        ledger,
-        watch=lambda: rows.append(
-            (estimators.games, betting.epsilon_lower, betting.log_wealth_now, betting.log_evidence)
-        ),
-    )
+    blocks = 0 if watch is None else len(ledger.block_indices())
+
+    def add_row() -> None:
+        rows.append((estimators.games, betting.epsilon_lower, betting.log_wealth_now, betting.log_evidence))
+        if watch is not None:
+            watch(len(rows) - 1, blocks)
+
+    estimators.update_from_ledger(ledger, watch=add_row)
     for _ in ledger.blocks(start=len(estimators.block_sizes)):
         pass  # those that no figure depends on are checked, too
     if estimators.games:

@@ -76,7 +76,7 @@ def verify(
     if plan.learner.own_coins:
         raise InvalidArgument(
             f"{plan.learner.name} draws random numbers that no seed repeats, so no block can be compared",
-            remedy="arena report and arena export check checksums, and arena verify --key signatures.",
+            remedy="arena runs report and export check checksums, and arena runs verify --key signatures.",
         )
     with Ledger.read(path, key=key) as ledger:
         ledger.check_plan(plan.describe(), allow_changes=allow_changes)

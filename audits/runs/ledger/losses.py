@@ -114,7 +114,7 @@ def save_rows(path: Path, head: Head, read: Callable[[], Iterable[Row | None]]) 
             refuge.unlink(missing_ok=True)
             continue
         blocks = f"{saved:,} blocks" + (f" of {saved + lost:,}" if lost else "")
-        again = f"run arena resume {shlex.quote(str(refuge))}{' --key FILE' if head.seal.key else ''}"
+        again = f"run arena runs resume {shlex.quote(str(refuge))}{' --key FILE' if head.seal.key else ''}"
         if not head.read_notes().get("command"):
             again = "give that file as the ledger of the same run"
         return True, f"{blocks} were saved in {refuge}. The figures so far are right; to go on, {again}."

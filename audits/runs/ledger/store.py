@@ -189,7 +189,8 @@ class Store(Generic[BlockType]):
             raise InvalidArgument(
                 f"the ledger {self.path} of an older dp-arena does not name its players, only their classes "
                 f"({', '.join(unnamed)}), so its plan cannot be compared",
-                remedy="Finish the run with the dp-arena that wrote it; arena report and export read it.",
+                remedy="Finish the run with the dp-arena that wrote it; arena runs report and export "
+                "read it.",
             )
         old, new = (drop_digests(dict(p)) if allow_changes else p for p in (self.plan, plan))
         differences = describe_differences(old, new)

@@ -34,8 +34,7 @@ def test_the_version_is_printed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "arena: Missing command. See arena --help."),
-        (["lst"], "arena: No such command 'lst'. See arena --help."),
+        (["lst"], "arena: No such command 'lst'. Did you mean arena list? See arena --help."),
         (
             ["audit", "static-erm", "--against", "reconstruct", "--epsilon", "nan"],
             "arena: Invalid value for '--epsilon': --epsilon must be a finite number, got 'nan'. "

@@ -22,15 +22,15 @@ READERS = [
     ("play", "everlasting-v1", "--against", "halt-counter", *COLUMNS, "--data", "{}"),
     ("exact", "static-erm", "--against", "training-swap", *COLUMNS, "--data", "{}"),
     ("race", "everlasting-v2", *COLUMNS, "--data", "{}"),
-    ("attack", "poison", "everlasting-v2", *COLUMNS, "--data", "{}"),
-    ("fit", "rivest", "--y", "income", "--data", "{}"),
+    ("experiment", "poison", "everlasting-v2", *COLUMNS, "--data", "{}"),
+    ("experiment", "fit", "rivest", "--y", "income", "--data", "{}"),
     ("experiment", "pate", "--y", "income", "--data", "{}"),
     ("show", "{}:Mine"),
     ("search", "{}:Mine"),
     ("audit", "laplace-count", "--against", "{}:Mine"),
-    *((command, "{}") for command in ("report", "runs", "resume", "watch", "verify")),
-    ("export", "{}", "games.csv"),
-    ("merge", "{}", "other.ledger", "--into", "whole.ledger"),
+    *(("runs", command, "{}") for command in ("report", "list", "resume", "watch", "verify")),
+    ("runs", "export", "{}", "games.csv"),
+    ("runs", "merge", "{}", "other.ledger", "--into", "whole.ledger"),
 ]
 WRITERS = [
     (*COUNT, "--ledger", "{}"),
@@ -85,8 +85,8 @@ def test_a_file_as_large_as_a_disk_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if command[0] == "runs":
-        command = ("report", "{}")
+    if command[:2] == ("runs", "list"):
+        command = ("runs", "report", "{}")
     huge = tmp_path / "huge.py"
     with huge.open("wb") as file:
         file.truncate(2**40)
@@ -101,13 +101,15 @@ def test_data_that_unpack_to_more_than_the_memory_are_refused(tmp_path: Path) ->
         for _ in range(257):
             file.write(bytes(2**20))
     message = f"the unpacked data file {bomb} is larger than 256 MiB, the most that is kept in memory. "
-    assert refusal("fit", "rivest", "--y", "b", "--data", bomb) == f"{message}Give a part of it."
+    assert (
+        refusal("experiment", "fit", "rivest", "--y", "b", "--data", bomb) == f"{message}Give a part of it."
+    )
 
 
 def test_what_refusals_say(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert refusal("fit", "rivest", "--y", "b", "--data", pipe) == (
+    assert refusal("experiment", "fit", "rivest", "--y", "b", "--data", pipe) == (
         f"the data file {pipe} is a pipe, a device or the like, which may never end. Save what it gives as a "
         "file, and name that."
     )

@@ -201,7 +201,7 @@ def test_a_block_that_differs_is_refused_and_nothing_is_written(tmp_path: Path, 
     one, other = (b, a) if into == "b" else (a, b)
     assert str(refused.value) == (
         f"block 2 in {one} differs from that in {other}. "
-        "Run arena verify to find out which one follows from the plan, and leave the other out."
+        "arena runs verify finds out which one follows from the plan: leave the other out."
     )
     assert (contents(a), contents(b)) == before
     assert not (tmp_path / "c").exists()

@@ -52,16 +52,16 @@ def refuse_all(ledger: Path, expected: str) -> None:
     """Every command that reads a ledger refuses this one, with status 2; `runs` lists the fault."""
     folder = ledger.parent
     for words in (
-        ("report", ledger, "-o", folder / "page.html"),
-        ("export", ledger, folder / "games.csv", "--figures", folder / "figures.csv"),
-        ("watch", ledger),
-        ("resume", ledger),
-        ("verify", ledger),
-        ("merge", ledger, ledger, "--into", folder / "whole.ledger"),
+        ("runs", "report", ledger, "-o", folder / "page.html"),
+        ("runs", "export", ledger, folder / "games.csv", "--figures", folder / "figures.csv"),
+        ("runs", "watch", ledger),
+        ("runs", "resume", ledger),
+        ("runs", "verify", ledger),
+        ("runs", "merge", ledger, ledger, "--into", folder / "whole.ledger"),
         (*AUDIT, "--ledger", ledger),
     ):
         assert expected in arena.refusal(*words), words[0]
-    listed = arena("runs", ledger)
+    listed = arena("runs", "list", ledger)
     assert (listed.exit_code, listed.stdout) == (0, "")
     assert expected in listed.stderr
 
@@ -123,14 +123,16 @@ def test_every_command_refuses_a_block_that_makes_no_sense(ledger: Path, rows: A
     ],
 )
 def test_a_block_that_makes_no_sense_is_refused(ledger: Path, rows: Any, expected: str) -> None:
-    assert expected in arena.refusal("export", forge(ledger, rows=rows), ledger.with_name("games.csv"))
-    assert expected in arena("runs", ledger).stderr
+    assert expected in arena.refusal(
+        "runs", "export", forge(ledger, rows=rows), ledger.with_name("games.csv")
+    )
+    assert expected in arena("runs", "list", ledger).stderr
 
 
 def test_infinite_scores_are_sense(ledger: Path) -> None:
     """Players may return them: a likelihood ratio does."""
     forge(ledger, rows=first(pack_scores([-INF, INF], [(0, 1)], [PAIRS])))
-    assert arena.json("runs", ledger)["runs"][0]["games_tested"] == 1_000
+    assert arena.json("runs", "list", ledger)["runs"][0]["games_tested"] == 1_000
 
 
 @pytest.mark.parametrize(
@@ -232,8 +234,8 @@ def test_a_small_block_is_not_unpacked_to_gigabytes(head: bytes, sizes: tuple[in
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(ledger: Path, plan: Any, expected: str) -> None:
-    assert expected in arena.refusal("resume", forge(ledger, plan=plan))
-    assert expected in arena("runs", ledger).stderr
+    assert expected in arena.refusal("runs", "resume", forge(ledger, plan=plan))
+    assert expected in arena("runs", "list", ledger).stderr
 
 
 @pytest.mark.parametrize(
@@ -249,8 +251,8 @@ def test_a_plan_that_makes_no_sense_is_refused(ledger: Path, plan: Any, expected
     ],
 )
 def test_notes_that_make_no_sense_are_refused(ledger: Path, notes: Any, expected: str) -> None:
-    assert expected in arena.refusal("resume", forge(ledger, notes=notes))
-    assert expected in arena("runs", ledger).stderr
+    assert expected in arena.refusal("runs", "resume", forge(ledger, notes=notes))
+    assert expected in arena("runs", "list", ledger).stderr
 
 
 def test_settings_of_players_may_be_infinite_or_nan() -> None:
@@ -287,4 +289,4 @@ def test_forging_nothing_changes_nothing(honest: Path, ledger: Path) -> None:
     plan, _, rows = read_rows(forge(ledger))
     assert json.loads(json.dumps(plan)) == plan
     assert rows == read_rows(honest)[2]
-    assert arena.json("resume", ledger) == arena.json("resume", honest)
+    assert arena.json("runs", "resume", ledger) == arena.json("runs", "resume", honest)

@@ -99,7 +99,7 @@ def test_it_is_noticed_at_the_next_block_and_goes_on_elsewhere(
     if not began:
         assert str(lost).endswith(
             f"7 blocks were saved in {saved}. The figures so far are right; "
-            f"to go on, run arena resume {saved}."
+            f"to go on, run arena runs resume {saved}."
         )
     assert lost.verdict is not None
     assert lost.verdict.interrupted
@@ -108,7 +108,7 @@ def test_it_is_noticed_at_the_next_block_and_goes_on_elsewhere(
 
 
 def test_a_signed_ledger_is_resumed_with_its_key(path: Path) -> None:
-    with pytest.raises(LedgerLost, match=r"run arena resume .*/run-saved.ledger --key FILE\.$"):
+    with pytest.raises(LedgerLost, match=r"run arena runs resume .*/run-saved.ledger --key FILE\.$"):
         run(PLAN, ledger=path, watch=disturb_at(3, path.unlink), command="arena audit ...", key=b"k" * 32)
 
 

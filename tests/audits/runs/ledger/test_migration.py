@@ -65,21 +65,21 @@ def schema_of(path: Path) -> int:
 def test_runs_and_watch_show_the_status(name: str, ledger: Path) -> None:
     keys = ("epsilon", "games", "games_planned", "games_tested", "refuted", "epsilon_lower", "finished")
     before = ledger.read_bytes()
-    for status in (answer("runs", ledger)["runs"][0], answer("watch", ledger)):
+    for status in (answer("runs", "list", ledger)["runs"][0], answer("runs", "watch", ledger)):
         assert tuple(status[key] for key in keys) == pytest.approx(STATUS[name], rel=0.06)
     assert ledger.read_bytes() == before
 
 
 def test_a_run_whose_random_numbers_would_be_others_is_not_continued(name: str, ledger: Path) -> None:
     for command in ("verify",) if name == "learned" else ("resume", "verify"):  # which is finished
-        result = call(command, ledger)
+        result = call("runs", command, ledger)
         assert result.exit_code == 2
         assert 'versions.streams: absent -> "2"' in result.stderr
 
 
 def test_report_shows_the_players_by_name(name: str, ledger: Path) -> None:
     page = ledger.with_suffix(".html")
-    result = CliRunner().invoke(arena, ["report", str(ledger), "-o", str(page)])
+    result = CliRunner().invoke(arena, ["runs", "report", str(ledger), "-o", str(page)])
     assert result.exit_code == 0, result.stderr
     players = (
         "above-threshold against reconstruct"
@@ -94,7 +94,7 @@ def test_report_shows_the_players_by_name(name: str, ledger: Path) -> None:
 
 def test_export_writes_the_figures(name: str, ledger: Path) -> None:
     table, path = ledger.with_suffix(".csv"), ledger.with_suffix(".figures.csv")
-    assert answer("export", ledger, table, "--figures", path)["rows"][str(path)] == BLOCKS[name]
+    assert answer("runs", "export", ledger, table, "--figures", path)["rows"][str(path)] == BLOCKS[name]
     with path.open() as file:
         bounds = [float(row["epsilon_lower"]) for row in csv.DictReader(file)]
     assert bounds == read_history(ledger).epsilon_lower[1:].tolist()
@@ -143,7 +143,7 @@ def test_a_ledger_that_does_not_name_its_players_can_be_read_but_not_resumed(led
     assert str(refused.value) == (
         f"the ledger {nameless} of an older dp-arena does not name its players, only their classes "
         "(LaplaceCount), so its plan cannot be compared. Finish the run with the dp-arena that wrote it; "
-        "arena report and export read it."
+        "arena runs report and export read it."
     )
     assert schema_of(nameless) == 2
 

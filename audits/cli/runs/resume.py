@@ -1,14 +1,14 @@
-"""`arena resume`: continue a run from the command line that its ledger records."""
+"""`arena runs resume`: continue a run from the command line that its ledger records."""
 
 from __future__ import annotations
 
 import click
 
 from audits.cli.audit import RunOptions, execute_plan, get_exit_status, print_verdict
-from audits.cli.ledgers.recorded_command import rebuild_plan
 from audits.cli.option_groups import option_groups
 from audits.cli.options import LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.output import Output
+from audits.cli.runs.recorded_command import rebuild_plan
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.signatures import read_key
 from audits.runs.run_status import RunFollower
@@ -29,8 +29,8 @@ def resume(
 
     \b
     Examples:
-      arena resume run.ledger --jobs 8
-      arena resume run.ledger --html report.html
+      arena runs resume run.ledger --jobs 8
+      arena runs resume run.ledger --html report.html
     """
     if run.key is not None:
         with Ledger.read(source.run, key=read_key(run.key)):

@@ -1,4 +1,4 @@
-"""`arena export`: the blocks of a ledger as a table."""
+"""`arena runs export`: the blocks of a ledger as a table."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def export(files: ExportOptions, output: Output) -> None:
 
     \b
     Examples:
-      arena export run.ledger games.csv
-      arena export run.ledger games.parquet --figures figures.parquet
+      arena runs export run.ledger games.csv
+      arena runs export run.ledger games.parquet --figures figures.parquet
     """
     if files.figures is not None:
         check_table(files.figures, files.run)

@@ -1,4 +1,4 @@
-"""`arena runs`: the ledgers in a folder, and the state of their runs."""
+"""`arena runs list`: the ledgers in a folder, and the state of their runs."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class FolderOptions:
     fast: bool = option("--fast", help="Without verdicts, which take as long as testing the games.")
 
 
-@click.command("runs")
+@click.command("list")
 @option_groups
-def runs(searched: FolderOptions, output: Output) -> None:
+def list_runs(searched: FolderOptions, output: Output) -> None:
     """List the runs whose ledgers are in each FOLDER, which may also be a ledger. Default: this folder.
 
     Ledgers are recognised by their content, not by their names. They are only read, and may be in use. A
@@ -48,8 +48,8 @@ def runs(searched: FolderOptions, output: Output) -> None:
 
     \b
     Examples:
-      arena runs
-      arena runs results /mnt/cluster -r --json
+      arena runs list
+      arena runs list results /mnt/cluster -r --json
     """
     paths: list[Path] = []
     for folder in map(Path, searched.folders or (".",)):

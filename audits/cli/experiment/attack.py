@@ -1,4 +1,7 @@
-"""`arena attack`: attacks on utility or confidentiality, whose result is a figure and no certificate."""
+"""`arena experiment poison` and `arena experiment hypothesis`: attacks on utility or confidentiality.
+
+Their results are figures with confidence limits, and no certificates.
+"""
 
 from __future__ import annotations
 
@@ -110,16 +113,7 @@ class HypothesisOptions(AttackOptions):
     )
 
 
-@click.group("attack", context_settings={"help_option_names": ["-h", "--help"]})
-def attack() -> None:
-    """Attack learners, and measure the effect: figures with confidence limits, and no certificate.
-
-    `arena audit` tests claims of privacy. Here the question is how much harm an enemy who chooses queries
-    can do.
-    """
-
-
-@attack.command("poison")
+@click.command("poison")
 @option_groups
 def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, output: Output) -> None:
     """Choose a fraction of each LEARNER's queries, and measure how far its hypotheses move.
@@ -131,9 +125,9 @@ def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, outp
 
     \b
     Examples:
-      arena attack poison everlasting-v2 everlasting-fresh --fraction 0,0.3,0.9 --games 20
-      arena attack poison everlasting-v2 --aim repeat --fraction 0.5 --rounds 2 --plot poison.svg
-      arena attack poison everlasting-v2 --data adult.csv --x age --y income --set agnostic=true
+      arena experiment poison everlasting-v2 everlasting-fresh --fraction 0,0.3,0.9 --games 20
+      arena experiment poison everlasting-v2 --aim repeat --fraction 0.5 --rounds 2 --plot poison.svg
+      arena experiment poison everlasting-v2 --data adult.csv --x age --y income --set agnostic=true
     """
     sample = asked.load_sample()
     learners, settings = asked.build_learners(
@@ -165,7 +159,7 @@ def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, outp
     click.get_current_context().exit(INTERRUPTED if result.interrupted else 0)
 
 
-@attack.command("hypothesis")
+@click.command("hypothesis")
 @option_groups
 def hypothesis(asked: HypothesisOptions, workers: WorkerOptions, output: Output) -> None:
     """Learn a hypothesis from the answers of each LEARNER, as in Theorem 3.3 of Private Everlasting
@@ -178,9 +172,9 @@ def hypothesis(asked: HypothesisOptions, workers: WorkerOptions, output: Output)
 
     \b
     Examples:
-      arena attack hypothesis static-erm noisy-votes --set concepts=thresholds:1..16
-      arena attack hypothesis everlasting-v2 --set concepts=thresholds:1..16 --set rounds=1
-      arena attack hypothesis static-erm --set concepts=thresholds:1..64 --set adversary.as_printed=true
+      arena experiment hypothesis static-erm noisy-votes --set concepts=thresholds:1..16
+      arena experiment hypothesis everlasting-v2 --set concepts=thresholds:1..16 --set rounds=1
+      arena experiment hypothesis static-erm --set concepts=thresholds:1..64 --set adversary.as_printed=true
     """
     learners, settings = asked.build_learners(output, rounds=1)
     adversary = ADVERSARIES.find(HYPOTHESIS)

@@ -1,12 +1,13 @@
-"""`arena fit`: fit a learner to the user's data, and print what it releases."""
+"""`arena experiment fit`: fit a learner to the user's data, and print what it releases."""
 
 from __future__ import annotations
 
 import click
 
+from audits.cli.completion import complete_learners, complete_settings
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import ColumnOptions, SeedOption, parse_settings
-from audits.cli.output import Json
+from audits.cli.output import Output
 from audits.data.fitting import fit as fit_learner
 from audits.registry.data_learner import build_data_learner, set_public_points_aside
 from audits.reports.fit_report import describe_fit, format_fit
@@ -16,7 +17,7 @@ FEATURES = ("variables", "literals", "conjunctions2", "conjunctions3")
 
 @option_record
 class FitOptions(SeedOption, ColumnOptions):
-    learner: str = argument(metavar="LEARNER")
+    learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
     features: str = option(
         "--features",
         type=click.Choice(FEATURES),
@@ -28,7 +29,10 @@ class FitOptions(SeedOption, ColumnOptions):
     )
     delta: float | None = option("--delta", metavar="D", help="δ of the learner. Short for --set delta=D.")
     settings: tuple[str, ...] = option(
-        "--set", metavar="NAME=VALUE", help="Set a field of the learner. May be repeated."
+        "--set",
+        metavar="NAME=VALUE",
+        shell_complete=complete_settings,
+        help="Set a field of the learner. May be repeated.",
     )
     holdout: float = option(
         "--holdout",
@@ -56,7 +60,7 @@ class FitOptions(SeedOption, ColumnOptions):
 
 @click.command("fit")
 @option_groups
-def fit(asked: FitOptions, output: Json) -> None:
+def fit(asked: FitOptions, output: Output) -> None:
     """Train LEARNER on your data and print the rules that it releases, its accuracy and its claim.
 
     Every value of a column becomes a variable, so a column must take few values. The values, and the ranges
@@ -67,15 +71,18 @@ def fit(asked: FitOptions, output: Json) -> None:
 
     \b
     Examples:
-      arena fit private-decision-list --data examples/data/mushroom.csv.gz \\
+      arena experiment fit private-decision-list --data examples/data/mushroom.csv.gz \\
           --y Poisonous/Edible --epsilon 1
-      arena fit rivest --data people.csv --y income --positive '>50K' \\
+      arena experiment fit rivest --data people.csv --y income --positive '>50K' \\
           --x education --x sex --splits 30
-      arena fit pate-psq --data examples/data/mushroom.csv.gz \\
+      arena experiment fit pate-psq --data examples/data/mushroom.csv.gz \\
           --y Poisonous/Edible --epsilon 2 --set teachers=65
     """
     data = asked.load()
     learner = build_data_learner(asked.learner, asked.parse_settings(), data, features=asked.features)
     learner, data = set_public_points_aside(learner, data, asked.public, asked.seed)
-    result = fit_learner(learner, data, holdout=asked.holdout, splits=asked.splits, seed=asked.seed)
+    with output.count_progress("splits", asked.splits) as watch:
+        result = fit_learner(
+            learner, data, holdout=asked.holdout, splits=asked.splits, seed=asked.seed, watch=watch
+        )
     output.print_result(describe_fit(result) if output.as_json else result, format_fit)

@@ -1,4 +1,4 @@
-"""`arena report`: a page from a ledger, the same one that `arena audit --html` writes."""
+"""`arena runs report`: a page from a ledger, the same one that `arena audit --html` writes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ledger(tmp_path: Path, content: bytes) -> Path:
 
 
 def test_a_page_is_written_beside_the_ledger(ledger: Path) -> None:
-    done = arena("report", str(ledger))
+    done = arena("runs", "report", str(ledger))
     page = ledger.with_suffix(".html")
     assert (done.exit_code, done.stdout) == (0, f"The report is in {page}.\n")
     assert "<h1>laplace-count against count-swap</h1>" in page.read_text()
@@ -40,7 +40,7 @@ def test_a_page_is_written_beside_the_ledger(ledger: Path) -> None:
 @pytest.mark.thorough
 def test_it_is_the_page_that_an_audit_writes(ledger: Path, tmp_path: Path) -> None:
     pages = [tmp_path / f"{number}.html" for number in range(3)]
-    arena("report", str(ledger), "-o", str(pages[0]))
+    arena("runs", "report", str(ledger), "-o", str(pages[0]))
     arena(*COUNT, "--epsilon", "0.1", "--html", str(pages[1]))
     arena(
         *COUNT, "--epsilon", "0.1", "--html", str(pages[2]), "--ledger", str(ledger), "--json", "--jobs", "2"
@@ -85,31 +85,31 @@ def test_an_audit_without_games_has_no_page(tmp_path: Path, monkeypatch) -> None
 def test_there_must_be_a_ledger(tmp_path: Path) -> None:
     gone = tmp_path / "gone.ledger"
     said = f"the ledger {gone} cannot be read: there is no such file. Give the path of a ledger."
-    assert refusal("report", str(gone)) == said
+    assert refusal("runs", "report", str(gone)) == said
     text = tmp_path / "notes.txt"
     text.write_text("nothing of the kind")
-    assert refusal("report", str(text)) == (
+    assert refusal("runs", "report", str(text)) == (
         f"{text} is not a ledger, or its header is damaged. Give the path of a ledger."
     )
-    assert refusal("report", "").endswith("it is a directory. Give the path of a ledger.")
-    assert refusal("report") == "Missing argument 'RUN'. See arena report --help."
+    assert refusal("runs", "report", "").endswith("it is a directory. Give the path of a ledger.")
+    assert refusal("runs", "report") == "Missing argument 'RUN'. See arena runs report --help."
 
 
 def test_a_ledger_without_games(tmp_path: Path) -> None:
     path = tmp_path / "run.ledger"
     plan = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 100, "until_refuted": False}
     Ledger.open(path, plan).close()
-    assert refusal("report", str(path)) == (
+    assert refusal("runs", "report", str(path)) == (
         f"the ledger {path} contains no games yet. Try again when the run has played some."
     )
 
 
 def test_the_page_needs_a_place(ledger: Path, tmp_path: Path) -> None:
-    assert refusal("report", str(ledger), "-o", str(tmp_path)) == (
+    assert refusal("runs", "report", str(ledger), "-o", str(tmp_path)) == (
         f"the HTML report {tmp_path} is a directory. Name a file in it."
     )
     nowhere = tmp_path / "none" / "report.html"
-    assert refusal("report", str(ledger), "-o", str(nowhere)) == (
+    assert refusal("runs", "report", str(ledger), "-o", str(nowhere)) == (
         f"the directory of the HTML report {nowhere} does not exist. Create it first."
     )
 
@@ -117,8 +117,10 @@ def test_the_page_needs_a_place(ledger: Path, tmp_path: Path) -> None:
 def test_the_page_does_not_take_the_place_of_the_ledger(ledger: Path) -> None:
     before = ledger.read_bytes()
     said = f"the HTML report {ledger} would take the place of the ledger. Name another file."
-    assert refusal("report", str(ledger), "-o", str(ledger)) == said
+    assert refusal("runs", "report", str(ledger), "-o", str(ledger)) == said
     assert refusal(*COUNT, "--ledger", str(ledger), "--html", str(ledger)) == said
     assert ledger.read_bytes() == before
     named = ledger.rename(ledger.with_suffix(".html"))
-    assert refusal("report", str(named)).endswith("would take the place of the ledger. Name another file.")
+    assert refusal("runs", "report", str(named)).endswith(
+        "would take the place of the ledger. Name another file."
+    )

@@ -1,4 +1,4 @@
-"""`arena fit`, and the record behind it."""
+"""`arena experiment fit`, and the record behind it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from audits.data.one_hot import OneHotData, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
 
-arena = Command("fit")
+arena = Command("experiment", "fit")
 as_json = arena.json
 MUSHROOM = str(DATA / "mushroom.csv.gz")
 MUSHROOMS = ("--data", MUSHROOM, "--y", "Poisonous/Edible")

@@ -1,4 +1,4 @@
-"""`arena attack`: what it prints, its status, and what it refuses before a game is lost."""
+"""`arena experiment`: what it prints, its status, and what it refuses before a game is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZES = tuple(
 V2 = ("everlasting-v2", *SIZES)
 LINE = ("--set", "concepts=thresholds:1..8")
 
-arena = Command("attack")
+arena = Command("experiment")
 found, refusal = arena.json, arena.refusal
 
 
@@ -136,5 +136,5 @@ def test_what_cannot_be_is_refused_in_a_line(arguments: tuple[str, ...], message
 
 def test_help_has_examples() -> None:
     for command in ("poison", "hypothesis"):
-        assert f"arena attack {command}" in arena(command, "--help").stdout
+        assert f"arena experiment {command}" in arena(command, "--help").stdout
     assert "poison" in arena("--help").stdout

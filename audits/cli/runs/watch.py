@@ -1,4 +1,4 @@
-"""`arena watch`: follow a run that another process plays."""
+"""`arena runs watch`: follow a run that another process plays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class WatchOptions:
         metavar="SECONDS",
         help="Time between looks. It grows if looking would take more than a tenth of the time.",
     )
-    html: str | None = option("--html", metavar="FILE", help="Write the page of arena report at every look.")
+    html: str | None = option(
+        "--html", metavar="FILE", help="Write the page of arena runs report at each look."
+    )
 
 
 @click.command("watch")
@@ -44,8 +46,8 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
 
     \b
     Examples:
-      arena watch run.ledger
-      arena watch run.ledger --every 60 --html report.html
+      arena runs watch run.ledger
+      arena runs watch run.ledger --every 60 --html report.html
     """
     if not 0 < options.every <= _MAX_SECONDS:
         raise InvalidArgument("--every must be more than 0 seconds and at most a day", value=options.every)
@@ -80,5 +82,5 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
         else:
             print_note("no block of games is finished yet")
         if status.running is False and not status.finished:
-            print_note(f"no process plays it; arena resume {status.ledger} continues it")
+            print_note(f"no process plays it; arena runs resume {status.ledger} continues it")
     click.get_current_context().exit(INTERRUPTED if verdict is None else get_exit_status(verdict))

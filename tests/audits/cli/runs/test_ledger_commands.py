@@ -88,7 +88,7 @@ def test_runs_lists_what_stands_how(tmp_path: Path, ledger: Path) -> None:
     refuted = ("audit", "static-erm", "--against", "reconstruct", "--epsilon", 1, "--games", 1_000)
     arena.text(*refuted, "--ledger", tmp_path / "erm", status=3)
     (tmp_path / "notes.ledger").write_text("none")
-    table = [line.split() for line in arena.text("runs", tmp_path).splitlines()]
+    table = [line.split() for line in arena.text("runs", "list", tmp_path).splitlines()]
     assert table[0] == ["ledger", "learner", "adversary", "games", "verdict", "state", "size"]
     found = {Path(line[0]).name: " ".join(line[1:]) for line in table[1:]}
     assert set(found) == {"erm", "half", "run.ledger"}
@@ -100,8 +100,8 @@ def test_runs_lists_what_stands_how(tmp_path: Path, ledger: Path) -> None:
 
 
 def test_runs_for_programs(tmp_path: Path, ledger: Path) -> None:
-    verdict = read_json("resume", ledger)
-    (found,) = read_json("runs", ledger)["runs"]
+    verdict = read_json("runs", "resume", ledger)
+    (found,) = read_json("runs", "list", ledger)["runs"]
     size = ledger.stat().st_size
     assert found == {
         "ledger": str(ledger),
@@ -117,12 +117,12 @@ def test_runs_for_programs(tmp_path: Path, ledger: Path) -> None:
         "running": False,
         "bytes": size,
     }
-    (fast,) = read_json("runs", "--fast", tmp_path)["runs"]
+    (fast,) = read_json("runs", "list", "--fast", tmp_path)["runs"]
     assert fast == found | {"games_tested": None, "refuted": None, "epsilon_lower": None}
     (tmp_path / "below").mkdir()
     ledger.rename(tmp_path / "below" / "run.ledger")
-    assert arena.text("runs", tmp_path) == "There are no ledgers.\n"
-    assert len(read_json("runs", "-r", tmp_path)["runs"]) == 1
+    assert arena.text("runs", "list", tmp_path) == "There are no ledgers.\n"
+    assert len(read_json("runs", "list", "-r", tmp_path)["runs"]) == 1
 
 
 def test_runs_goes_on_past_what_is_damaged_or_newer(tmp_path: Path, ledger: Path) -> None:
@@ -132,7 +132,7 @@ def test_runs_goes_on_past_what_is_damaged_or_newer(tmp_path: Path, ledger: Path
     with closing(sqlite3.connect(newer)) as database:
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     Ledger.open(tmp_path / "pate.ledger", {"experiment": "pate"}).close()
-    listed = arena("runs", tmp_path)
+    listed = arena("runs", "list", tmp_path)
     assert listed.exit_code == 0
     assert len(listed.stdout.splitlines()) == 2
     notes = listed.stderr.splitlines()
@@ -144,12 +144,12 @@ def test_runs_goes_on_past_what_is_damaged_or_newer(tmp_path: Path, ledger: Path
         "pate.ledger contains an experiment, not an audit. "
         "To resume it, give it to the same arena experiment again."
     )
-    errors = [found for found in read_json("runs", tmp_path)["runs"] if "error" in found]
+    errors = [found for found in read_json("runs", "list", tmp_path)["runs"] if "error" in found]
     assert [Path(found["ledger"]).name for found in errors] == ["cut.ledger", "newer.ledger", "pate.ledger"]
 
 
 def test_runs_needs_a_folder(tmp_path: Path) -> None:
-    assert arena.refusal("runs", tmp_path / "gone") == (
+    assert arena.refusal("runs", "list", tmp_path / "gone") == (
         f"there is no folder {tmp_path / 'gone'}. Name folders that contain ledgers, or ledgers."
     )
 
@@ -158,32 +158,32 @@ def test_runs_needs_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_gone_on_with_has_the_figures_of_an_undisturbed_one(ledger: Path) -> None:
-    before = read_json("resume", ledger)
+    before = read_json("runs", "resume", ledger)
     without(ledger, "block IN (2, 7, 8)")
-    again = read_json("resume", ledger)
+    again = read_json("runs", "resume", ledger)
     assert without_times(again) == without_times(before)
 
 
 def test_a_finished_run_needs_no_players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = tmp_path / "run.ledger"
     first = read_json(*COUNT, "--epsilon", "0.1", "--ledger", ledger, status=3)
-    monkeypatch.setattr("audits.cli.ledgers.resume.rebuild_plan", None)
-    assert without_times(read_json("resume", ledger, status=3)) == without_times(first)
-    assert "Refuted: with confidence 95 %" in arena.text("resume", ledger, status=3)
+    monkeypatch.setattr("audits.cli.runs.resume.rebuild_plan", None)
+    assert without_times(read_json("runs", "resume", ledger, status=3)) == without_times(first)
+    assert "Refuted: with confidence 95 %" in arena.text("runs", "resume", ledger, status=3)
 
 
 @pytest.mark.thorough
 def test_resume_gives_the_page_and_the_estimators(tmp_path: Path, ledger: Path) -> None:
     page = tmp_path / "page.html"
     assert "All estimators, on the same games." in arena.text(
-        "resume", ledger, "--estimators", "--html", page
+        "runs", "resume", ledger, "--estimators", "--html", page
     )
     assert page.exists()
 
 
 def test_a_part_of_what_is_missing(ledger: Path) -> None:
     without(ledger, "1")
-    assert read_json("resume", ledger, "--part", "2/2") == {
+    assert read_json("runs", "resume", ledger, "--part", "2/2") == {
         "part": "2/2",
         "blocks": 3,
         "blocks_planned": 3,
@@ -198,7 +198,7 @@ def test_a_run_begun_from_python_has_no_command(tmp_path: Path) -> None:
     for notes in ({}, {"command": "python mine.py"}, {"command": "arena audit 'x"}, {"command": "rm -r x"}):
         Ledger.open(path, PLAN, notes=lambda notes=notes: notes).close()
         for command in ("resume", "verify"):
-            assert arena.refusal(command, path) == (
+            assert arena.refusal("runs", command, path) == (
                 f"the ledger {path} records no arena audit command from which its plan could be rebuilt. "
                 "Give the ledger to the program that began the run, which continues it."
             )
@@ -224,7 +224,7 @@ def test_a_run_begun_from_python_has_no_command(tmp_path: Path) -> None:
 def test_a_command_that_cannot_be_given_again(tmp_path: Path, command: str, why: str) -> None:
     path = tmp_path / "run.ledger"
     Ledger.open(path, PLAN, notes=lambda: {"command": f"arena audit {command}"}).close()
-    result = arena("resume", path)
+    result = arena("runs", "resume", path)
     said = result.stderr.removeprefix("arena: ").rstrip("\n")
     assert result.exit_code == 2
     assert said.startswith(
@@ -239,22 +239,22 @@ def test_a_command_that_cannot_be_given_again(tmp_path: Path, command: str, why:
 def test_a_plan_that_is_another_today(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without(ledger, "block = 3")
     monkeypatch.setattr("audits.runs.plan.versions", lambda: {"dp-arena": "9.9", "numpy": "1.0"})
-    said = arena.refusal("resume", ledger)
+    said = arena.refusal("runs", "resume", ledger)
     assert said.startswith(f"the ledger {ledger} holds another plan: versions.dp-arena: ")
     assert '-> "9.9"; versions.numpy: ' in said
-    assert arena.refusal("verify", ledger) == said
+    assert arena.refusal("runs", "verify", ledger) == said
 
 
 @pytest.mark.thorough
 def test_a_run_that_another_process_has(endless: Path) -> None:
-    assert arena.refusal("resume", endless) == (
+    assert arena.refusal("runs", "resume", endless) == (
         f"the ledger {endless} is in use by another run. Wait until it ends, or give another path."
     )
-    (found,) = read_json("runs", endless)["runs"]
+    (found,) = read_json("runs", "list", endless)["runs"]
     assert found["running"]
     assert not found["finished"]
     assert found["games"] > 0
-    assert arena.text("report", endless).endswith(".html.\n")
+    assert arena.text("runs", "report", endless).endswith(".html.\n")
 
 
 # --- parts and merges ---------------------------------------------------------------------------------------
@@ -264,19 +264,20 @@ def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
     a, b, c = (tmp_path / name for name in "abc")
     assert arena.text(*COUNT, "--ledger", a, "--part", "1/2") == (
         f"Part 1/2: 3 of 3 blocks, 425 of 425 games in each world, are in {a}.\n"
-        "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests them.\n"
+        "A part has no verdict: arena runs merge combines the ledgers of all parts, and "
+        "arena runs resume tests them.\n"
     )
     assert read_json(*COUNT, "--ledger", b, "--part", "2/2")["games"] == 575
-    said = arena.text("merge", a, b, "--into", c)
+    said = arena.text("runs", "merge", a, b, "--into", c)
     assert [line.split() for line in said.splitlines()] == [
         [str(a), "3", "blocks"],
         [str(b), "3", "blocks"],
         ["in", str(c), "6", "blocks,", "1,000", "of", "1,000", "games"],
         [],
-        ["arena", "resume", str(c), "prints", "the", "verdict."],
+        ["arena", "runs", "resume", str(c), "prints", "the", "verdict."],
     ]
-    assert without_times(read_json("resume", c)) == without_times(read_json("resume", ledger))
-    assert read_json("merge", b, a, "--into", a)["blocks"] == 6
+    assert without_times(read_json("runs", "resume", c)) == without_times(read_json("runs", "resume", ledger))
+    assert read_json("runs", "merge", b, a, "--into", a)["blocks"] == 6
 
 
 def test_what_goes_with_a_part(tmp_path: Path) -> None:
@@ -299,19 +300,19 @@ def test_what_cannot_be_merged(tmp_path: Path, ledger: Path) -> None:
     arena.text(*COUNT, "--seed", 1, "--ledger", other)
     text.write_text("nothing of the kind")
     into = tmp_path / "into"
-    assert arena.refusal("merge", ledger, other, "--into", into) == (
+    assert arena.refusal("runs", "merge", ledger, other, "--into", into) == (
         f"{ledger} and {other} have different plans: seed: 0 -> 1. "
         "Merge ledgers of one plan, played with the same versions."
     )
-    assert arena.refusal("merge", ledger, text, "--into", into).startswith(f"{text} is not a ledger")
-    assert arena.refusal("merge", ledger, tmp_path / "gone", "--into", into).endswith(
+    assert arena.refusal("runs", "merge", ledger, text, "--into", into).startswith(f"{text} is not a ledger")
+    assert arena.refusal("runs", "merge", ledger, tmp_path / "gone", "--into", into).endswith(
         "there is no such file. Give the path of a ledger."
     )
-    assert arena.refusal("merge", ledger, ledger, "--into", into / "c").startswith(
+    assert arena.refusal("runs", "merge", ledger, ledger, "--into", into / "c").startswith(
         f"the ledger {into / 'c'} cannot"
     )
     assert not into.exists()
-    assert arena.refusal("merge", ledger, "--into", into).startswith("a merge needs two ledgers.")
+    assert arena.refusal("runs", "merge", ledger, "--into", into).startswith("a merge needs two ledgers.")
 
 
 # --- verify -------------------------------------------------------------------------------------------------
@@ -319,15 +320,15 @@ def test_what_cannot_be_merged(tmp_path: Path, ledger: Path) -> None:
 
 def test_verify(ledger: Path) -> None:
     said, seed = re.fullmatch(
-        r"(.*)--seed (\d+)(.*)", arena.text("verify", ledger, "--blocks", 3), re.S
+        r"(.*)--seed (\d+)(.*)", arena.text("runs", "verify", ledger, "--blocks", 3), re.S
     ).group(1, 2)
     assert said == (
         "All checksums of 6 blocks are correct, and 3 replayed blocks are equal bit for bit.\n"
         "If one block were forged, this would have missed it with probability 0.50; --all plays all. ("
     )
-    chosen = read_json("verify", ledger, "--blocks", 3, "--seed", seed)
+    chosen = read_json("runs", "verify", ledger, "--blocks", 3, "--seed", seed)
     assert (chosen["seed"], len(chosen["played"]), chosen["miss_probability"]) == (int(seed), 3, 0.5)
-    assert read_json("verify", ledger, "--all") == {
+    assert read_json("runs", "verify", ledger, "--all") == {
         "played": list(range(6)),
         "differing": [],
         "blocks": 6,
@@ -338,7 +339,7 @@ def test_verify(ledger: Path) -> None:
 
 
 def test_nobody_can_foresee_which_blocks_are_replayed(ledger: Path) -> None:
-    choices = [read_json("verify", ledger, "--blocks", 1)["seed"] for _ in range(3)]
+    choices = [read_json("runs", "verify", ledger, "--blocks", 1)["seed"] for _ in range(3)]
     assert len(set(choices)) == 3
 
 
@@ -351,8 +352,8 @@ def test_verify_finds_what_was_put_there(tmp_path: Path, ledger: Path) -> None:
     without(ledger, "block = 4")
     with Ledger.open(ledger, plan) as forged:
         forged.add(4, foreign)
-    assert read_json("verify", ledger, "--all", status=3)["differing"] == [4]
-    assert arena.text("verify", ledger, "--all", status=3).startswith(
+    assert read_json("runs", "verify", ledger, "--all", status=3)["differing"] == [4]
+    assert arena.text("runs", "verify", ledger, "--all", status=3).startswith(
         "1 of 6 replayed blocks differ from the ledger: 4.\n"
     )
 
@@ -360,7 +361,7 @@ def test_verify_finds_what_was_put_there(tmp_path: Path, ledger: Path) -> None:
 def test_verify_checks_all_checksums(ledger: Path) -> None:
     with closing(sqlite3.connect(ledger, isolation_level=None)) as database:
         database.execute("UPDATE blocks SET pairs = pairs + 1 WHERE block = 5")
-    assert arena.refusal("verify", ledger, "--blocks", 1) == (
+    assert arena.refusal("runs", "verify", ledger, "--blocks", 1) == (
         f"the ledger {ledger} is damaged: block 5 does not match its checksum. {GONE.format('run.ledger')}"
     )
 
@@ -370,16 +371,16 @@ def test_verify_checks_all_checksums(ledger: Path) -> None:
 
 def test_export(tmp_path: Path, ledger: Path) -> None:
     games, after = tmp_path / "games.csv", tmp_path / "figures.csv"
-    assert arena.text("export", ledger, games, "--figures", after) == (
+    assert arena.text("runs", "export", ledger, games, "--figures", after) == (
         f"{games} has 1,000 rows.\n{after} has 6 rows.\n"
     )
-    assert read_json("export", ledger, games) == {"rows": {str(games): 1_000}}
-    assert "must end in .csv or .parquet" in arena.refusal("export", ledger, tmp_path / "games.txt")
+    assert read_json("runs", "export", ledger, games) == {"rows": {str(games): 1_000}}
+    assert "must end in .csv or .parquet" in arena.refusal("runs", "export", ledger, tmp_path / "games.txt")
     assert "must end in .csv or .parquet" in arena.refusal(
-        "export", ledger, games, "--figures", tmp_path / "f.txt"
+        "runs", "export", ledger, games, "--figures", tmp_path / "f.txt"
     )
     before = games.read_bytes()
-    assert arena.refusal("export", ledger, games, "--figures", games) == (
+    assert arena.refusal("runs", "export", ledger, games, "--figures", games) == (
         f"the games and the figures need two tables, got '{games}'. Name another for --figures."
     )
     assert games.read_bytes() == before
@@ -388,25 +389,27 @@ def test_export(tmp_path: Path, ledger: Path) -> None:
 @pytest.mark.thorough
 def test_watch_tells_a_finished_run(tmp_path: Path, ledger: Path) -> None:
     page = tmp_path / "page.html"
-    assert "Not refuted" in arena.text("watch", ledger, "--html", page)
+    assert "Not refuted" in arena.text("runs", "watch", ledger, "--html", page)
     assert page.exists()
-    assert read_json("watch", ledger)["finished"]
+    assert read_json("runs", "watch", ledger)["finished"]
 
 
 def test_watch_tells_who_could_go_on(ledger: Path) -> None:
     without(ledger, "block >= 5")
-    watched = arena("watch", ledger)
+    watched = arena("runs", "watch", ledger)
     assert watched.exit_code == 130
     assert "Interrupted; the games played so far count." in watched.stdout
-    assert watched.stderr == f"arena: note: no process plays it; arena resume {ledger} continues it\n"
+    assert watched.stderr == f"arena: note: no process plays it; arena runs resume {ledger} continues it\n"
     without(ledger, "block = 0")
-    assert arena("watch", ledger).stderr.startswith(
+    assert arena("runs", "watch", ledger).stderr.startswith(
         "arena: note: block 0, which the test reads first, is missing\n"
     )
     lacking = f"the ledger {ledger} lacks block 0, and the test uses the blocks in order. Let the run go on, "
-    assert arena.refusal("report", ledger) == lacking + "or merge the ledgers of the other parts."
+    assert arena.refusal("runs", "report", ledger) == lacking + "or merge the ledgers of the other parts."
     without(ledger, "1")
-    assert arena("watch", ledger).stderr.startswith("arena: note: no block of games is finished yet\n")
+    assert arena("runs", "watch", ledger).stderr.startswith(
+        "arena: note: no block of games is finished yet\n"
+    )
 
 
 @pytest.mark.slow
@@ -414,7 +417,7 @@ def test_watch_follows_a_run_to_its_end(tmp_path: Path) -> None:
     ledger, page = tmp_path / "run.ledger", tmp_path / "page.html"
     with playing(*COUNT[:-1], "1.5e5", "--ledger", ledger, "--json") as audit:
         wait_until(lambda: count_blocks(ledger) >= 3)
-        watched = arena("watch", ledger, "--every", "0.05", "--json", "--html", page)
+        watched = arena("runs", "watch", ledger, "--every", "0.05", "--json", "--html", page)
         output, _ = audit.communicate(timeout=60)
     looks = [json.loads(line) for line in watched.stdout.splitlines()]
     assert len(looks) > 1
@@ -430,7 +433,7 @@ def test_watch_follows_a_run_to_its_end(tmp_path: Path) -> None:
 def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
     page = tmp_path / "page.html"
     watcher = subprocess.Popen(
-        [*ARENA, "watch", str(endless), "--every", "0.05", "--html", str(page)],
+        [*ARENA, "runs", "watch", str(endless), "--every", "0.05", "--html", str(page)],
         cwd=ROOT,
         text=True,
         stdout=subprocess.PIPE,
@@ -446,7 +449,7 @@ def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "1e9"])
 def test_watch_looks_at_times_that_come(ledger: Path, seconds: str) -> None:
-    assert arena.refusal("watch", ledger, "--every", seconds).startswith(
+    assert arena.refusal("runs", "watch", ledger, "--every", seconds).startswith(
         "--every must be more than 0 seconds and at most a day, got "
     )
 
@@ -466,7 +469,7 @@ READERS = [
 @pytest.mark.parametrize("command", READERS, ids=lambda command: command[0])
 def test_what_no_command_takes_for_a_ledger(tmp_path: Path, ledger: Path, command: tuple[str, ...]) -> None:
     whole, bad = ledger.rename(tmp_path / "whole.ledger"), tmp_path / "bad.ledger"
-    words = (command[0], bad, *(word.format(tmp_path) for word in command[1:]))
+    words = ("runs", command[0], bad, *(word.format(tmp_path) for word in command[1:]))
     content = whole.read_bytes()
     assert arena.refusal(*words) == (
         f"the ledger {bad} cannot be read: there is no such file. Give the path of a ledger."
@@ -496,7 +499,7 @@ def test_what_no_command_takes_for_a_ledger(tmp_path: Path, ledger: Path, comman
 @pytest.mark.skipif(os.geteuid() == 0, reason="file permissions do not bind root")
 def test_a_ledger_that_may_not_be_read(ledger: Path) -> None:
     ledger.chmod(0)
-    assert arena.refusal("resume", ledger) == (
+    assert arena.refusal("runs", "resume", ledger) == (
         f"the ledger {ledger} cannot be read (Permission denied). Give one that can be read."
     )
 
@@ -523,5 +526,5 @@ def test_a_disk_that_fails_ends_a_run_with_its_figures(tmp_path: Path, jobs: str
     found = json.loads(ended.stdout)
     assert found["interrupted"]
     assert found["games"] > 0
-    (standing,) = read_json("runs", ledger)["runs"]
+    (standing,) = read_json("runs", "list", ledger)["runs"]
     assert standing["games"] >= found["games"]

@@ -115,8 +115,8 @@ def test_what_is_recorded(begun: Path) -> None:
 
 
 WAYS = {
-    "resume": ("resume", "1.ledger", "--trust"),
-    "verify": ("verify", "1.ledger", "--trust"),
+    "resume": ("runs", "resume", "1.ledger", "--trust"),
+    "verify": ("runs", "verify", "1.ledger", "--trust"),
     "the same command": (*AUDIT, "--ledger", "1.ledger"),
     "a part": (*AUDIT, "--ledger", "1.ledger", "--part", "2/2"),
 }
@@ -154,7 +154,7 @@ def test_more_rows_can_be_allowed_too(folder: Path) -> None:
 
 def test_a_file_that_is_gone_is_a_change(folder: Path) -> None:
     (folder / "held_parts" / "offset.py").unlink()
-    assert "held_parts/offset.py (SHA-256 " in arena.refusal("resume", "1.ledger", "--trust")
+    assert "held_parts/offset.py (SHA-256 " in arena.refusal("runs", "resume", "1.ledger", "--trust")
 
 
 @pytest.mark.thorough
@@ -176,27 +176,27 @@ def test_files_of_one_name_in_two_folders(folder: Path) -> None:
     for path in (folder / "other" / "table.csv", folder / "table.csv"):
         before = path.read_text()
         change(path)
-        assert "table.csv (SHA-256 " in arena.refusal("resume", "own.ledger", "--trust")
+        assert "table.csv (SHA-256 " in arena.refusal("runs", "resume", "own.ledger", "--trust")
         path.write_text(before)
-    arena.text("resume", "own.ledger", "--trust")
+    arena.text("runs", "resume", "own.ledger", "--trust")
 
 
 def test_without_trust_the_changed_files_are_shown(folder: Path) -> None:
     change(folder / "constant.txt")
-    said = arena.refusal("resume", "1.ledger")
+    said = arena.refusal("runs", "resume", "1.ledger")
     assert "would load plug.py (as recorded), data.csv (as recorded), constant.txt (changed since): " in said
 
 
 def test_parts_of_other_folders_merge_if_their_files_are_equal(folder: Path, tmp_path: Path) -> None:
-    arena.text("merge", "1.ledger", "2.ledger", "--into", "whole.ledger")
+    arena.text("runs", "merge", "1.ledger", "2.ledger", "--into", "whole.ledger")
     assert read_notes("whole.ledger")["files"] == read_notes("1.ledger")["files"]
     digests = read_notes("2.ledger")["files"] | {"sub/late.json": "0" * 64}
     forge(folder / "2.ledger", notes={"files": digests})
-    said = arena.refusal("merge", "1.ledger", "2.ledger", "--into", "other.ledger")
+    said = arena.refusal("runs", "merge", "1.ledger", "2.ledger", "--into", "other.ledger")
     assert "sub/late.json (SHA-256 " in said
     assert "1.ledger, SHA-256 000000000000 in 2.ledger)" in said
     assert not (folder / "other.ledger").exists()
-    arena.text("merge", "1.ledger", "2.ledger", "--into", "other.ledger", "--allow-changes")
+    arena.text("runs", "merge", "1.ledger", "2.ledger", "--into", "other.ledger", "--allow-changes")
 
 
 @pytest.mark.thorough
@@ -204,7 +204,7 @@ def test_a_merge_of_plug_ins_that_differ_can_be_allowed(folder: Path) -> None:
     change(folder / "plug.py")
     (folder / "2.ledger").unlink()
     arena.text(*WAYS["a part"][:-4], "--ledger", "2.ledger", "--part", "2/2")
-    words = ("merge", "1.ledger", "2.ledger", "--into", "whole.ledger")
+    words = ("runs", "merge", "1.ledger", "2.ledger", "--into", "whole.ledger")
     assert "plug.py (SHA-256" in arena.refusal(*words)
     arena.text(*words, "--allow-changes")
 
@@ -255,7 +255,11 @@ def test_versions_of_packages_are_compared(folder: Path, monkeypatch: pytest.Mon
     version = metadata.version
     monkeypatch.setattr(metadata, "version", lambda name: "9.9" if name == "scikit-learn" else version(name))
     forge(folder / "own.ledger", rows=lambda rows: rows[:2])
-    for other in (words, ("resume", "own.ledger", "--trust"), ("verify", "own.ledger", "--trust")):
+    for other in (
+        words,
+        ("runs", "resume", "own.ledger", "--trust"),
+        ("runs", "verify", "own.ledger", "--trust"),
+    ):
         said = arena.refusal(*other)
         assert f"scikit-learn ({installed} in own.ledger, 9.9 now)" in said
     arena.text(*words, "--allow-changes")
@@ -301,7 +305,7 @@ def test_workers_of_a_cluster_have_the_same_packages() -> None:
 def test_ledgers_of_other_versions_do_not_merge(folder: Path) -> None:
     forge(folder / "1.ledger", notes={"packages": {"scikit-learn": "1.5.0"}})
     forge(folder / "2.ledger", notes={"packages": {"scikit-learn": "1.6.0"}})
-    said = arena.refusal("merge", "1.ledger", "2.ledger", "--into", "whole.ledger")
+    said = arena.refusal("runs", "merge", "1.ledger", "2.ledger", "--into", "whole.ledger")
     assert "scikit-learn (1.5.0 in 1.ledger, 1.6.0 in 2.ledger)" in said
 
 

@@ -67,22 +67,22 @@ def swap_plain_checksums(path: Path) -> None:
 
 
 def test_a_signed_ledger_is_checked_without_playing(folder: Path) -> None:
-    assert arena.text("verify", "1.ledger", "--key", "key") == (
+    assert arena.text("runs", "verify", "1.ledger", "--key", "key") == (
         "All checksums and signatures of the plan, the notes and 3 blocks are correct: who wrote them had "
         "the key.\n"
     )
-    found = arena.json("verify", "1.ledger", "--key", "key")
+    found = arena.json("runs", "verify", "1.ledger", "--key", "key")
     assert (found["played"], found["signatures"], found["blocks"]) == ([], "correct", 3)
-    both = arena.text("verify", "1.ledger", "--key", "key", "--all")
+    both = arena.text("runs", "verify", "1.ledger", "--key", "key", "--all")
     assert both.startswith("All checksums and signatures of 3 blocks are correct, and 3 replayed blocks")
 
 
 @pytest.mark.thorough
 def test_what_only_reads_needs_no_key(folder: Path) -> None:
-    arena.text("runs", ".")
-    arena.text("report", "1.ledger", "-o", "page.html")
-    arena.text("export", "1.ledger", "games.csv")
-    assert arena.text("verify", "1.ledger") == (
+    arena.text("runs", "list", ".")
+    arena.text("runs", "report", "1.ledger", "-o", "page.html")
+    arena.text("runs", "export", "1.ledger", "games.csv")
+    assert arena.text("runs", "verify", "1.ledger") == (
         "All checksums of 3 blocks are correct, and 3 replayed blocks are equal bit for bit.\n"
         "Its signatures were not checked: give the key, --key FILE.\n"
     )
@@ -93,18 +93,18 @@ def test_what_only_reads_needs_no_key(folder: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_merged_ledger_is_signed_anew(folder: Path) -> None:
-    arena.text("merge", "1.ledger", "2.ledger", "--into", "whole.ledger", "--key", "key")
-    assert "6 blocks are correct" in arena.text("verify", "whole.ledger", "--key", "key")
-    arena.text("resume", "whole.ledger", "--key", "key")
-    assert "not signed with this key" in arena.refusal("resume", "whole.ledger", "--key", "other.key")
-    assert "Not refuted" in arena.text("resume", "whole.ledger")  # finished, so that nothing is added
-    arena.text("merge", "1.ledger", "2.ledger", "--into", "plain.ledger")
-    assert arena.refusal("verify", "plain.ledger", "--key", "key") == (
+    arena.text("runs", "merge", "1.ledger", "2.ledger", "--into", "whole.ledger", "--key", "key")
+    assert "6 blocks are correct" in arena.text("runs", "verify", "whole.ledger", "--key", "key")
+    arena.text("runs", "resume", "whole.ledger", "--key", "key")
+    assert "not signed with this key" in arena.refusal("runs", "resume", "whole.ledger", "--key", "other.key")
+    assert "Not refuted" in arena.text("runs", "resume", "whole.ledger")  # finished, so that nothing is added
+    arena.text("runs", "merge", "1.ledger", "2.ledger", "--into", "plain.ledger")
+    assert arena.refusal("runs", "verify", "plain.ledger", "--key", "key") == (
         "the ledger plain.ledger is not signed (its plan). Leave out --key, or get the ledger that was "
         "written with it."
     )
     arena.text(*COUNT, "--ledger", "own.ledger", "--part", "2/2")
-    said = arena.refusal("merge", "1.ledger", "own.ledger", "--into", "c.ledger", "--key", "key")
+    said = arena.refusal("runs", "merge", "1.ledger", "own.ledger", "--into", "c.ledger", "--key", "key")
     assert said.startswith("the ledger own.ledger is not signed (its plan)")
     assert not Path("c.ledger").exists()
 
@@ -112,13 +112,13 @@ def test_a_merged_ledger_is_signed_anew(folder: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("verify", "1.ledger"),
-        ("resume", "1.ledger"),
+        ("runs", "verify", "1.ledger"),
+        ("runs", "resume", "1.ledger"),
         (*COUNT, "--ledger", "1.ledger"),
         (*COUNT, "--ledger", "1.ledger", "--part", "2/2"),
-        ("merge", "1.ledger", "2.ledger", "--into", "whole.ledger"),
+        ("runs", "merge", "1.ledger", "2.ledger", "--into", "whole.ledger"),
     ],
-    ids=lambda words: words[0],
+    ids=lambda words: words[1],
 )
 def test_another_key_is_refused(folder: Path, words: tuple[str, ...]) -> None:
     said = arena.refusal(*words, "--key", "other.key")
@@ -130,8 +130,11 @@ def test_another_key_is_refused(folder: Path, words: tuple[str, ...]) -> None:
 
 def test_nothing_is_added_without_the_key(folder: Path) -> None:
     before = Path("1.ledger").read_bytes()
-    same_command, merge = (*COUNT, "--ledger", "1.ledger"), ("merge", "2.ledger", "--into", "1.ledger")
-    for words in (("resume", "1.ledger"), same_command, merge):
+    same_command, merge = (
+        (*COUNT, "--ledger", "1.ledger"),
+        ("runs", "merge", "2.ledger", "--into", "1.ledger"),
+    )
+    for words in (("runs", "resume", "1.ledger"), same_command, merge):
         assert arena.refusal(*words) == (
             "the ledger 1.ledger is signed, so only blocks with signatures can be added. Give the key with "
             "which it was begun: --key FILE."
@@ -149,7 +152,7 @@ def test_nothing_is_added_without_the_key(folder: Path) -> None:
 )
 def test_signatures_cannot_be_left_out(folder: Path, part: str, statements: list[str]) -> None:
     edit("1.ledger", *statements)
-    assert arena.refusal("verify", "1.ledger", "--key", "key").startswith(
+    assert arena.refusal("runs", "verify", "1.ledger", "--key", "key").startswith(
         f"the ledger 1.ledger is not signed (its {part})"
     )
 
@@ -163,28 +166,28 @@ def test_signatures_cannot_be_made_up(folder: Path, part: str, table: str, where
     edit(
         "1.ledger", f"UPDATE {table} SET sha256 = CAST(substr(sha256, 1, 32) || {tag} AS BLOB) WHERE {where}"
     )
-    assert f"was altered since (its {part})" in arena.refusal("verify", "1.ledger", "--key", "key")
-    arena.text("verify", "1.ledger")  # the plain checksums are right
+    assert f"was altered since (its {part})" in arena.refusal("runs", "verify", "1.ledger", "--key", "key")
+    arena.text("runs", "verify", "1.ledger")  # the plain checksums are right
 
 
 def test_other_content_has_no_signature(folder: Path) -> None:
     swap_plain_checksums(folder / "1.ledger")
-    arena.text("verify", "1.ledger")
+    arena.text("runs", "verify", "1.ledger")
     for words in (("verify",), ("resume",), ("merge", "2.ledger", "--into", "c")):
-        said = arena.refusal(words[0], "1.ledger", *words[1:], "--key", "key")
+        said = arena.refusal("runs", words[0], "1.ledger", *words[1:], "--key", "key")
         assert "was altered since (its notes)" in said
 
 
 def test_a_block_cannot_be_moved_or_renamed(folder: Path) -> None:
     edit("1.ledger", "UPDATE blocks SET block = 1 WHERE block = 2")
-    assert "does not match its checksum" in arena.refusal("verify", "1.ledger", "--key", "key")
+    assert "does not match its checksum" in arena.refusal("runs", "verify", "1.ledger", "--key", "key")
 
 
 def test_a_deleted_block_leaves_an_unfinished_run(folder: Path) -> None:
-    arena.text("merge", "1.ledger", "2.ledger", "--into", "whole.ledger", "--key", "key")
+    arena.text("runs", "merge", "1.ledger", "2.ledger", "--into", "whole.ledger", "--key", "key")
     edit("whole.ledger", "DELETE FROM blocks WHERE block = 3")
-    assert "unfinished" in arena.text("runs", "whole.ledger")
-    assert "5 blocks are correct" in arena.text("verify", "whole.ledger", "--key", "key")
+    assert "unfinished" in arena.text("runs", "list", "whole.ledger")
+    assert "5 blocks are correct" in arena.text("runs", "verify", "whole.ledger", "--key", "key")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +202,7 @@ def test_a_deleted_block_leaves_an_unfinished_run(folder: Path) -> None:
 def test_what_is_no_key(folder: Path, content: bytes | None, fault: str) -> None:
     if content is not None:
         Path("bad.key").write_bytes(content)
-    for words in (("verify", "1.ledger"), (*COUNT, "--ledger", "new.ledger")):
+    for words in (("runs", "verify", "1.ledger"), (*COUNT, "--ledger", "new.ledger")):
         assert arena.refusal(*words, "--key", "bad.key").startswith(fault)
     assert not Path("new.ledger").exists()
 
@@ -214,11 +217,11 @@ def test_no_device_is_a_key(folder: Path, path: str) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such permissions")
 def test_permissions_of_a_key(folder: Path) -> None:
     os.chmod("key", 0o622)
-    assert arena.refusal("verify", "1.ledger", "--key", "key") == (
+    assert arena.refusal("runs", "verify", "1.ledger", "--key", "key") == (
         "the key key can be written by other users, who could replace it. Run chmod 600 key."
     )
     os.chmod("key", 0o644)
-    done = arena("verify", "1.ledger", "--key", "key")
+    done = arena("runs", "verify", "1.ledger", "--key", "key")
     assert done.exit_code == 0
     assert done.stderr == ("arena: note: other users can read the key key, and sign with it; chmod 600 key\n")
 

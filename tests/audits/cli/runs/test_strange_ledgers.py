@@ -44,12 +44,12 @@ arena(sys.argv[1:])
 def reading(ledger: object, folder: Path) -> dict[str, tuple[object, ...]]:
     """The commands that read a ledger, by name."""
     return {
-        "report": ("report", ledger, "-o", folder / "page.html"),
-        "export": ("export", ledger, folder / "games.csv"),
-        "resume": ("resume", ledger),
-        "watch": ("watch", ledger),
-        "verify": ("verify", ledger),
-        "merge": ("merge", ledger, ledger, "--into", folder / "whole.ledger"),
+        "report": ("runs", "report", ledger, "-o", folder / "page.html"),
+        "export": ("runs", "export", ledger, folder / "games.csv"),
+        "resume": ("runs", "resume", ledger),
+        "watch": ("runs", "watch", ledger),
+        "verify": ("runs", "verify", ledger),
+        "merge": ("runs", "merge", ledger, ledger, "--into", folder / "whole.ledger"),
     }
 
 
@@ -78,7 +78,7 @@ def finished(tmp_path: Path) -> Path:
 
 
 def games_of(ledger: Path) -> int:
-    return int(arena.json("runs", ledger)["runs"][0]["games"])
+    return int(arena.json("runs", "list", ledger)["runs"][0]["games"])
 
 
 # --- links --------------------------------------------------------------------------------------------------
@@ -115,17 +115,17 @@ def link_folder(path: Path) -> Path:
 @pytest.mark.parametrize("link", [link_file, link_relative, link_chain, link_folder])
 def test_a_link_leads_to_the_ledger_and_its_log(split: Path, link: Callable[[Path], Path]) -> None:
     other, calm = link(split), without_times(arena.json(*COUNT, "--epsilon", "1"))
-    status = arena.json("runs", split)["runs"][0]
+    status = arena.json("runs", "list", split)["runs"][0]
     assert status["games"] > 10_000
-    assert arena.json("runs", other)["runs"][0] == status | {"ledger": str(other)}
-    assert arena.json("watch", other, status=130) == arena.json("watch", split, status=130) | {
-        "ledger": str(other)
-    }
+    assert arena.json("runs", "list", other)["runs"][0] == status | {"ledger": str(other)}
+    assert arena.json("runs", "watch", other, status=130) == arena.json(
+        "runs", "watch", split, status=130
+    ) | {"ledger": str(other)}
     tables = [split.parent / f"{number}.csv" for number in range(2)]
     for source, table in zip((split, other), tables, strict=True):
-        arena.text("export", source, table)
+        arena.text("runs", "export", source, table)
     assert tables[0].read_text() == tables[1].read_text()
-    resumed = without_times(arena.json("resume", other, "--quiet"))
+    resumed = without_times(arena.json("runs", "resume", other, "--quiet"))
     assert resumed == calm
     assert games_of(split) == 20_000
     assert not os.path.lexists(f"{other}-wal")
@@ -152,7 +152,7 @@ def test_a_hard_link_that_splits_a_ledger_from_its_log_is_refused(split: Path, t
     )
     for words in (*reading(other, tmp_path).values(), (*COUNT, "--epsilon", "1", "--ledger", other)):
         assert fault in arena.refusal(*words)
-    assert fault in arena("runs", other).stderr
+    assert fault in arena("runs", "list", other).stderr
     whole = games_of(split)  # under the name that has the log
     assert 10_000 < whole < 20_000
     other.unlink()
@@ -167,7 +167,7 @@ def test_a_pipe_or_a_device_is_no_ledger(tmp_path: Path) -> None:
         for words in reading(path, tmp_path).values():
             assert "it is a device or a pipe" in arena.refusal(*words)
         assert "it is a device or a pipe" in arena.refusal(*COUNT, "--ledger", path)
-    assert arena.text("runs", tmp_path) == "There are no ledgers.\n"
+    assert arena.text("runs", "list", tmp_path) == "There are no ledgers.\n"
 
 
 # --- half made ----------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def test_a_ledger_in_which_no_run_was_begun(tmp_path: Path) -> None:
         )
         for words in reading(path, tmp_path).values():
             assert arena.refusal(*words) == expected
-        assert arena("runs", path).stderr == f"arena: note: {expected}\n"
+        assert arena("runs", "list", path).stderr == f"arena: note: {expected}\n"
     arena.text(*COUNT, "--ledger", path)
     assert games_of(path) == 20_000
 
@@ -207,11 +207,11 @@ def swap_pages(path: Path, whole: bytes, one: int, other: int) -> None:
 @pytest.mark.slow
 def test_swapped_pages_never_make_another_verdict(finished: Path) -> None:
     """Every two pages of the file: `runs` never calls such a run finished with no verdict or another."""
-    whole, verdict = finished.read_bytes(), arena.json("runs", finished)["runs"][0]
+    whole, verdict = finished.read_bytes(), arena.json("runs", "list", finished)["runs"][0]
     seen, pages = 0, len(whole) // 4_096
     for one, other in combinations(range(pages), 2):
         swap_pages(finished, whole, one, other)
-        (status,) = arena.json("runs", finished)["runs"]
+        (status,) = arena.json("runs", "list", finished)["runs"]
         seen += "error" in status
         assert "error" in status or status == verdict
     assert seen > pages
@@ -220,7 +220,7 @@ def test_swapped_pages_never_make_another_verdict(finished: Path) -> None:
 @pytest.mark.thorough
 def test_a_ledger_with_swapped_pages_is_listed_with_its_error(finished: Path, tmp_path: Path) -> None:
     swap_pages(finished, finished.read_bytes(), 1, 3)  # the roots of two tables
-    for words in (("runs", finished), ("runs", "--fast", finished)):
+    for words in (("runs", "list", finished), ("runs", "list", "--fast", finished)):
         (status,) = arena.json(*words)["runs"]
         assert set(status) == {"ledger", "error"}
     for words in reading(finished, tmp_path).values():
@@ -239,11 +239,11 @@ def test_an_experiments_ledger_is_named_in_one_sentence(tmp_path: Path) -> None:
     )
     for words in (*reading(path, tmp_path).values(), (*COUNT, "--ledger", path)):
         assert arena.refusal(*words) == expected
-    assert arena("runs", path).stderr == f"arena: note: {expected}\n"
+    assert arena("runs", "list", path).stderr == f"arena: note: {expected}\n"
     whole = tmp_path / "whole.ledger"
     arena.text(*COUNT, "--ledger", whole)
-    assert arena.refusal("merge", whole, path, "--into", tmp_path / "new.ledger") == expected
-    assert arena.refusal("merge", whole, whole, "--into", path) == expected
+    assert arena.refusal("runs", "merge", whole, path, "--into", tmp_path / "new.ledger") == expected
+    assert arena.refusal("runs", "merge", whole, whole, "--into", path) == expected
 
 
 @pytest.mark.thorough
@@ -271,12 +271,12 @@ def test_no_text_of_a_ledger_steers_a_terminal(finished: Path, tmp_path: Path) -
         notes={**notes, "transcript": f"round\n{NASTY}", "command": f"arena audit {NASTY}"},
     )
     path = finished.rename(tmp_path / "\x1b[31m\u202e\nrun.ledger")
-    commands = [*reading(path, tmp_path).values(), ("runs", tmp_path), (*COUNT, "--ledger", path)]
+    commands = [*reading(path, tmp_path).values(), ("runs", "list", tmp_path), (*COUNT, "--ledger", path)]
     for words in commands:
         result = arena(*words)
         assert result.exit_code in (0, 2)
         assert not UNSAFE.search(result.stdout + result.stderr), words[0]
-    listed = arena("runs", path).stdout.splitlines()
+    listed = arena("runs", "list", path).stdout.splitlines()
     assert len(listed) == 2
     assert "\\x1b[2J\\x1b]0;title\\x07 \\u202egnp.exe" in listed[1]
     page = (tmp_path / "page.html").read_text()

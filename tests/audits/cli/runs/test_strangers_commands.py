@@ -117,7 +117,7 @@ def test_no_code_runs_without_trust(folder: Path, way: str, verb: str) -> None:
     text, file = CODE[way]
     notes = command(text, folder)
     forge(folder / "run.ledger", notes=notes)
-    said = arena.refusal(verb, "run.ledger")
+    said = arena.refusal("runs", verb, "run.ledger")
     assert not marks(folder)
     path = file.format(folder=folder)
     assert said.startswith(f"the command in the ledger run.ledger would load {path} (no digest recorded): ")
@@ -129,10 +129,10 @@ def test_no_code_runs_without_trust(folder: Path, way: str, verb: str) -> None:
 def test_a_digest_of_the_strangers_is_no_agreement(folder: Path, way: str) -> None:
     digest = sha256((folder / "evil.py").read_bytes()).hexdigest()
     forge(folder / "run.ledger", notes={"files": {"evil.py": digest}, **command(CODE[way][0], folder)})
-    assert "evil.py (as recorded)" in arena.refusal("resume", "run.ledger")
+    assert "evil.py (as recorded)" in arena.refusal("runs", "resume", "run.ledger")
     forge(folder / "run.ledger", notes={"files": {"evil.py": "0" * 64}})
-    assert "evil.py (changed since)" in arena.refusal("resume", "run.ledger")
-    changed = arena.refusal("resume", "run.ledger", "--trust")
+    assert "evil.py (changed since)" in arena.refusal("runs", "resume", "run.ledger")
+    changed = arena.refusal("runs", "resume", "run.ledger", "--trust")
     assert changed.startswith("files or packages from which the players come have changed: evil.py (SHA-256 ")
     assert "--allow-changes" in changed
     assert not marks(folder)
@@ -141,7 +141,7 @@ def test_a_digest_of_the_strangers_is_no_agreement(folder: Path, way: str) -> No
 def test_with_trust_it_runs_after_it_was_shown(folder: Path) -> None:
     text = f"{CODE['a function'][0]} --epsilon 1"
     forge(folder / "run.ledger", notes=command(text, folder))
-    done = arena("resume", "run.ledger", "--trust")
+    done = arena("runs", "resume", "run.ledger", "--trust")
     assert marks(folder)
     assert done.exit_code == 2
     command_line, files, *_, error = done.stderr.splitlines()
@@ -156,7 +156,7 @@ def test_players_of_installed_packages_are_code_too(folder: Path, monkeypatch: p
         metadata, "entry_points", lambda group: metadata.EntryPoints([point] if group == point.group else [])
     )
     forge(folder / "run.ledger", notes=command("mine --against count-swap", folder))
-    assert "would load mine (of an installed package)" in arena.refusal("resume", "run.ledger")
+    assert "would load mine (of an installed package)" in arena.refusal("runs", "resume", "run.ledger")
     assert not marks(folder)
 
 
@@ -164,8 +164,8 @@ def test_players_of_installed_packages_are_code_too(folder: Path, monkeypatch: p
 def test_no_module_is_imported_to_refuse_it(folder: Path, way: str) -> None:
     for text in (MODULES[way], MODULES[way].partition(":")[0]):
         for words in (
-            ("verify", "run.ledger"),
-            ("resume", "run.ledger", "--trust"),
+            ("runs", "verify", "run.ledger"),
+            ("runs", "resume", "run.ledger", "--trust"),
             ("audit", *text.split()),
         ):
             forge(folder / "run.ledger", notes=command(text, folder))
@@ -178,7 +178,9 @@ def test_no_module_is_imported_to_refuse_it(folder: Path, way: str) -> None:
 def test_a_command_has_only_options_that_a_plan_depends_on(folder: Path, word: str) -> None:
     before = sorted(folder.rglob("*"))
     forge(folder / "run.ledger", notes=command(f"laplace-count --against count-swap {word}", folder))
-    assert f"No such option '{word.partition('=')[0]}'" in arena.refusal("resume", "run.ledger", "--trust")
+    assert f"No such option '{word.partition('=')[0]}'" in arena.refusal(
+        "runs", "resume", "run.ledger", "--trust"
+    )
     assert sorted(folder.rglob("*")) == before
 
 
@@ -194,7 +196,7 @@ def test_data_are_read_only_if_they_are_known(
     file = "points.csv" if way in ("a concept class", "public points") else "data.csv"
     forge(folder / "run.ledger", notes=command(FILES[way].format(file), folder))
     for verb in ("resume", "verify"):
-        assert f"would load {file} (no digest recorded)" in arena.refusal(verb, "run.ledger")
+        assert f"would load {file} (no digest recorded)" in arena.refusal("runs", verb, "run.ledger")
 
 
 @pytest.mark.parametrize("way", FILES)
@@ -202,7 +204,7 @@ def test_data_are_read_only_if_they_are_known(
 def test_no_device_is_read(folder: Path, way: str, device: str) -> None:
     os.mkfifo("pipe.csv")
     forge(folder / "run.ledger", notes=command(FILES[way].format(device), folder))
-    for words in (("resume", "run.ledger"), ("resume", "run.ledger", "--trust")):
+    for words in (("runs", "resume", "run.ledger"), ("runs", "resume", "run.ledger", "--trust")):
         said = arena.refusal(*words)
         assert device in said
 
@@ -222,7 +224,7 @@ def test_no_device_is_read(folder: Path, way: str, device: str) -> None:
 )
 def test_names_that_no_file_has(folder: Path, text: str) -> None:
     forge(folder / "run.ledger", notes=command(text, folder))
-    for words in (("resume", "run.ledger"), ("verify", "run.ledger", "--trust")):
+    for words in (("runs", "resume", "run.ledger"), ("runs", "verify", "run.ledger", "--trust")):
         assert arena.refusal(*words).startswith(("the plan in the ledger", "the command in the ledger"))
     assert not marks(folder)
 
@@ -232,25 +234,25 @@ def test_an_unknown_file_in_a_setting_is_not_parsed(folder: Path) -> None:
     (folder / "points").write_text("0\n1\n")
     text = FILES["a concept class"].format("points")
     forge(folder / "run.ledger", notes=command(text, folder))
-    assert f"{folder / 'points'}" in arena.refusal("resume", "run.ledger")
+    assert f"{folder / 'points'}" in arena.refusal("runs", "resume", "run.ledger")
 
 
 def test_data_with_a_digest_need_no_trust(folder: Path) -> None:
     data = ("--data", "data.csv", "--x", "a", "--y", "b")
     arena.text(*COUNT, *data, "--ledger", "own.ledger", "--part", "1/2")
-    resumed = arena("resume", "own.ledger")
+    resumed = arena("runs", "resume", "own.ledger")
     assert resumed.exit_code == 0
     assert "arena: note: it loads data.csv (as recorded)\n" in resumed.stderr
 
 
 READERS = [
-    ("runs", "."),
-    ("runs", "run.ledger", "--json"),
-    ("report", "run.ledger", "-o", "page.html"),
-    ("watch", "run.ledger"),
-    ("export", "run.ledger", "table.csv"),
-    ("export", "run.ledger", "table.csv", "--figures", "figures.csv"),
-    ("merge", "run.ledger", "other.ledger", "--into", "whole.ledger"),
+    ("runs", "list", "."),
+    ("runs", "list", "run.ledger", "--json"),
+    ("runs", "report", "run.ledger", "-o", "page.html"),
+    ("runs", "watch", "run.ledger"),
+    ("runs", "export", "run.ledger", "table.csv"),
+    ("runs", "export", "run.ledger", "table.csv", "--figures", "figures.csv"),
+    ("runs", "merge", "run.ledger", "other.ledger", "--into", "whole.ledger"),
 ]
 
 

@@ -1,14 +1,14 @@
-"""`arena verify`: replay blocks of a ledger and compare them bit for bit."""
+"""`arena runs verify`: replay blocks of a ledger and compare them bit for bit."""
 
 from __future__ import annotations
 
 import click
 
 from audits.cli import REFUTED
-from audits.cli.ledgers.recorded_command import rebuild_plan
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import ChangesOption, KeyOption, LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.output import Output
+from audits.cli.runs.recorded_command import rebuild_plan
 from audits.runs import verify as verification
 
 
@@ -39,9 +39,9 @@ def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions
 
     \b
     Examples:
-      arena verify run.ledger
-      arena verify run.ledger --all --jobs 8
-      arena verify run.ledger --key secret.key
+      arena runs verify run.ledger
+      arena runs verify run.ledger --all --jobs 8
+      arena runs verify run.ledger --key secret.key
     """
     key = chosen.load_key()
     if key is not None and chosen.blocks is None and not chosen.all_blocks:

@@ -1,4 +1,4 @@
-"""`arena merge`: combine ledgers of one plan that several machines played."""
+"""`arena runs merge`: combine ledgers of one plan that several machines played."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ class MergeOptions(KeyOption, ChangesOption):
     ledgers: tuple[str, ...] = argument(metavar="LEDGER...", nargs=-1, required=True)
     into: str = option(
         "--into",
+        "-o",
+        synonyms=("--output",),
         metavar="FILE",
         required=True,
         help="A new file, or a ledger of the same run, such as one of them.",
@@ -36,8 +38,8 @@ def merge(files: MergeOptions, output: Output) -> None:
     Example: a run shared by two machines
       arena audit static-erm --against reconstruct --epsilon 1 --ledger a.ledger --part 1/2
       arena audit static-erm --against reconstruct --epsilon 1 --ledger b.ledger --part 2/2
-      arena merge a.ledger b.ledger --into whole.ledger
-      arena resume whole.ledger
+      arena runs merge a.ledger b.ledger --into whole.ledger
+      arena runs resume whole.ledger
     """
     with output.progress_bar("blocks") as bar:
         result = merge_ledgers(
@@ -55,4 +57,4 @@ def _format_text(merged: MergeResult) -> str:
     games = f"{merged.games:,} of {merged.games_planned:,} games"
     rows.append((f"in {merged.into}", f"{merged.blocks:,} blocks, {games}"))
     next_step = "prints the verdict" if merged.finished else "plays the missing blocks"
-    return f"{name_table(rows)}\n\narena resume {merged.into} {next_step}."
+    return f"{name_table(rows)}\n\narena runs resume {merged.into} {next_step}."

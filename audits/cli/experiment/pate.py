@@ -1,4 +1,4 @@
-"""`arena experiment`: the experiment of a paper, on the user's data."""
+"""`arena experiment pate`: the experiment of a paper, on the user's data."""
 
 from __future__ import annotations
 
@@ -98,12 +98,7 @@ class PateOptions(SeedOption, ColumnOptions):
         )
 
 
-@click.group("experiment")
-def experiment() -> None:
-    """Run an experiment of a paper on your data."""
-
-
-@experiment.command("pate")
+@click.command("pate")
 @option_groups
 def pate(
     asked: PateOptions, workers: WorkerOptions, storage: LedgerOption, chart: PlotOption, output: Output

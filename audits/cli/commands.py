@@ -1,0 +1,133 @@
+"""The commands by group and section, and the group that imports a command when it is called."""
+
+from __future__ import annotations
+
+import difflib
+import gc
+import importlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+# By section of the help and by name: the module below audits.cli and the command in it, and its line.
+Sections = Mapping[str, Mapping[str, tuple[str, str]]]
+
+_RUNS: Sections = {
+    "Commands": {
+        "list": ("runs.list:list_runs", "List the runs whose ledgers are in a folder."),
+        "report": ("runs.report:report", "Write a page on a run."),
+        "watch": ("runs.watch:watch", "Watch a run that another process plays."),
+        "resume": ("runs.resume:resume", "Continue a run that was interrupted."),
+        "merge": ("runs.merge:merge", "Combine the ledgers of several machines."),
+        "verify": ("runs.verify:verify", "Replay some games of a run and compare."),
+        "export": ("runs.export:export", "Write the games of a run as a table."),
+    }
+}
+_EXPERIMENT: Sections = {
+    "Commands": {
+        "pate": ("experiment.pate:pate", "Train teachers and students, and compare their accuracy."),
+        "poison": ("experiment.attack:poison", "Choose some of the queries, and measure the harm."),
+        "hypothesis": ("experiment.attack:hypothesis", "Learn a hypothesis from the answers of a learner."),
+        "fit": ("experiment.fit:fit", "Train a learner on your data and print its rules."),
+    }
+}
+_GROUPS = {
+    "runs": (_RUNS, "List, report, continue and check the runs that `arena audit --ledger FILE` records."),
+    "experiment": (_EXPERIMENT, "Repeat experiments of the papers, and train learners on your own data."),
+}
+_ARENA: Sections = {
+    "Games": {
+        "play": ("play:play", "Play one pair of games and print the transcript."),
+        "audit": ("audit:audit", "Play many games and test a privacy claim."),
+        "exact": ("exact:exact", "Compute output distributions and the exact privacy loss."),
+        "search": ("search:search", "Search for an adversary that refutes a privacy claim."),
+        "race": ("race:race", "Compare learners by mistakes, regret or errors."),
+    },
+    "Players": {
+        "list": ("list:list_players", "List the learners and adversaries."),
+        "show": ("show:show", "Show a player: what it does, its claim, its settings."),
+        "new": ("new:new", "Write a file with a learner or an adversary of your own."),
+    },
+    "Runs and experiments": {
+        "runs": ("", "List, report, continue and check recorded runs."),
+        "experiment": ("", "Repeat experiments of the papers, on your data too."),
+        "data": ("data:data", "Write the example data to a folder."),
+        "completion": ("completion:completion", "Print how a shell completes commands and players."),
+    },
+}
+# Commands that had another name, by their words.
+_FORMER_NAMES = {"attack": "experiment"}
+
+
+class LazyGroup(click.Group):
+    """A group that imports its commands when they are called, and shows its help when none is."""
+
+    def __init__(self, *arguments: Any, sections: Sections = _ARENA, **settings: Any) -> None:
+        settings |= {"no_args_is_help": False, "invoke_without_command": True}
+        super().__init__(*arguments, **settings)
+        self._sections = sections
+        self._commands = {name: entry for section in sections.values() for name, entry in section.items()}
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return [*self._commands]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self._commands:
+            return None
+        if name in _GROUPS and self._sections is _ARENA:
+            sections, text = _GROUPS[name]
+            return LazyGroup(name, sections=sections, help=text, callback=show_help)
+        module, _, attribute = self._commands[name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(f"audits.cli.{module}"), attribute)
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
+        return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self._commands and not name.startswith("-") and not context.resilient_parsing:
+            context.fail(f"No such command {name!r}. {self._suggest(context, args)}".rstrip())
+        return super().resolve_command(context, args)
+
+    def _suggest(self, context: click.Context, words: Sequence[str]) -> str:
+        """The sentence "Did you mean ...?"; empty if no command is close."""
+        name, *rest = words
+        if self._sections is not _ARENA:
+            if self._sections is _RUNS and os.path.exists(name):
+                return f"Did you mean {context.command_path} list {name}?"
+            paths = {own: f"{context.command_path} {own}" for own in self._commands}
+        elif name in _FORMER_NAMES:
+            return f"Did you mean {' '.join(['arena', _FORMER_NAMES[name], *rest[:1]])}?"
+        else:
+            paths = {own: f"arena {own}" for own in self._commands}
+            for group, (sections, _) in _GROUPS.items():
+                for own in (own for section in sections.values() for own in section):
+                    paths.setdefault(own, f"arena {group} {own}")
+        close = [name] if name in paths else difflib.get_close_matches(name, paths, n=3, cutoff=0.6)
+        return f"Did you mean {' or '.join(paths[own] for own in close)}?" if close else ""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self._commands))
+        for title, section in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in section.items()])
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = self._commands.items()
+        items = [
+            CompletionItem(name, help=text) for name, (_, text) in commands if name.startswith(incomplete)
+        ]
+        return [*items, *click.Command.shell_complete(self, context, incomplete)]
+
+
+@click.pass_context
+def show_help(context: click.Context) -> None:
+    """Print the help of a group that was called without a command."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -1,0 +1,130 @@
+"""`arena new`: a file with a player of the user's own, and its test."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from arena.errors import InvalidArgument
+from audits.cli.option_groups import argument, option, option_groups, option_record
+from audits.data.output_files import check_output_file
+
+_PROTOCOLS = ("Release", "Figure1")
+_AGAINST = {"Release": ("laplace-count", "count-swap"), "Figure1": ("noisy-votes", "training-swap")}
+_PACKAGES = {"arena", "learners", "adversaries", "audits"}
+_LEARNER_TEST = '''"""Tests of {name}; run them with pytest."""
+
+from {module} import {cls}
+
+from arena.testing import check_learner
+from audits.testing import assert_private
+
+
+def test_it_keeps_to_the_protocol() -> None:
+    check_learner({cls}())
+
+
+def test_its_claim_is_not_refuted() -> None:
+    assert_private({cls}(), against="{against}", games=20_000)
+'''
+_ADVERSARY_TEST = '''"""Tests of {name}; run them with pytest."""
+
+from {module} import {cls}
+
+from arena import {protocol}
+from arena.testing import check_adversary
+from audits.testing import assert_refuted
+from {learner_module} import {learner}
+
+
+def test_it_keeps_to_the_protocol() -> None:
+    check_adversary({cls}(), {learner}(), {protocol}())
+
+
+def test_it_refutes_a_claim_that_is_too_small() -> None:
+    assert_refuted({learner}({settings}), claim=({epsilon}, 0.0), against={cls}())
+'''
+_OPPONENTS = {
+    "Release": {
+        "learner_module": "learners.releases.laplace_count",
+        "learner": "LaplaceCount",
+        "settings": "epsilon=1.0",
+        "epsilon": 0.5,
+    },
+    "Figure1": {
+        "learner_module": "learners.predictors.noisy_votes",
+        "learner": "NoisyVotes",
+        "settings": "epsilon=1.0, answers=5",
+        "epsilon": 0.5,
+    },
+}
+
+
+@option_record
+class NewOptions:
+    kind: str = argument(metavar="learner|adversary", type=click.Choice(("learner", "adversary")))
+    name: str = argument(metavar="NAME")
+    protocol: str = option(
+        "--protocol",
+        type=click.Choice(_PROTOCOLS, case_sensitive=False),
+        default=_PROTOCOLS[0],
+        help="Release: the learner releases one value. Figure1: it is trained, and then answers queries.",
+    )
+    folder: str = option("--output", "-o", metavar="FOLDER", default=".", help="Where to write the files.")
+
+
+@click.command("new")
+@option_groups
+def new(asked: NewOptions) -> None:
+    """Write a learner or an adversary of your own to a file, with a test that passes.
+
+    The file holds a complete player with a comment at each part: change it to yours. Its test checks that it
+    keeps to the protocol, and audits it.
+
+    \b
+    Examples:
+      arena new learner noisy-mean
+      arena new adversary swap-two --protocol Figure1
+    """
+    name = asked.name.replace("_", "-")
+    module = name.replace("-", "_")
+    _check_name(asked.name, name, module)
+    words = {"name": name, "module": module, "cls": "".join(word.capitalize() for word in name.split("-"))}
+    words |= {"protocol": asked.protocol, "against": _AGAINST[asked.protocol][1]}
+    template = resources.files("audits.cli.templates").joinpath(f"{asked.protocol.lower()}_{asked.kind}.py")
+    player = template.read_text(encoding="utf-8").replace("my-player", name).replace("MyPlayer", words["cls"])
+    test = _LEARNER_TEST if asked.kind == "learner" else _ADVERSARY_TEST
+    test = test.format(**words, **_OPPONENTS[asked.protocol])
+    folder = Path(asked.folder)
+    texts = {folder / f"{module}.py": player, folder / f"test_{module}.py": test}
+    for path in texts:
+        if path.exists():
+            raise InvalidArgument(f"{path} exists already", remedy="Choose another name, or remove it.")
+        check_output_file("player's file", str(path))
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    file, tests = map(str, texts)
+    own = f"{file}:{words['cls']}"
+    learner, adversary = _AGAINST[asked.protocol]
+    players = f"{own} --against {adversary}" if asked.kind == "learner" else f"{learner} --against {own}"
+    click.echo(f"Wrote {file} and {tests}. Next:\n  pytest {tests}\n  arena audit {players}")
+
+
+def _check_name(given: str, name: str, module: str) -> None:
+    """Refuse names that are no names of players, and those whose file would hide another module."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or keyword.iskeyword(module):
+        raise InvalidArgument(
+            "a player is named in lower-case letters, digits and hyphens",
+            value=given,
+            remedy="For instance noisy-mean.",
+        )
+    if module in sys.stdlib_module_names | _PACKAGES:
+        raise InvalidArgument(
+            f"a file {module}.py would hide the module {module} of Python or of dp-arena",
+            remedy="Choose another name.",
+        )

@@ -1,0 +1,50 @@
+"""my-player: the number of examples labelled 1, with noise. Replace it by your own mechanism."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena import Claim, Learner, PrivacyUnit, Training, setting
+from arena.settings import more_than
+
+
+@attrs.frozen
+class MyPlayer(Learner):
+    """Releases #{i : y_i = 1} + Lap(1/ε).
+
+    The class holds the settings only. What happens in the games is in `RunningMyPlayer`, below.
+    """
+
+    name = "my-player"
+    protocols = ("Release",)  # it receives one sample and releases one value
+    theorem = "the Laplace mechanism"  # where its claim is proved
+
+    epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)", check=more_than(0))
+
+    @property
+    def claim(self) -> Claim:
+        """The privacy that it promises: this is what an audit tests. Compute it from the settings."""
+        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+    def start(self, games: int, rng: np.random.Generator) -> RunningMyPlayer:
+        """Begin `games` independent games. All random numbers must come from `rng`."""
+        return RunningMyPlayer(self, rng)
+
+
+@attrs.frozen(eq=False)
+class RunningMyPlayer:
+    """The learner in a batch of games."""
+
+    learner: MyPlayer
+    rng: np.random.Generator
+
+    def release(self, training: Training) -> np.ndarray:
+        """One released value for each game: an array (games,) or (games, k).
+
+        Many games share a sample, so `training.samples` lists the distinct ones, and `training.which` says
+        which one each game is trained on. A sample has `points`, `labels` and `size`.
+        """
+        counts = np.array([sample.labels.sum() for sample in training.samples], float)
+        true_values = counts[training.which]
+        return true_values + self.rng.laplace(scale=1 / self.learner.epsilon, size=len(true_values))

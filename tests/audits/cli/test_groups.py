@@ -1,0 +1,114 @@
+"""The groups of commands, former names, short options, completion and colours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+from support.command_line import Command
+
+from audits import cli
+from audits.cli.output import colour_verdicts
+
+arena = Command()
+
+
+def complete(*words: str, incomplete: str = "") -> list[str]:
+    completer = ShellComplete(cli.arena, {}, "arena", "_ARENA_COMPLETE")
+    return [item.value for item in completer.get_completions([*words], incomplete)]
+
+
+def test_the_help_has_a_section_for_each_group_and_at_most_twelve_commands() -> None:
+    lines = arena("--help").stdout.splitlines()
+    start = lines.index("Games:")
+    for title in ("Players:", "Runs and experiments:"):
+        assert title in lines[start:]
+    assert len([line for line in lines[start:] if line.startswith("  ")]) <= 12
+
+
+@pytest.mark.parametrize("group", [(), ("runs",), ("experiment",)])
+def test_a_bare_group_shows_its_help(group: tuple[str, ...]) -> None:
+    assert arena.text(*group) == arena.text(*group, "--help")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("report", "run.ledger"), "arena runs report"),
+        (("resume", "run.ledger"), "arena runs resume"),
+        (("export",), "arena runs export"),
+        (("fit", "rivest"), "arena experiment fit"),
+        (("attack", "poison"), "arena experiment poison"),
+        (("adit",), "arena audit"),
+        (("runs", "."), "arena runs list ."),
+        (("runs", "verfy"), "arena runs verify"),
+        (("experiment", "pat"), "arena experiment pate"),
+    ],
+)
+def test_former_and_mistyped_names_are_answered_with_the_command(words: tuple[str, ...], meant: str) -> None:
+    assert f"Did you mean {meant}?" in arena.refusal(*words)
+
+
+def test_a_name_like_no_command_gets_no_suggestion() -> None:
+    assert arena.refusal("xyzzy") == "No such command 'xyzzy'. See arena --help."
+
+
+def test_short_options_and_synonyms() -> None:
+    def read(*options: str) -> Any:
+        found = arena.json("search", "laplace-count", "--examples", "3", "-q", "-j", "1", *options)
+        return found["error"]
+
+    assert read("--confidence", "0.9") == read("--error", "0.1") == 0.1
+    assert "--error" not in arena.text("search", "--help")
+
+
+def test_debugging_may_be_asked_for_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("audits.cli.show.find_player", lambda name: 1 / 0)
+    for words in (("--debug", "show", "x"), ("show", "--debug", "x"), ("show", "x", "--debug")):
+        assert isinstance(arena(*words).exception, ZeroDivisionError)
+
+
+def test_shells_complete_commands_players_and_settings() -> None:
+    assert complete(incomplete="au") == ["audit"]
+    assert complete("runs", incomplete="re") == ["report", "resume"]
+    assert complete("show", incomplete="laplace-c") == ["laplace-count"]
+    assert complete("audit", "laplace-count", "--against", incomplete="count-") == ["count-swap"]
+    words = ("audit", "laplace-count", "--against", "count-swap", "--set")
+    assert complete(*words, incomplete="eps") == ["epsilon="]
+    assert complete(*words, incomplete="adv") == ["adversary.sample="]
+    assert complete("list", "--protocol", incomplete="Rel") == ["Release"]
+    assert "race" in complete()
+    assert "--version" in complete(incomplete="--v")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_line_that_completes_is_printed(shell: str) -> None:
+    assert f"_ARENA_COMPLETE={shell}_source arena" in arena.text("completion", shell)
+
+
+def test_verdicts_are_coloured_on_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["audit", "laplace-count", "--against", "count-swap", "--games", "300", "-q"]
+    red = click.style("Refuted", fg="red", bold=True)
+    green = click.style("Not refuted", fg="green", bold=False)
+    assert colour_verdicts("Refuted: x\nNot refuted") == f"{red}: x\n{green}"
+    assert "\x1b" not in CliRunner().invoke(cli.arena, words, color=True).stdout
+    monkeypatch.setattr("audits.cli.output._has_colour", lambda: True)
+    assert green in CliRunner().invoke(cli.arena, words, color=True).stdout
+
+
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    from audits.cli import output
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert output._has_colour()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not output._has_colour()

@@ -1,0 +1,69 @@
+"""`arena new`, and `arena data`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.command_line import Command
+from support.paths import ROOT
+
+from audits.data.example_data import FILES
+
+arena = Command("new")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["Release", "Figure1"])
+@pytest.mark.parametrize("kind", ["learner", "adversary"])
+def test_the_test_of_a_new_player_passes(tmp_path: Path, kind: str, protocol: str) -> None:
+    arena.text(kind, "my-own", "--protocol", protocol, "-o", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert "2 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("protocol", ["Release", "Figure1"])
+@pytest.mark.parametrize("kind", ["learner", "adversary"])
+def test_a_new_player_plays_by_the_command_that_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, protocol: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = arena.text(kind, "two_swap", "--protocol", protocol)
+    assert "two_swap.py:TwoSwap" in printed
+    command = printed.splitlines()[-1].split()[1:]
+    assert "Not refuted" in Command()(*command, "--games", "200").stdout
+    assert "two-swap" in Path("two_swap.py").read_text()
+    assert "my-player" not in Path("two_swap.py").read_text()
+
+
+def test_nothing_is_overwritten_or_hidden(tmp_path: Path) -> None:
+    arena.text("learner", "mine", "-o", tmp_path)
+    assert "exists already" in arena.refusal("learner", "mine", "-o", tmp_path)
+    assert "would hide the module random" in arena.refusal("learner", "random", "-o", tmp_path)
+    assert "lower-case letters" in arena.refusal("adversary", "../x", "-o", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.py", "test_mine.py"]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_example_data_are_written_or_located(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    package = tmp_path / "package"
+    (package / "examples").mkdir(parents=True)
+    if installed:
+        (package / "examples" / FILES["adult"]).write_bytes(b"data")
+    monkeypatch.setattr("audits.data.example_data.resources.files", lambda name: package)
+    if installed:
+        Command("data").text("adult", tmp_path)
+        assert (tmp_path / FILES["adult"]).read_bytes() == b"data"
+    else:
+        assert "not in this installation" in Command("data").refusal("adult", tmp_path)
