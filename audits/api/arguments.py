@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from arena import InvalidArgument, Sample
+from arena.errors import suggest_extra
 from audits.registry.given_players import is_function, is_labelled, read_sample
 from audits.registry.match import PlayerSettings
 
@@ -57,6 +58,4 @@ def check_extra(purpose: str, *packages: str) -> None:
     """Raises: InvalidArgument, which names the extra, if a package of it is missing."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        raise InvalidArgument(
-            f"{purpose} needs {' and '.join(missing)}", remedy="Run pip install 'dp-arena[report]'."
-        )
+        raise InvalidArgument(f"{purpose} needs {' and '.join(missing)}", remedy=suggest_extra("report"))
