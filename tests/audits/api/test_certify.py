@@ -61,7 +61,7 @@ def tolerated(audits: int) -> float:
 @pytest.mark.parametrize("law", [flip, add_noise])
 @pytest.mark.parametrize(("updates", "sort"), [(1, False), (1, True), (8, False)])
 def test_bound_is_valid(law: Any, updates: int, sort: bool) -> None:
-    audits = 1_000
+    audits = 400
     assert count_errors(law, audits, games=400 // updates, updates=updates, sort=sort) <= tolerated(audits)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_line import Command
+from support.command_line import HEADER, Command
 from support.players import exact_players
 from support.players.exact_players import (
     ZEROS,
@@ -172,7 +172,7 @@ def test_status_3_where_the_law_refutes_the_claim() -> None:
 def test_json_has_every_figure() -> None:
     status, found = as_json(*LAPLACE, "--epsilon", "0.5", "--epsilon", "0")
     assert status == 0
-    assert set(found) == FIGURES
+    assert set(found) == FIGURES | {*HEADER, "players"}
     assert found["epsilon"] == pytest.approx(1, abs=1e-12)
     assert [delta["epsilon"] for delta in found["deltas"]] == [0.5, 0]
     assert (found["epsilon_infinite"], found["complete"], found["score"]) == (False, True, None)
