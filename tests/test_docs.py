@@ -120,6 +120,19 @@ def test_the_search_finds_the_missing_clipping(
 
 
 @pytest.mark.thorough
+def test_the_verbs_of_the_readme_give_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "mine.py").write_text(code_block(README, "def noisy_sum"))
+    names: dict[str, Any] = {"scores_without": [0.0, 1.0] * 500, "scores_with": [8.0, 9.0] * 500}
+    exec(code_block(README, "audits.audit("), names)
+    certify = code_block(README, "audits.certify(")
+    exec(f"certificate = {certify}", names)
+    assert names["verdict"].refuted
+    assert names["certificate"].epsilon_lower > 1
+    monkeypatch.delitem(sys.modules, "mine")
+
+
+@pytest.mark.thorough
 def test_the_adversary_of_the_readme_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(code_block(README, "class AskOnce"))
