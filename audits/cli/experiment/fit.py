@@ -71,11 +71,12 @@ def fit(asked: FitOptions, output: Output) -> None:
 
     \b
     Examples:
-      arena experiment fit private-decision-list --data examples/data/mushroom.csv.gz \\
+      arena data mushroom
+      arena experiment fit private-decision-list --data mushroom.csv.gz \\
           --y Poisonous/Edible --epsilon 1
       arena experiment fit rivest --data people.csv --y income --positive '>50K' \\
           --x education --x sex --splits 30
-      arena experiment fit pate-psq --data examples/data/mushroom.csv.gz \\
+      arena experiment fit pate-psq --data mushroom.csv.gz \\
           --y Poisonous/Edible --epsilon 2 --set teachers=65
     """
     data = asked.load()

@@ -113,7 +113,8 @@ def pate(
 
     \b
     Examples:
-      arena experiment pate --data examples/data/mushroom.csv.gz --y Poisonous/Edible
+      arena data mushroom
+      arena experiment pate --data mushroom.csv.gz --y Poisonous/Edible
       arena experiment pate --data adult.csv --y income --quantiles 5 --repeats 10 \\
           --teacher SGDClassifier --jobs 2 --ledger adult.ledger --plot adult.svg
     """
