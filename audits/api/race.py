@@ -134,9 +134,14 @@ def plan_race(
     """
     if _are_predictors(entrants):
         if protocol not in (None, PREDICTOR_PROTOCOL):
-            raise InvalidArgument(f"Predictors are raced under {PREDICTOR_PROTOCOL}, not {protocol}.")
+            raise InvalidArgument(
+                f"Predictors are raced under {PREDICTOR_PROTOCOL}, not {protocol}",
+                remedy="Leave the protocol out.",
+            )
         if marks is not None:
-            raise InvalidArgument("--marks is for online games; predictors are measured by their rounds.")
+            raise InvalidArgument(
+                "--marks is for online games; predictors are measured by their rounds", remedy="Leave it out."
+            )
         return setup_predictor_race(
             entrants,
             settings,
@@ -152,7 +157,9 @@ def plan_race(
     if against is None:
         raise InvalidArgument("a race of online learners needs an adversary", remedy="Name it: against=...")
     if data is not None or as_set:
-        raise InvalidArgument("--data and --as-set are for predictors, which play Figure1.")
+        raise InvalidArgument(
+            "--data and --as-set are for predictors, which play Figure1", remedy="Leave them out."
+        )
     players, rounds = build_online_entrants(entrants, settings, against=against, rounds=rounds)
     race = plan_online_race(
         players,
@@ -172,6 +179,7 @@ def _are_predictors(entrants: Sequence[LabelledClass]) -> bool:
     predictors = [label for label, player in entrants if PREDICTOR_PROTOCOL in player.protocols]
     if predictors and len(predictors) < len(entrants):
         raise InvalidArgument(
-            f"Predictors ({', '.join(predictors)}) and learners of online games need separate races."
+            f"Predictors ({', '.join(predictors)}) and learners of online games need separate races",
+            remedy="Race them one after the other.",
         )
     return bool(predictors)
