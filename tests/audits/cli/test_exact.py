@@ -242,3 +242,11 @@ def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: s
     assert refused.stderr.startswith("arena: ")
     assert refused.stderr.count("\n") == 1
     assert message in refused.stderr
+
+
+@pytest.mark.thorough
+def test_a_game_with_far_too_many_paths_is_refused_by_an_estimate() -> None:
+    said = arena.refusal(
+        "exact", "pate-gaussian", "--against", "repeat-point", "--set", "adversary.queries=900"
+    )
+    assert "more than 200,000 paths of answers, by an estimate" in said
