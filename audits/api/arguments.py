@@ -54,6 +54,16 @@ def read_data(
     return sample, {**settings, "learner": own, "adversary": opponent}
 
 
+def claim_for_function(
+    learner: object, settings: PlayerSettings, epsilon: object, delta: object
+) -> PlayerSettings:
+    """The settings with the claim under test as that of a function, which has none unless they give one."""
+    if not is_function(learner):
+        return settings
+    claim = {name: value for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
+    return {**settings, "learner": {**claim, **settings["learner"]}}
+
+
 def check_extra(purpose: str, *packages: str) -> None:
     """Raises: InvalidArgument, which names the extra, if a package of it is missing."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import Sample
-from audits.api.arguments import check_extra, read_data, split_settings
+from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
 from audits.api.planning import plan_audit
 from audits.api.report import Report, extend_record, read_bytes
 from audits.registry.default_adversary import POINT_SWAP
@@ -138,6 +138,7 @@ def audit(
     asked, files = split_settings(settings), UsedFiles()
     with files.watch():
         sample, asked = read_data(learner, data, neighbour, asked)
+        asked = claim_for_function(learner, asked, epsilon, delta)
         match = build_match(
             learner,
             POINT_SWAP if against is None and neighbour is not None else against,

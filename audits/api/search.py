@@ -23,7 +23,7 @@ from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProg
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_text import describe_search, format_search
 from audits.adversary_search.source_code import format_script
-from audits.api.arguments import check_extra, split_settings
+from audits.api.arguments import check_extra, claim_for_function, split_settings
 from audits.api.report import Report, extend_record
 from audits.registry.given_players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
@@ -95,7 +95,8 @@ def search(
 
     Raises: as `audits.adversary_search.search`.
     """
-    player = configure_learner(learner, split_settings(settings)["learner"])
+    asked = claim_for_function(learner, split_settings(settings), epsilon, delta)
+    player = configure_learner(learner, asked["learner"])
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):
         if isinstance(value, str):
