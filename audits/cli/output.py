@@ -28,7 +28,8 @@ UNRECORDED = (
 def format_command() -> str:
     """The command line without the options on which no figure depends, in the order of --help."""
     context = click.get_current_context()
-    words = context.command_path.split()
+    # The root may have another name, for instance under `python -m audits.cli`.
+    words = ["arena", *context.command_path.removeprefix(context.find_root().command_path).split()]
     for parameter in context.command.params:
         name = parameter.name or ""
         if name in UNRECORDED or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
