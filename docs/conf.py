@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 project = "dp-arena"
-author = "the dp-arena authors"
+author = copyright = "the dp-arena authors"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_click", "site_directives"]
 smartquotes = False  # they would make dashes of the options of commands
 html_theme = "furo"
