@@ -34,15 +34,15 @@ from audits.runs.run import run
 from audits.runs.workers import Workers, map_in_order
 from audits.runs.workers.pools import DASK_UNWATCHED
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.geometric_count import GeometricCount
 
 ROUNDS = 3  # of each backend, in turns
 _CORE_HOUR = 3600.0
 
 
 def make_cheap_plan(games: int) -> Plan:
-    """Ten labels with independent randomised response: eleven counts, a hundred million games in minutes."""
-    learner = RandomisedResponse(size=10)
+    """A count with geometric noise: some forty different scores, a hundred million games in minutes."""
+    learner = GeometricCount()
     claim = learner.claim
     return Plan(
         learner=learner,
@@ -172,7 +172,7 @@ def measure_shares(per_game: float) -> None:
     """Print what it costs to play, test and store a block, and how many workers one process can serve."""
     rows = []
     for name, plan, count in (
-        ("eleven counts", make_cheap_plan(10**6), 60),
+        ("forty counts", make_cheap_plan(10**6), 60),
         ("labels and halts, 1 s", make_expensive_plan(40), 4),
     ):
         play, test, keep = measure_costs(plan, count)
