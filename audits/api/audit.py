@@ -57,9 +57,8 @@ class AuditReport(Report, Verdict):
 
     def summary(self) -> str:
         notes = "".join(f"note: {note}\n" for note in self.notes)
-        return (
-            f"{notes}\n{verdict_text(self, plan=self.plan)}" if notes else verdict_text(self, plan=self.plan)
-        )
+        text = verdict_text(self, plan=self.plan)
+        return f"{notes}\n{text}" if notes else text
 
     def plot(self) -> ReportFigure:
         """The certified bound over the games, beside the claim and the ceiling.
