@@ -13,7 +13,7 @@ import attrs
 from arena import Sample
 from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
 from audits.api.planning import plan_audit
-from audits.api.report import Report, extend_record, read_bytes
+from audits.api.report import Report, extend_record
 from audits.registry.default_adversary import POINT_SWAP
 from audits.registry.given_players import GivenAdversary, GivenLearner
 from audits.registry.match import build_match
@@ -161,7 +161,7 @@ def audit(
     with TemporaryDirectory() as folder:
         store = Path(folder, "run.ledger") if ledger is None else Path(ledger)
         verdict = run(plan, jobs=jobs, ledger=store, watch=progress, files=files, all_estimators=estimators)
-        recorded = read_bytes(store)
+        recorded = store.read_bytes()
     return extend_record(verdict, AuditReport, plan=plan, notes=match.notes + notes, ledger=recorded)
 
 

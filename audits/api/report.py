@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
@@ -103,8 +102,3 @@ def extend_record(record: Any, report: type[R], **more: Any) -> R:
     """A report, of a subclass of the record's class, with the fields of the record and more of its own."""
     fields = {field.alias or field.name: getattr(record, field.name) for field in attrs.fields(type(record))}
     return report(**fields, **more)
-
-
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file."""
-    return Path(path).read_bytes()
