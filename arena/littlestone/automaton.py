@@ -9,6 +9,7 @@ their proofs only count what a mistake removes.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
@@ -185,10 +186,13 @@ def compile_automaton(concept_class: ConceptClass, predict: Predict) -> TableAut
 
     predict: returns the predictions (points,) bool in the state that is a set of concepts.
 
-    Raises: Unsupported if there are too many states.
+    Raises: Unsupported if there are too many states: at once where an estimate says so, for the estimate
+    takes milliseconds and the compilation minutes.
     """
     sets = concept_sets(concept_class)
     max_states = MAX_ENTRIES // sets.labels.shape[1]
+    if _estimate_states(sets) > 1.5 * max_states and _may_have_states(sets, max_states):
+        raise _too_large(concept_class, f"about {_estimate_states(sets):,} states, more than {max_states:,}")
     states, numbers = [sets.all], {sets.all: START}
     label: list[np.ndarray] = []
     after: list[list[int]] = []
@@ -202,11 +206,24 @@ def compile_automaton(concept_class: ConceptClass, predict: Predict) -> TableAut
                 states.append(rest)
             after[-1].append(numbers[rest] if rest else -1)
         if len(states) > max_states:
-            raise Unsupported(
-                f"{concept_class} is too large to compile: it has more than {max_states:,} states",
-                remedy="Choose a smaller domain.",
-            )
+            raise _too_large(concept_class, f"more than {max_states:,} states")
     return _build_tables(concept_class, np.array(label), np.array(after))
+
+
+def _estimate_states(sets: ConceptSets) -> int:
+    """A guess at the number of states, good to a factor of two for intervals and rectangles of all sizes."""
+    return int(len(sets.labels) ** 2 // 32)
+
+
+def _may_have_states(sets: ConceptSets, number: int) -> bool:
+    """Whether there can be so many states: the SOA of a class of dimension d has at most (points + 1)^d."""
+    return sets.shatters(sets.all, math.ceil(math.log(number, len(sets.ones) + 1)))
+
+
+def _too_large(concept_class: ConceptClass, states: str) -> Unsupported:
+    return Unsupported(
+        f"{concept_class} is too large to compile: it has {states}", remedy="Choose a smaller domain."
+    )
 
 
 def _build_tables(concept_class: ConceptClass, label: np.ndarray, after: np.ndarray) -> TableAutomaton:

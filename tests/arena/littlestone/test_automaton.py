@@ -119,6 +119,15 @@ def test_a_class_of_too_many_states_is_refused(monkeypatch: pytest.MonkeyPatch) 
         automaton.compile_automaton(Intervals(range(5)), automaton._by_number)
 
 
+def test_an_estimate_refuses_a_class_that_would_take_minutes() -> None:
+    with pytest.raises(Unsupported, match="about 135,330 states, more than 65,536"):
+        soa(Intervals(range(64)))
+
+
+def test_the_estimate_lets_many_concepts_of_a_small_dimension_pass() -> None:
+    assert soa(Points(range(300))).dead == 301
+
+
 def test_classes_travel_to_workers() -> None:
     for concept_class in (Points(range(4)), Intervals(range(4)), Rectangles((2, 3))):
         same = pickle.loads(pickle.dumps(concept_class))
