@@ -59,7 +59,7 @@ class ExactReport(Report, ExactAudit):
         axes.plot(alpha, beta, color=BLUE, linewidth=2, label="the best guess from this view")
         axes.plot([0, 1], [1, 0], color=GREY, linestyle=":", label="a guess without any view")
         axes.set(xlabel="type I error (probability)", ylabel="type II error (probability)", aspect="equal")
-        set_title(axes, f"{self.learner} against {self.adversary}", "Errors when guessing the world")
+        set_title(axes, f"{self.learner} against {self.adversary}", "No guess is better than the solid line")
 
     def _describe(self) -> dict[str, Any]:
         return describe_exact(self, *self.players)

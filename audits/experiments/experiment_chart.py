@@ -41,7 +41,7 @@ def draw_experiment(result: ExperimentResult, path: str | os.PathLike[str]) -> N
             axes.set_xscale("log")
             axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
             axes.minorticks_off()
-        axes.set(xlabel="ε of all answers together, in nats (logarithmic)", ylabel="accuracy of the student")
+        axes.set(xlabel="ε of all answers together (nats, logarithmic)", ylabel="accuracy of the student")
         set_title(axes, experiment_title(result), "Mean over the splits; shaded, 1.96 standard errors")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from audits.races.online_race import OnlineRace
 from audits.races.race_result import RaceResult
-from audits.races.race_text import describe_bound, race_title
+from audits.races.race_text import describe_bound, race_players
 from audits.reports.formatting import percent
 from audits.reports.plots import choose_colour, draw_curve, plot, set_title
 
@@ -47,7 +47,7 @@ def draw_standings(axes: Axes, result: RaceResult) -> None:
     confidence = f"{percent(race.confidence)} for all of them together"
     set_title(
         axes,
-        race_title(race),
+        race_players(race),
         f"Median of the games; shaded, its limits at the marked rounds ({confidence})",
     )
 

@@ -54,8 +54,13 @@ def race_text(result: RaceResult) -> str:
 def race_title(race: Race) -> str:
     """The subject of a race, in one line."""
     quantity = "errors" if race.quantity == ERROR else race.quantity
+    return f"{quantity.capitalize()} of {race_players(race)}"
+
+
+def race_players(race: Race) -> str:
+    """Who plays a race, in one line."""
     learners = f"{len(race.entrants)} learners" if len(race.entrants) > 1 else race.entrants[0].label
-    return f"{quantity.capitalize()} of {learners} against {race.adversary.name}, {race.games:,} games each"
+    return f"{learners} against {race.adversary.name}, {race.games:,} games each"
 
 
 def describe_learner(entrant: Entrant) -> str:

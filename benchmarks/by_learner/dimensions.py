@@ -59,7 +59,7 @@ def table(results: dict[str, RaceResult]) -> str:
 
 def draw(results: dict[str, RaceResult]) -> None:
     figure, axes = panels(
-        "Mistakes of realizable in rounds 1 to t, at ε = 1 and δ = 1e-6, on thresholds. Medians of "
+        "The learner realizable on thresholds, at ε = 1 and δ = 1e-6. Medians of "
         f"{GAMES} games; shaded, their limits\n(95 %, at all marked rounds and for all three at once, in "
         "each panel)",
         sharey=True,
@@ -76,7 +76,7 @@ def draw(results: dict[str, RaceResult]) -> None:
         axis.set(title=f"against {against}", xlabel="rounds t")
         axis.xaxis.set_major_formatter("{x:,.0f}")
         axis.yaxis.set_major_formatter("{x:,.0f}")
-    axes[0].set_ylabel("mistakes")
+    axes[0].set_ylabel("median mistakes in rounds 1 to t")
     axes[0].legend(loc="lower right", bbox_to_anchor=(1, 0.46))  # between two curves
     print(f"Written: {save(figure, 'learners.svg')}")
 

@@ -297,7 +297,7 @@ def draw(curves: dict[str, np.ndarray], found: dict[str, dict[str, tuple[list[fl
     for factor, version in ((4, "v2"), (6, "v1")):
         left.axhline(factor * ALPHA, color=GREY, linestyle="--", linewidth=1)
         left.text(1, factor * ALPHA * 1.05, f"{factor}α, {version}", color=GREY, fontsize=9)
-    left.set(title="largest error of a hypothesis (0 as 1e-4)", xlabel="round", yscale="log")
+    left.set(xlabel="round", ylabel="largest error of a hypothesis (0 as 1e-4)", yscale="log")
     left.set_xticks(range(1, ROUNDS + 1))
     left.legend(fontsize=8)
     for name, marker in zip(found, "os^", strict=True):
@@ -307,7 +307,7 @@ def draw(curves: dict[str, np.ndarray], found: dict[str, dict[str, tuple[list[fl
     for kind in KINDS:
         right.plot([], [], color=kind.colour, label=kind.name)
     ticks = (1, 2, 4, 8, 16, 32, 64)
-    right.set(title="examples needed, n", xscale="log", yscale="log", xlabel="VC dimension, or 1/α")
+    right.set(xlabel="VC dimension, or 1/α", ylabel="examples needed, n", xscale="log", yscale="log")
     right.set_xticks(ticks, [str(tick) for tick in ticks])
     right.minorticks_off()
     right.legend(fontsize=8, ncols=2, loc="center", bbox_to_anchor=(0.5, 0.57))

@@ -137,14 +137,14 @@ def _limits(found: Quantile) -> str:
 
 def draw(ours: Curve, loose: Curve, theirs: Curve, floor: Curve) -> None:
     figure, (left, right) = panels(
-        "Mistakes after T rounds against an adaptive adversary (points 1 to 16, d = 1, δ = 1e-6). Medians of "
-        "games that are set up\nfor T, with 95 % limits where there are games enough"
+        "Online learners against an adaptive adversary (points 1 to 16, d = 1, δ = 1e-6). Medians of games "
+        "that are set up\nfor T, with 95 % limits where there are games enough"
     )
     a, b = slope(np.log(ours.rounds), ours.medians)
     _plot(left, ours, BLUE, "o", f"realizable, ε = {LOW:g}", linestyle="none")
     ends = np.array([ours.rounds[0], ours.rounds[-1]])
     left.plot(ends, a * np.log(ends) + b, color=GREY, linestyle="--", label=f"{b:.0f} + {a:.1f} ln T")
-    left.set(title="realizable: ln T, straight on this axis", ylabel="mistakes", xscale="log")
+    left.set(title="realizable: ln T, straight on this axis", xscale="log")
     left.set_ylim(0, 1.25 * float(ours.medians[-1]))
     left.legend(loc="lower right")
     right.plot(ends, ends, color=GREY, linestyle=":", linewidth=1)
@@ -169,7 +169,7 @@ def draw(ours: Curve, loose: Curve, theirs: Curve, floor: Curve) -> None:
     right.set(title="all of them: powers of T are straight on these axes", xscale="log", yscale="log")
     right.set_ylim(0.5, 200_000)
     for axis in (left, right):
-        axis.set_xlabel("rounds T of the game")
+        axis.set(xlabel="rounds T of the game", ylabel="median mistakes in T rounds")
         axis.xaxis.set_major_formatter("{x:,.0f}")
     right.yaxis.set_major_formatter("{x:,.0f}")
     print(f"Written: {save(figure, 'growth.svg')}")

@@ -200,7 +200,7 @@ def draw(curves: Curves, others: dict[str, float], sizes: dict[float, list[tuple
         left.axhline(100 * level, color=GREY, linestyle="--", linewidth=1)
     for level, names in shown.items():
         left.text(0.09, float(level[:-1]) + 0.8, f"{' and '.join(names)}, {level}", color=GREY, fontsize=9)
-    left.set(title="accuracy on examples held out, %", xscale="log", xlabel="ε", ylim=(50, 105))
+    left.set(xlabel="ε (nats)", ylabel="accuracy on held-out examples (%)", xscale="log", ylim=(50, 105))
     left.xaxis.set_major_formatter("{x:g}")
     left.legend(loc="center right")
     for epsilon, pairs in sizes.items():
@@ -209,7 +209,7 @@ def draw(curves: Curves, others: dict[str, float], sizes: dict[float, list[tuple
         right.plot(SIZES, measured, color=colour, marker="o", markersize=4, label=f"ε = {epsilon:g}")
         right.plot(SIZES, bounds, color=colour, linestyle=":")
     right.plot([], [], color=GREY, linestyle=":", label="by Lemma A.4")
-    right.set(title="examples needed for 90 % accuracy", xscale="log", yscale="log", xlabel="k")
+    right.set(xlabel="variables k", ylabel="examples needed for 90 % accuracy", xscale="log", yscale="log")
     right.set_xticks(SIZES, [str(size) for size in SIZES])
     right.minorticks_off()
     right.yaxis.set_major_formatter("{x:,.0f}")

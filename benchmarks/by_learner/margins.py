@@ -78,9 +78,10 @@ def draw(found: Found, band: HighMarginBand) -> Path:
         "Left: how many points are near a tie. Right: whether the teachers agree on what h* says"
     )
     left.fill_between(band.xi, band.lower, band.upper, color=BLUE, alpha=0.2, label="band, all ξ, 95 %")
-    left.plot(band.xi, band.nu, color=BLUE, label="ν, share of points with Δ ≤ ξ")
+    left.plot(band.xi, band.nu, color=BLUE, label="measured")
     left.plot([0, 0.5], [0, 1], color=GREY, linestyle=":", label="if shares of votes were uniform")
-    left.set(title="high margin: ν by ξ (Definition 17)", xlabel="ξ", xlim=(0, 0.5), ylim=(0, 1))
+    left.set(title="high margin (Definition 17)", xlabel="margin ξ", xlim=(0, 0.5), ylim=(0, 1))
+    left.set_ylabel("ν, share of points with Δ ≤ ξ")
     left.legend(loc="upper left")
     expected, agree = found.margins.expected, found.agree - 0.5
     bins = np.linspace(-0.5, 0.5, 41)
@@ -89,8 +90,7 @@ def draw(found: Found, band: HighMarginBand) -> Path:
         agree[found.margins.majority_limit != found.star],
     ]
     right.hist(parts, bins=bins, stacked=True, color=[GREEN, RED], label=["vote = h*", "vote ≠ h*"])
-    right.set(title="points by share of teachers that agree with h*, less 1/2", xlabel="agreement − 1/2")
-    right.set_yscale("log")
+    right.set(xlabel="share of teachers that agree with h*, less 1/2", ylabel="points", yscale="log")
     right.legend(loc="upper left", title=f"mean Δ = {expected.mean():.3f}")
     return save(figure, "margins.svg")
 

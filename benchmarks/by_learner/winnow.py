@@ -163,35 +163,36 @@ def draw(
 ) -> None:
     figure = Figure(figsize=(10, 8.4), layout="constrained", facecolor="white")
     figure.suptitle(
-        "Median mistakes of learners of halfspaces with margin, d = 64, ρ = 0.2 and ε = 1 unless said "
-        "otherwise;\nagainst random sparse disjunctions unless said otherwise",
+        "Learners of halfspaces with margin, d = 64, ρ = 0.2 and ε = 1 unless said otherwise;\n"
+        "against random sparse disjunctions unless said otherwise",
         x=0.01,
         ha="left",
         fontsize=11,
     )
-    (first, second), (third, fourth) = figure.subplots(2, 2)
+    (first, second), (third, fourth) = axes = figure.subplots(2, 2)
+    for axis in axes.flat:
+        axis.set(ylabel="median mistakes", xscale="log", yscale="log")
     for axis, points in ((first, by_dimension), (second, by_margin)):
         for name, (colour, marker) in STYLES.items():
             _line(axis, [p for p in points if p.learner == name], colour, marker, name)
         bounds = [p for p in points if p.learner == "winnow"]
         told = {"color": GREY, "linestyle": ":", "label": "2 ln d/ρ²"}
         axis.plot([p.at for p in bounds], [p.bound for p in bounds], **told)
-    first.set(title="by the dimension", xlabel="d", xscale="log", yscale="log", ylabel="mistakes")
-    second.set(title="by the margin", xlabel="1/ρ", xscale="log", yscale="log")
+    first.set_xlabel("dimension d")
+    second.set_xlabel("inverse of the margin, 1/ρ")
     first.set_ylim(bottom=5)  # room for the legend
     first.legend(loc="lower right")
     for changes, colour, marker in zip(ALTERNATIONS, (BLUE, GREEN, RED), "oDs", strict=True):
         of = f"D = {changes}"
         _line(third, [p for p in of_lists if p.of == of], colour, marker, f"winnow, {of}")
-    title = "decision lists of the margin that they have"
-    third.set(title=title, xlabel="r terms", xscale="log", yscale="log", ylabel="mistakes")
+    third.set(title="decision lists of the margin that they have", xlabel="terms r of the list")
     third.legend(loc="upper left")
     _line(fourth, private, RED, "s", "dp-winnow")
-    fourth.set(title=f"dp-winnow by ε (T = {LONG:,})", xlabel="ε in nats", xscale="log", yscale="log")
+    fourth.set(title=f"dp-winnow, T = {LONG:,}", xlabel="ε (nats)")
     for axis, ticks in ((first, DIMENSIONS), (third, LENGTHS), (fourth, EPSILONS)):
         axis.set_xticks(ticks, [f"{x:,g}" for x in ticks])
     second.set_xticks([1 / m for m in MARGINS], [f"{1 / m:.0f}" for m in MARGINS])
-    for axis in (first, second, third, fourth):
+    for axis in axes.flat:
         axis.minorticks_off()
         axis.yaxis.set_major_formatter("{x:,.0f}")
     print(f"Written: {save(figure, 'winnow.svg')}")

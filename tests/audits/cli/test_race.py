@@ -106,7 +106,7 @@ def test_it_draws_the_same_bytes_for_the_same_race(tmp_path: Path, ending: str) 
     if ending == ".svg":
         drawn = first.decode()
         for said in (
-            "Mistakes of 2 learners against drawn, 60 games each",
+            ">2 learners against drawn, 60 games each",
             "rounds t (logarithmic)",
             "mistakes in rounds 1 to t",
             "tiny-soa: bound 4 (β = 0)",
