@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
@@ -70,7 +71,7 @@ def _check_moves(begin: Callable[[], Moves], rng: np.random.Generator, name: str
     return _relay_moves(moves, rng, before, name) if isinstance(moves, Generator) else moves
 
 
-def _relay_moves(moves: Moves, rng: np.random.Generator, before: str, name: str) -> Moves:
+def _relay_moves(moves: Moves, rng: np.random.Generator, before: bytes, name: str) -> Moves:
     reply: Any = None
     while True:
         try:
@@ -82,7 +83,7 @@ def _relay_moves(moves: Moves, rng: np.random.Generator, before: str, name: str)
         reply = yield move
 
 
-def _check_unused(rng: np.random.Generator, before: str, name: str) -> None:
+def _check_unused(rng: np.random.Generator, before: bytes, name: str) -> None:
     if _generator_state(rng) != before:
         raise Unsupported(
             f"exact audits need an adversary without randomness, and {name} draws random numbers",
@@ -90,7 +91,7 @@ def _check_unused(rng: np.random.Generator, before: str, name: str) -> None:
         )
 
 
-def _generator_state(rng: np.random.Generator) -> str:
-    """Text that changes when a random number is drawn or a generator is spawned."""
+def _generator_state(rng: np.random.Generator) -> bytes:
+    """What changes when a random number is drawn or a generator is spawned."""
     bits = rng.bit_generator
-    return f"{bits.state} {getattr(bits.seed_seq, 'n_children_spawned', 0)}"
+    return pickle.dumps((bits.state, getattr(bits.seed_seq, "n_children_spawned", 0)))
