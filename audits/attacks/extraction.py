@@ -13,7 +13,7 @@ from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, play
 from arena.settings import at_least, check_value, whole
 from audits.races.game_plan import Entrant, GamePlan, Interruption, Watch, play_games
 from audits.runs.workers import Workers
-from audits.statistics.medians_and_proportions import MedianAndMean, Proportion
+from audits.statistics.quantiles import MedianAndMean, Proportion
 
 GAMES = 400
 BOOST = 40

@@ -13,7 +13,7 @@ from audits.races.game_plan import Interruption, Watch, play_games
 from audits.races.predictor_errors import ErrorRecorder
 from audits.races.predictor_race import PredictorRace, plan_predictor_race, queries_by_round
 from audits.runs.workers import Workers
-from audits.statistics.medians_and_proportions import MedianAndMean
+from audits.statistics.quantiles import MedianAndMean
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.9)
 GAMES = 50

@@ -185,7 +185,7 @@ def open_ledger(
 ) -> Ledger:
     """The ledger of a plan; a new ledger gets notes. files, key: as in `run`."""
     from audits.runs.ledger import Ledger  # with sqlite3, which only runs with a ledger need
-    from audits.runs.ledger_notes import LedgerNotes
+    from audits.runs.ledger.notes import LedgerNotes
 
     return Ledger.open(
         path,

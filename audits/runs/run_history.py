@@ -12,7 +12,7 @@ import numpy as np
 from arena import InvalidArgument
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
 from audits.runs.ledger import Ledger
-from audits.runs.ledger_notes import LedgerNotes
+from audits.runs.ledger.notes import LedgerNotes
 from audits.runs.verdict import Verdict
 from audits.statistics.ceilings import ceilings
 from audits.statistics.estimates import Estimates

@@ -14,7 +14,7 @@ from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.copying import log_of
 from audits.runs.ledger.discovery import is_running
-from audits.runs.ledger_notes import LedgerNotes
+from audits.runs.ledger.notes import LedgerNotes
 from audits.runs.run_history import make_verdict, read_audit
 from audits.runs.verdict import Verdict
 

@@ -16,7 +16,7 @@ from arena import Adversary, InvalidArgument, Learner
 from arena.concepts import Thresholds
 from audits.attacks.attack_text import attack_json, attack_text
 from audits.attacks.poisoning import PoisoningPlan, PoisoningResult, plan_poisoning, run_poisoning
-from audits.statistics.medians_and_proportions import MedianAndMean, Proportion
+from audits.statistics.quantiles import MedianAndMean, Proportion
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm

@@ -20,10 +20,9 @@ from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits import reports as report
 from audits.reports.run_charts import _choose_points
-from audits.runs import ledger_notes as notes
 from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import play_block
-from audits.runs.ledger import Ledger
+from audits.runs.ledger import Ledger, notes
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.run_history import MAX_POINTS, read_history
