@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import attrs
@@ -52,6 +53,11 @@ class Command:
         assert len(lines) == 1
         assert lines[0].startswith("arena: ")
         return lines[0].removeprefix("arena: ")
+
+
+def unify_refused_options(text: str) -> str:
+    """click before 8.3 writes `No such option: --x`, later ones `No such option '--x'`."""
+    return re.sub(r"No such option: (--\w[\w-]*)", r"No such option '\1'", text)
 
 
 def without_times(result: dict[str, Any]) -> dict[str, Any]:

@@ -57,6 +57,8 @@ class Pool(ABC):
         """A joblib.Parallel on the workers."""
         from joblib import Parallel
 
+        # An interrupted run keeps the blocks that have come; joblib warns of those that were under way.
+        warnings.filterwarnings("ignore", ".*still being processed", module=r"joblib\.parallel")
         return Parallel(**{"n_jobs": self.size, **self._backend(), **options})
 
     @abstractmethod
