@@ -25,6 +25,7 @@ from audits.cli.options import (
 from audits.cli.output import Output, Quiet, format_command, print_note
 from audits.registry.used_files import UsedFiles
 from audits.runs.audit_estimators import RunProgress
+from audits.runs.ledger_notes import PlayerSummary
 from audits.runs.plan import DISTINGUISHERS, Plan
 from audits.runs.run import run as run_plan
 from audits.runs.verdict import RunStopped, Verdict
@@ -159,6 +160,7 @@ def execute_plan(
         _play_part(plan, files, run, workers, output, ledger=ledger, command=command, key=key)
     if run.html is not None:
         reports.check_html(run.html, ledger)
+    players = PlayerSummary.from_plan(plan)
     with TemporaryDirectory() as folder:
         if run.html is not None and ledger is None:
             ledger = str(Path(folder, "run.ledger"))  # the page is written from it
@@ -176,9 +178,9 @@ def execute_plan(
                 )
         except RunStopped as stopped:
             if stopped.verdict is not None and stopped.verdict.games:
-                print_verdict(stopped.verdict, output, plan)
+                print_verdict(stopped.verdict, output, players)
             raise
-        print_verdict(verdict, output, plan)
+        print_verdict(verdict, output, players)
         if run.html is not None and ledger is not None:
             if verdict.games:
                 reports.write_html(ledger, run.html)
@@ -192,12 +194,12 @@ def get_exit_status(verdict: Verdict) -> int:
     return INTERRUPTED if verdict.interrupted else REFUTED if verdict.refuted else 0
 
 
-def print_verdict(verdict: Verdict, output: Output, plan: Plan | None = None) -> None:
-    """Print a verdict. The text also shows the players' settings if the plan is given."""
+def print_verdict(verdict: Verdict, output: Output, players: PlayerSummary | None) -> None:
+    """Print a verdict, with the players' settings if they are known."""
     output.print_result(
         verdict,
-        lambda verdict: reports.verdict_text(verdict, plan=plan),
-        lambda verdict, header: reports.verdict_json(verdict, plan=plan, header=header),
+        lambda verdict: reports.verdict_text(verdict, players),
+        lambda verdict, header: reports.verdict_json(verdict, players, header),
     )
 
 

@@ -76,7 +76,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
     verdict = follower.make_verdict()
     if not output.as_json:
         if verdict is not None:
-            click.echo(escape_controls(reports.verdict_text(verdict)))
+            click.echo(escape_controls(reports.verdict_text(verdict, follower.summarize_players())))
         elif status.games:
             print_note("block 0, which the test reads first, is missing")
         else:
