@@ -74,7 +74,7 @@ class SearchOptions(SeedOption, ClaimOptions):
         """The probability of refuting a true claim, as --error or as --confidence gives it."""
         if self.error is not None:
             return self.error
-        check_value("confidence", self.confidence, more_than(0), less_than(1))
+        check_value("confidence", self.confidence, more_than(0), less_than(1, "Write 0.95 for 95 %."))
         return round(1 - self.confidence, 15)
 
     def check_file(self) -> None:

@@ -59,9 +59,8 @@ class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
         for _, player in entrants:
             if PROTOCOL not in player.protocols:
                 raise InvalidArgument(
-                    f"{player.name} does not play {PROTOCOL}",
-                    value=", ".join(player.protocols),
-                    remedy="Attack a predictor; `arena list` shows who plays what.",
+                    f"{player.name} does not play {PROTOCOL}, but {', '.join(player.protocols)}",
+                    remedy=f"Name a learner that `arena list --protocol {PROTOCOL}` shows.",
                 )
         learners = []
         for label, player in entrants:

@@ -43,6 +43,8 @@ def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions
       arena runs verify run.ledger --all --jobs 8
       arena runs verify run.ledger --key secret.key
     """
+    if chosen.all_blocks and chosen.blocks is not None:
+        raise click.UsageError("--all replays all blocks, so it excludes --blocks.")
     key = chosen.load_key()
     if key is not None and chosen.blocks is None and not chosen.all_blocks:
         result = verification.verify_signatures(source.run, key)

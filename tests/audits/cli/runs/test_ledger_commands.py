@@ -154,6 +154,11 @@ def test_runs_needs_a_folder(tmp_path: Path) -> None:
     )
 
 
+def test_verify_replays_some_blocks_or_all(ledger: Path) -> None:
+    said = arena.refusal("runs", "verify", ledger, "--all", "--blocks", "3")
+    assert said.startswith("--all replays all blocks, so it excludes --blocks.")
+
+
 # --- resume -------------------------------------------------------------------------------------------------
 
 
