@@ -158,8 +158,12 @@ def _print_version(context: click.Context, parameter: click.Parameter, requested
 def arena() -> None:
     """Adversarial games against differentially private learners, and audits of their privacy claims.
 
-    ε is in nats, δ is a probability. A player is a name that `arena list` prints, or path/to/file.py:Name for
-    a class or a function of your own.
+    A learner and an adversary, the players, play games in two worlds, whose data or queries are neighbours.
+    What the adversary sees, its view, must hardly depend on the world: by how much it may is the learner's
+    claim, (ε, δ)-differential privacy. ε is in nats, δ is a probability.
+
+    A player is a name that `arena list` prints, or path/to/file.py:Name for a class or a function of your
+    own.
 
     \b
     To begin:

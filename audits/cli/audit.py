@@ -52,7 +52,7 @@ class PlanOptions(ClaimOptions):
         "--until-refuted", help="Stop as soon as the claim is refuted. The confidence is the same."
     )
     confidence: float = option(
-        "--confidence", default=0.95, help="The probability of a false refutation is at most 1 - this."
+        "--confidence", default=0.95, help="A true claim is refuted with probability at most 1 minus this."
     )
     distinguisher: str | None = option(
         "--distinguisher",
@@ -71,15 +71,19 @@ class PlanOptions(ClaimOptions):
 class RunOptions(KeyOption, ChangesOption):
     """How much of a plan is played, and what is printed and written beside the verdict."""
 
-    estimators: bool = option("--estimators", help="Also print every other estimator, on the same games.")
+    estimators: bool = option(
+        "--estimators", help="Also print the bounds of other statistical methods on the same games."
+    )
     part: RunPart | None = option(
         "--part",
         type=TextType("part", _parse_part),
         metavar="K/M",
-        help="Play only the blocks of part K of M into the ledger, so that machines without a common cluster "
-        "share a run. arena runs merge combines their ledgers.",
+        help="Play only part K of M of the games, so that machines without a common cluster share a run. "
+        "arena runs merge combines their ledgers. Default: all.",
     )
-    html: str | None = option("--html", metavar="FILE", help="Also write the page of arena runs report.")
+    html: str | None = option(
+        "--html", metavar="FILE", help="Also write an HTML report, as arena runs report does."
+    )
 
 
 @click.command("audit")

@@ -17,7 +17,8 @@ from audits.runs.example_games import describe_games, format_games, play_example
 def play(game: MatchOptions, output: Output) -> None:
     """Play LEARNER once in each world and print both games side by side.
 
-    Under a protocol of one world, one game is printed.
+    The columns of each game are what the learner gets, what it answers, and what the adversary sees. Under
+    Adaptive and Oblivious there is one world, and one game is printed.
 
     \b
     Examples:

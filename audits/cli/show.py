@@ -40,8 +40,8 @@ class ShowOptions:
     player: str = argument(metavar="PLAYER", shell_complete=complete_players)
     tree: bool = option(
         "--tree",
-        help="Show the learner's concept class instead: its dimensions, and a tree that it shatters. This "
-        "is the default if PLAYER is a concept class such as thresholds:1..7.",
+        help="Show the learner's concept class instead: its dimensions, and a tree of points that it "
+        "shatters. This is the default if PLAYER is a concept class such as thresholds:1..7.",
     )
     depth: int | None = option(
         "--depth", metavar="K", help=f"Show K levels of the tree. Default: all, if at most {LEVELS}."
@@ -50,7 +50,7 @@ class ShowOptions:
         "--set",
         metavar="NAME=VALUE",
         shell_complete=complete_settings,
-        help="Show it with this setting. May be repeated.",
+        help="A setting of the player, shown with all that follows from it. May be repeated.",
     )
 
 

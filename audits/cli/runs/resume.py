@@ -23,9 +23,9 @@ def resume(
     """Continue RUN, the ledger of an audit, by the command line that it records.
 
     The figures are those of a run without interruption. If the run is finished, its verdict is printed, and
-    the players are not needed. Plug-ins and data are looked up as the command names them, from the current
-    folder. Whoever wrote the ledger chose the command, so plug-ins run only with --trust, and data without a
-    digest in the ledger are read only with it. Exit status: as for arena audit.
+    no player is loaded. Plug-ins and data are looked up as the command names them, from the current
+    folder. Whoever wrote the ledger chose the command. So plug-ins run only with --trust, and data of
+    which the ledger has no digest are read only with it. Exit status: as for arena audit.
 
     \b
     Examples:
