@@ -73,9 +73,9 @@ def more_than(bound: float) -> Check:
     return _rule(lambda value: value > bound, f"more than {bound:g}")
 
 
-def less_than(bound: float) -> Check:
+def less_than(bound: float, remedy: str = "") -> Check:
     """Validate value < bound."""
-    return _rule(lambda value: value < bound, f"less than {bound:g}")
+    return _rule(lambda value: value < bound, f"less than {bound:g}", remedy)
 
 
 def whole(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -106,14 +106,14 @@ def one_of(*names: str) -> Check:
     return _rule(lambda value: value in names, "one of " + ", ".join(names))
 
 
-def _rule(holds: Callable[[Any], bool], text: str) -> Check:
+def _rule(holds: Callable[[Any], bool], text: str, remedy: str = "") -> Check:
     def check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         try:
             valid = bool(holds(value))
         except TypeError:
             valid = False
         if not valid:
-            raise InvalidArgument(f"{attribute.name} must be {text}", value=value)
+            raise InvalidArgument(f"{attribute.name} must be {text}", value=value, remedy=remedy)
 
     return check
 

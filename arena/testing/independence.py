@@ -311,9 +311,9 @@ def _p_value(values: np.ndarray) -> float:
 
     Events: that a value is at least the quartiles of all batches, or above the least value.
     """
-    flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
-    if not flat.size:
+    if not values.size:
         return 1.0
+    flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
     cuts = np.quantile(flat, [0.25, 0.5, 0.75], axis=1, method="higher")
     hits = [(values >= cut[:, None]).sum(axis=2) for cut in cuts]
     hits.append((values > flat.min(axis=1)[:, None]).sum(axis=2))

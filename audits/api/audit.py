@@ -23,6 +23,7 @@ from audits.reports.formatting import nats, percent
 from audits.reports.html_report import render_html
 from audits.reports.verdict_text import describe_audit, name_outcome, verdict_text
 from audits.runs.audit_estimators import RunProgress
+from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -57,7 +58,7 @@ class AuditReport(Report, Verdict):
 
     def summary(self) -> str:
         notes = "".join(f"note: {note}\n" for note in self.notes)
-        text = verdict_text(self, plan=self.plan)
+        text = verdict_text(self, PlayerSummary.from_plan(self.plan))
         return f"{notes}\n{text}" if notes else text
 
     def plot(self) -> ReportFigure:
@@ -75,7 +76,7 @@ class AuditReport(Report, Verdict):
         return render_html(self._read_history())
 
     def _describe(self) -> dict[str, Any]:
-        return describe_audit(self, self.plan)
+        return describe_audit(self, PlayerSummary.from_plan(self.plan))
 
     def _read_history(self) -> RunHistory:
         from audits.runs.run_history import read_history  # only charts need it

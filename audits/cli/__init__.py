@@ -158,8 +158,12 @@ def _print_version(context: click.Context, parameter: click.Parameter, requested
 def arena() -> None:
     """Adversarial games against differentially private learners, and audits of their privacy claims.
 
-    ε is in nats, δ is a probability. A player is a name that `arena list` prints, or path/to/file.py:Name for
-    a class or a function of your own.
+    A learner and an adversary, the players, play in two worlds, whose data or queries are neighbours. The
+    learner claims (ε, δ)-differential privacy: the adversary's view, all that it sees, hardly depends on the
+    world. ε is in nats, δ is a probability.
+
+    A player is a name that `arena list` prints, or path/to/file.py:Name for a class or a function of your
+    own.
 
     \b
     To begin:

@@ -25,6 +25,7 @@ from audits.cli.options import (
 from audits.cli.output import Output, Quiet, format_command, print_note
 from audits.registry.used_files import UsedFiles
 from audits.runs.audit_estimators import RunProgress
+from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import DISTINGUISHERS, Plan
 from audits.runs.run import run as run_plan
 from audits.runs.verdict import RunStopped, Verdict
@@ -51,7 +52,7 @@ class PlanOptions(ClaimOptions):
         "--until-refuted", help="Stop as soon as the claim is refuted. The confidence is the same."
     )
     confidence: float = option(
-        "--confidence", default=0.95, help="The probability of a false refutation is at most 1 - this."
+        "--confidence", default=0.95, help="A true claim is refuted with probability at most 1 minus this."
     )
     distinguisher: str | None = option(
         "--distinguisher",
@@ -70,15 +71,19 @@ class PlanOptions(ClaimOptions):
 class RunOptions(KeyOption, ChangesOption):
     """How much of a plan is played, and what is printed and written beside the verdict."""
 
-    estimators: bool = option("--estimators", help="Also print every other estimator, on the same games.")
+    estimators: bool = option(
+        "--estimators", help="Also print the bounds of other statistical methods on the same games."
+    )
     part: RunPart | None = option(
         "--part",
         type=TextType("part", _parse_part),
         metavar="K/M",
-        help="Play only the blocks of part K of M into the ledger, so that machines without a common cluster "
-        "share a run. arena runs merge combines their ledgers.",
+        help="Play only part K of M of the games, so that machines without a common cluster share a run. "
+        "arena runs merge combines their ledgers. Default: all.",
     )
-    html: str | None = option("--html", metavar="FILE", help="Also write the page of arena runs report.")
+    html: str | None = option(
+        "--html", metavar="FILE", help="Also write an HTML report, as arena runs report does."
+    )
 
 
 @click.command("audit")
@@ -159,6 +164,7 @@ def execute_plan(
         _play_part(plan, files, run, workers, output, ledger=ledger, command=command, key=key)
     if run.html is not None:
         reports.check_html(run.html, ledger)
+    players = PlayerSummary.from_plan(plan)
     with TemporaryDirectory() as folder:
         if run.html is not None and ledger is None:
             ledger = str(Path(folder, "run.ledger"))  # the page is written from it
@@ -176,9 +182,9 @@ def execute_plan(
                 )
         except RunStopped as stopped:
             if stopped.verdict is not None and stopped.verdict.games:
-                print_verdict(stopped.verdict, output, plan)
+                print_verdict(stopped.verdict, output, players)
             raise
-        print_verdict(verdict, output, plan)
+        print_verdict(verdict, output, players)
         if run.html is not None and ledger is not None:
             if verdict.games:
                 reports.write_html(ledger, run.html)
@@ -192,12 +198,12 @@ def get_exit_status(verdict: Verdict) -> int:
     return INTERRUPTED if verdict.interrupted else REFUTED if verdict.refuted else 0
 
 
-def print_verdict(verdict: Verdict, output: Output, plan: Plan | None = None) -> None:
-    """Print a verdict. The text also shows the players' settings if the plan is given."""
+def print_verdict(verdict: Verdict, output: Output, players: PlayerSummary | None) -> None:
+    """Print a verdict, with the players' settings if they are known."""
     output.print_result(
         verdict,
-        lambda verdict: reports.verdict_text(verdict, plan=plan),
-        lambda verdict, header: reports.verdict_json(verdict, plan=plan, header=header),
+        lambda verdict: reports.verdict_text(verdict, players),
+        lambda verdict, header: reports.verdict_json(verdict, players, header),
     )
 
 

@@ -18,7 +18,7 @@ Sections = Mapping[str, Mapping[str, tuple[str, str]]]
 _RUNS: Sections = {
     "Commands": {
         "list": ("runs.list:list_runs", "List the runs whose ledgers are in a folder."),
-        "report": ("runs.report:report", "Write a page on a run."),
+        "report": ("runs.report:report", "Write an HTML report on a run."),
         "watch": ("runs.watch:watch", "Watch a run that another process plays."),
         "resume": ("runs.resume:resume", "Continue a run that was interrupted."),
         "merge": ("runs.merge:merge", "Combine the ledgers of several machines."),
@@ -29,14 +29,21 @@ _RUNS: Sections = {
 _EXPERIMENT: Sections = {
     "Commands": {
         "pate": ("experiment.pate:pate", "Train teachers and students, and compare their accuracy."),
-        "poison": ("experiment.attack:poison", "Choose some of the queries, and measure the harm."),
+        "poison": ("experiment.attack:poison", "Choose some of a predictor's queries, and measure the harm."),
         "hypothesis": ("experiment.attack:hypothesis", "Learn a hypothesis from the answers of a learner."),
         "fit": ("experiment.fit:fit", "Train a learner on your data and print its rules."),
     }
 }
 _GROUPS = {
-    "runs": (_RUNS, "List, report, continue and check the runs that `arena audit --ledger FILE` records."),
-    "experiment": (_EXPERIMENT, "Repeat experiments of the papers, and train learners on your own data."),
+    "runs": (
+        _RUNS,
+        "Work on recorded runs. A run is an audit that `arena audit --ledger FILE` stores in FILE, its "
+        "ledger.",
+    ),
+    "experiment": (
+        _EXPERIMENT,
+        "Repeat experiments of papers on private learning, and train learners on your own data.",
+    ),
 }
 _ARENA: Sections = {
     "Games": {
@@ -53,9 +60,9 @@ _ARENA: Sections = {
     },
     "Runs and experiments": {
         "runs": ("", "List, report, continue and check recorded runs."),
-        "experiment": ("", "Repeat experiments of the papers, on your data too."),
+        "experiment": ("", "Repeat experiments of papers, on your data too."),
         "data": ("data:data", "Write the example data to a folder."),
-        "completion": ("completion:completion", "Print how a shell completes commands and players."),
+        "completion": ("completion:completion", "Print the line that turns on completion in a shell."),
     },
 }
 # Commands that had another name, by their words.

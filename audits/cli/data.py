@@ -14,19 +14,19 @@ from audits.data.output_files import check_output_file
 @option_record
 class DataSetOptions:
     name: str = argument(metavar="|".join(FILES), type=click.Choice([*FILES]))
-    folder: str = argument(metavar="[DIRECTORY]", default=".")
+    folder: str = argument(metavar="[FOLDER]", default=".")
 
 
 @click.command("data")
 @option_groups
 def data(asked: DataSetOptions) -> None:
-    """Write an example data set, a gzipped CSV file with column names, to DIRECTORY. Default: this one.
+    """Write an example data set, a gzipped CSV file with column names, to FOLDER. Default: the current one.
 
     adult: people and their income. mushroom: mushrooms, poisonous or edible. Both are from the UCI Machine
     Learning Repository.
 
     \b
-    Example:
+    Examples:
       arena data mushroom
       arena experiment fit rivest --data mushroom.csv.gz --y Poisonous/Edible
     """

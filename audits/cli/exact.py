@@ -19,7 +19,9 @@ class ExactOptions:
     """The figures to compute beside those of the claim, and a file for the views."""
 
     epsilons: tuple[float, ...] = option(
-        "--epsilon", metavar="E", help="Also compute δ at this ε, in nats. May be repeated."
+        "--epsilon",
+        metavar="E",
+        help="Also compute δ at this ε, in nats, not only at that of the claim. May be repeated.",
     )
     delta: float | None = option(
         "--delta", metavar="D", help="Also compute ε at this δ, a probability. Default: the δ of the claim."
@@ -38,9 +40,10 @@ class ExactOptions:
 def exact(game: MatchOptions, figures: ExactOptions, output: Output) -> None:
     """Compute the distributions of ADVERSARY's view of LEARNER in two neighbouring worlds, and ε and δ.
 
-    LEARNER must know its output distribution, and ADVERSARY must draw no random numbers; --seed has no
-    effect. Under Figure1 and Voting every possible course of the game is enumerated, so the adversary must
-    not ask many queries. Exit status: 0 the claim is not refuted, 3 refuted, 2 invalid usage.
+    The view is all that the adversary sees. LEARNER must declare its output distribution, and ADVERSARY must
+    draw no random numbers; --seed has no effect. Under Figure1 and Voting every possible course of the game
+    is enumerated, so the adversary must not ask many queries. Exit status: 0 the claim is not refuted, 3
+    refuted, 2 invalid usage.
 
     \b
     Examples:

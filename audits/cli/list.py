@@ -52,6 +52,17 @@ def list_players(asked: ListOptions, output: Json) -> None:
     included. A player in a file of yours is named path/to/file.py:ClassName.
 
     \b
+    Protocols, the rules of a game:
+      Release       the learner gets a data set and releases one value
+      Figure1       a predictor is trained and answers queries (Figure 1 of
+                    Naor et al., Private Everlasting Prediction)
+      Voting        the same with public queries (Liu et al., Revisiting
+                    Model-Agnostic Private Learning)
+      SpecialRound  online learning; the example of one round differs
+      Adaptive      online learning in one world, for mistakes and regret
+      Oblivious     the same with examples that are fixed beforehand
+
+    \b
     Examples:
       arena list
       arena list winnow

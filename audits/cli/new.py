@@ -5,7 +5,9 @@ from __future__ import annotations
 import keyword
 import re
 import sys
+import sysconfig
 from importlib import resources
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import click
@@ -123,8 +125,9 @@ def _check_name(given: str, name: str, module: str) -> None:
             value=given,
             remedy="For instance noisy-mean.",
         )
-    if module in sys.stdlib_module_names | _PACKAGES:
+    installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+    if module in sys.stdlib_module_names | _PACKAGES or PathFinder.find_spec(module, installed):
         raise InvalidArgument(
-            f"a file {module}.py would hide the module {module} of Python or of dp-arena",
+            f"a file {module}.py would hide the module {module} of Python, dp-arena or an installed package",
             remedy="Choose another name.",
         )

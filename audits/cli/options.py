@@ -43,15 +43,6 @@ class ClaimOptions:
 
 
 @option_record
-class ConfidenceOption:
-    confidence: float = option(
-        "--confidence",
-        default=0.95,
-        help="Confidence of all limits together, and of all tests of bounds together.",
-    )
-
-
-@option_record
 class PlotOption:
     plot: str | None = option("--plot", metavar="FILE", help="Also draw a chart: FILE.png or FILE.svg.")
 
@@ -91,8 +82,8 @@ class WorkerOptions:
     patience: float | None = option(
         "--patience",
         metavar="SECONDS",
-        help="Restart the workers, and replay their blocks, if no block is finished for so long. Twenty "
-        "times the duration of a block is enough. Default: wait for ever.",
+        help="Restart the workers, and play their games again, if no block of games is finished for so "
+        "long. Twenty times the duration of a block is enough. Default: no limit.",
     )
 
     def build(self) -> Workers:
@@ -105,8 +96,8 @@ class LedgerOption:
     ledger: str | None = option(
         "--ledger",
         metavar="FILE",
-        help="Store all finished work here. The same command, or for an audit arena runs resume FILE, "
-        "continues it.",
+        help="Store finished work in this file, the ledger. The same command, or for an audit arena runs "
+        "resume FILE, continues from it. Default: nothing is stored.",
     )
 
 
@@ -114,8 +105,8 @@ class LedgerOption:
 class ChangesOption:
     allow_changes: bool = option(
         "--allow-changes",
-        help="Go on, although files or packages from which the players come have changed since. The ledger "
-        "then holds games from before and after.",
+        help="Continue although files or packages of the players have changed. The ledger then holds games "
+        "from before and after the change.",
     )
 
 
@@ -124,7 +115,8 @@ class KeyOption:
     key: str | None = option(
         "--key",
         metavar="FILE",
-        help="Sign the ledger, and check its signatures, with the secret key in FILE, of at least 16 bytes.",
+        help="Sign the ledger, and check its signatures, with the secret key in FILE, of at least 16 bytes. "
+        "Default: no signatures.",
     )
 
     def load_key(self) -> bytes | None:
@@ -156,7 +148,9 @@ class DataOptions:
     )
     x: tuple[str, ...] = option("--x", metavar="COLUMN", help="Column of the points; repeat it for vectors.")
     y: str | None = option("--y", metavar="COLUMN", help="Column of the labels; it takes two values.")
-    positive: str | None = option("--positive", metavar="VALUE", help="The value of --y that is label 1.")
+    positive: str | None = option(
+        "--positive", metavar="VALUE", help="The value of --y that is label 1. Default: 1 beside 0."
+    )
 
     def get_source(self) -> DataSource | None:
         """The data source, if one is given. Raises: UsageError if it is incomplete."""
@@ -221,7 +215,8 @@ class PlayerOptions:
         "--set",
         metavar="NAME=VALUE",
         shell_complete=complete_settings,
-        help="Set a field of the learner, or of the adversary as adversary.NAME=VALUE. May be repeated.",
+        help="A setting of the learner or, as adversary.NAME=VALUE, of the adversary. `arena show PLAYER` "
+        "lists them. May be repeated.",
     )
     set_adversary: tuple[str, ...] = option(
         "--set-adversary", metavar="NAME=VALUE", help="Short for --set adversary.NAME=VALUE."
@@ -230,12 +225,14 @@ class PlayerOptions:
         "--protocol",
         metavar="NAME",
         shell_complete=complete_protocols,
-        help="Default: one that both players play, Figure1 before others.",
+        help="Rules of the game; `arena list --help` explains them. Default: one that both players play, "
+        "Figure1 before others.",
     )
     rounds: int | None = option(
         "--rounds",
         metavar="T",
-        help="Rounds of an online game; maximum number of queries of Figure1 or Voting.",
+        help="Rounds of an online game, or maximum number of queries of Figure1 or Voting. Default: those of "
+        "the adversary, otherwise 100 rounds or no maximum.",
     )
 
 
@@ -256,8 +253,8 @@ class MatchOptions(SeedOption, DataOptions, PlayerOptions):
 
 
 @option_record
-class EntrantOptions:
-    """Several learners, each with a label."""
+class EntrantOptions(SeedOption):
+    """Several learners, each with a label, and what is asked of all of them."""
 
     learners: tuple[str, ...] = argument(
         metavar="LEARNER...", nargs=-1, required=True, shell_complete=complete_learners
@@ -266,8 +263,19 @@ class EntrantOptions:
         "--set",
         metavar="NAME=VALUE",
         shell_complete=complete_settings,
-        help="Set a field of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
-        "adversary.NAME=VALUE. May be repeated.",
+        help="A setting of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
+        "adversary.NAME=VALUE. `arena show PLAYER` lists them. May be repeated.",
+    )
+
+    as_set: bool = option(
+        "--as-set",
+        help="Keep the default settings of predictors. Default: practical constants for small errors, except "
+        "where --set gives others; the claim is computed from them.",
+    )
+    confidence: float = option(
+        "--confidence",
+        default=0.95,
+        help="Confidence of all limits together, and of all tests of bounds together.",
     )
 
     def find(self) -> tuple[list[LabelledClass], PlayerSettings]:

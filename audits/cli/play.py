@@ -6,17 +6,19 @@ import click
 
 from audits.cli.option_groups import option_groups
 from audits.cli.options import MatchOptions
-from audits.cli.output import Quiet
+from audits.cli.output import Output
 from audits.registry.settings_text import summarize_player
-from audits.runs.example_games import write_example_games
+from audits.reports.json_form import describe_players, to_data, to_json
+from audits.runs.example_games import describe_games, format_games, play_example_games
 
 
 @click.command("play")
 @option_groups
-def play(game: MatchOptions, output: Quiet) -> None:
+def play(game: MatchOptions, output: Output) -> None:
     """Play LEARNER once in each world and print both games side by side.
 
-    Under a protocol of one world, one game is printed.
+    The columns of each game are what the learner gets, what it answers, and what the adversary sees. Under
+    Adaptive and Oblivious there is one world, and one game is printed.
 
     \b
     Examples:
@@ -25,6 +27,17 @@ def play(game: MatchOptions, output: Quiet) -> None:
     """
     match = game.build()
     output.print_notes(match.notes)
-    games = write_example_games(match.learner, match.adversary, match.referee, seed=game.seed)
+    games = play_example_games(match.learner, match.adversary, match.referee, seed=game.seed)
     names = f"{summarize_player(match.learner)}, against {summarize_player(match.adversary)}"
-    click.echo(f"{names}, under {match.referee.name}, seed {game.seed}\n\n{games}")
+    title = f"{names}, under {match.referee.name}, seed {game.seed}"
+    entries = {
+        **describe_players(match.learner, match.adversary),
+        "protocol": match.referee.name,
+        "seed": game.seed,
+        "challenges": sorted(frozenset().union(*(played.challenges for played in games))),
+    }
+    output.print_result(
+        games,
+        lambda games: f"{title}\n\n{format_games(games)}",
+        lambda games, header: to_json(to_data({**entries, "games": describe_games(games)}), header),
+    )

@@ -8,14 +8,7 @@ from audits.api.race import GAMES, plan_race
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.completion import complete_adversaries, complete_protocols
 from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import (
-    ConfidenceOption,
-    DataOptions,
-    EntrantOptions,
-    PlotOption,
-    SeedOption,
-    WorkerOptions,
-)
+from audits.cli.options import DataOptions, EntrantOptions, PlotOption, WorkerOptions
 from audits.cli.output import Output
 from audits.races import run_race
 from audits.races.online_race import MARKS
@@ -28,12 +21,12 @@ from audits.races.race_text import race_json, race_text
 
 
 @option_record
-class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
+class RaceOptions(DataOptions, EntrantOptions):
     against: str | None = option(
         "--against",
         metavar="ADVERSARY",
         shell_complete=complete_adversaries,
-        help="The adversary of every learner. Default for predictors: honest.",
+        help="The adversary of every learner. Default for predictors: honest, which draws queries from D.",
     )
     rounds: int | None = option(
         "--rounds",
@@ -54,19 +47,14 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
     )
     agnostic: bool = option(
         "--agnostic",
-        help="Allow games that no concept explains, and count regret. Default: only if the adversary is not "
-        "realizable. Predictors first relabel their sample, for data that no concept explains.",
+        help="Count regret, and allow examples that no concept of the class agrees with. Default: only if "
+        "the adversary is not realizable. Predictors then relabel their sample before they learn.",
     )
     marks: int | None = option(
         "--marks",
         metavar="K",
         help="Maximum number of rounds at which figures are recorded, evenly spaced on a log scale up to T. "
         f"Default: {MARKS}.",
-    )
-    as_set: bool = option(
-        "--as-set",
-        help="Keep the default sizes of predictors. Default: practical constants for small errors, except "
-        "those given by --set; the claim follows.",
     )
 
     def plan(self, output: Output) -> Race:
@@ -97,13 +85,14 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
 def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: Output) -> None:
     """Play each LEARNER many times against ADVERSARY, and count its mistakes, its regret, or its errors.
 
-    Against a realizable adversary mistakes are counted, and every game is consistent with the learner's
-    concept class. Against other adversaries regret is counted, compared with the best concept of that class.
-    For predictors, which play Figure1, the error under D of every hypothesis is computed in each of their
-    rounds; D is uniform, or your data. The bound of the learner's theorem is printed beside the figures. A
-    LEARNER is a player, or LABEL=PLAYER so that one player can run with several settings. Exit status: 0 no
-    bound violated, 3 a promised bound violated or refuted, 2 invalid usage, 130 interrupted (the
-    figures so far are printed).
+    An adversary is realizable if some concept of the learner's class agrees with all its examples. Against it
+    mistakes are counted. Against others regret is counted: mistakes beyond those of the best concept. For
+    predictors, which play Figure1, the errors of their hypotheses under a distribution D are computed, round
+    by round; D is uniform, or your data. The bound of the learner's theorem is printed beside the figures.
+
+    A LEARNER is a player, or LABEL=PLAYER so that one player can run with several settings. Exit status: 0 no
+    bound violated, 3 a promised bound violated or refuted, 2 invalid usage, 130 interrupted (the figures so
+    far are printed).
 
     \b
     Examples:

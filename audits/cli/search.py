@@ -34,7 +34,7 @@ class SearchOptions(SeedOption, ClaimOptions):
         "--set",
         metavar="NAME=VALUE",
         shell_complete=complete_settings,
-        help="Set a field of the learner. May be repeated.",
+        help="A setting of the learner; `arena show LEARNER` lists them. May be repeated.",
     )
     protocol: str | None = option(
         "--protocol",
@@ -45,7 +45,7 @@ class SearchOptions(SeedOption, ClaimOptions):
     confidence: float = option(
         "--confidence",
         default=1 - ERROR,
-        help="The probability that the search refutes a true claim is at most 1 - this.",
+        help="The probability that the search refutes a true claim is at most 1 minus this.",
     )
     error: float | None = option("--error", hidden=True)
     examples: int = option("--examples", metavar="N", default=EXAMPLES, help="Number of adversaries to try.")
@@ -74,7 +74,7 @@ class SearchOptions(SeedOption, ClaimOptions):
         """The probability of refuting a true claim, as --error or as --confidence gives it."""
         if self.error is not None:
             return self.error
-        check_value("confidence", self.confidence, more_than(0), less_than(1))
+        check_value("confidence", self.confidence, more_than(0), less_than(1, "Write 0.95 for 95 %."))
         return round(1 - self.confidence, 15)
 
     def check_file(self) -> None:
@@ -95,7 +95,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
 
     Adversaries are generated at random. The first whose games are evidence against the claim is simplified
     as far as possible, and then confirmed on fresh games. The whole search refutes a true claim with
-    probability at most 1 - --confidence. Printed are the verdict, the smallest game side by side in both
+    probability at most 1 minus --confidence. Printed are the verdict, the smallest game side by side in both
     worlds, and its adversary as source. Exit status: 0 nothing found, 3 refuted, 2 invalid usage,
     130 interrupted.
 

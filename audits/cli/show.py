@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -17,6 +17,7 @@ from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
 from audits.cli.completion import complete_players, complete_settings
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import parse_settings
+from audits.cli.output import Json
 from audits.registry.players import PlayerClass, find_player
 from audits.registry.settings_text import (
     FILLED_FIELDS,
@@ -27,7 +28,8 @@ from audits.registry.settings_text import (
     get_required_fields,
 )
 from audits.registry.tested_claim import read_claim
-from audits.reports.class_text import LEVELS, class_text
+from audits.reports.class_text import LEVELS, class_text, describe_class
+from audits.reports.formatting import column_table, name_table
 
 _HIDDEN_PROPERTIES = ("claim", "point_shape", "some_points")  # shown elsewhere, or long and uninformative
 _WIDTH = 100
@@ -38,8 +40,8 @@ class ShowOptions:
     player: str = argument(metavar="PLAYER", shell_complete=complete_players)
     tree: bool = option(
         "--tree",
-        help="Show the learner's concept class instead: its dimensions, and a tree that it shatters. This "
-        "is the default if PLAYER is a concept class such as thresholds:1..7.",
+        help="Show the learner's concept class instead: its dimensions, and a tree of points that it "
+        "shatters. This is the default if PLAYER is a concept class such as thresholds:1..7.",
     )
     depth: int | None = option(
         "--depth", metavar="K", help=f"Show K levels of the tree. Default: all, if at most {LEVELS}."
@@ -48,35 +50,122 @@ class ShowOptions:
         "--set",
         metavar="NAME=VALUE",
         shell_complete=complete_settings,
-        help="Show it with this setting. May be repeated.",
+        help="A setting of the player, shown with all that follows from it. May be repeated.",
     )
 
 
 @click.command("show")
 @option_groups
-def show(asked: ShowOptions) -> None:
-    """Show a player: what it does, its claim and theorem, its settings, and what follows from them."""
+def show(asked: ShowOptions, output: Json) -> None:
+    """Show a player: what it does, its claim and theorem, its settings, and what follows from them.
+
+    PLAYER may also be a concept class, such as thresholds:1..7, the thresholds on the points 1 to 7.
+
+    \b
+    Examples:
+      arena show everlasting-v1
+      arena show everlasting-v1 --set teachers=2_001
+      arena show thresholds:1..7
+    """
     if asked.tree or _is_concept_class(asked.player):
-        click.echo(class_text(_find_concepts(asked.player, asked.settings), asked.depth))
+        concepts = _find_concepts(asked.player, asked.settings)
+        output.print_result(describe_class(concepts, asked.depth), class_text)
         return
     if asked.depth is not None:
         raise click.UsageError("--depth needs --tree, which is missing.")
+    output.print_result(_describe_player(asked), _format_player)
+
+
+def _describe_player(asked: ShowOptions) -> dict[str, Any]:
+    """What is shown of a player. Without a value for a setting that needs one, no claim and no properties."""
     player: Any = find_player(asked.player)
-    kind = "learner" if issubclass(player, Learner) else "adversary"
-    texts = parse_settings(asked.settings, bare=kind)[kind]
+    role = "learner" if issubclass(player, Learner) else "adversary"
+    texts = parse_settings(asked.settings, bare=role)[role]
     spec = None if get_required_fields(player) and not texts else build_player(player, texts)
-    description = inspect.getdoc(player) or "(it has no description)"
-    sections = [f"{player.name} ({kind})"]
-    sections += [textwrap.fill(" ".join(text.split()), _WIDTH) for text in description.split("\n\n")]
-    rows = [("protocols", ", ".join(player.protocols))]
-    if kind == "learner":
-        claim = "depends on settings you have not given" if spec is None else str(read_claim(spec))
-        rows += [("theorem", player.theorem or "none"), ("claim", claim)]
-    sections.append(_format_rows(rows))
-    sections.append(_format_settings_table(player, spec))
-    if spec is not None:
-        sections.append(_format_rows(_describe_properties(spec)))
-    click.echo("\n\n".join(section for section in sections if section))
+    described = {
+        "name": player.name,
+        "role": role,
+        "description": inspect.getdoc(player) or "(it has no description)",
+        "protocols": list(player.protocols),
+    }
+    if role == "learner":
+        described |= {"theorem": player.theorem, "claim": None if spec is None else read_claim(spec)}
+    return described | {
+        "settings": _describe_settings(player, spec),
+        "properties": {} if spec is None else _describe_properties(spec),
+        "explanations": dict(spec.explain()) if isinstance(spec, Explains) else {},
+    }
+
+
+def _describe_settings(player: PlayerClass, spec: Learner | Adversary | None) -> list[dict[str, str]]:
+    described = []
+    for field in attrs.fields(player):
+        default = get_default(field)
+        notes = [field.metadata.get("help", ""), FILLED_FIELDS.get(field.name, "")]
+        described.append(
+            {
+                "name": field.name,
+                "value": format_value(default if spec is None else getattr(spec, field.name)),
+                "default": format_value(default),
+                "unit": field.metadata.get("unit", ""),
+                "about": "; ".join(filter(None, notes)),
+            }
+        )
+    return described
+
+
+def _describe_properties(spec: Learner | Adversary) -> dict[str, dict[str, Any]]:
+    described = {}
+    for name, member in inspect.getmembers(type(spec), lambda member: isinstance(member, property)):
+        if name.startswith("_") or name in _HIDDEN_PROPERTIES:
+            continue
+        with blame_player(spec.name, f"asked for its {name}"):
+            value: Any = getattr(spec, name)
+        described[name] = {"value": value, "about": (inspect.getdoc(member) or "").partition("\n\n")[0]}
+    return described
+
+
+def _format_player(described: dict[str, Any]) -> str:
+    paragraphs = described["description"].split("\n\n")
+    sections = [f"{described['name']} ({described['role']})"]
+    sections += [textwrap.fill(" ".join(text.split()), _WIDTH) for text in paragraphs]
+    rows = [("protocols", ", ".join(described["protocols"]))]
+    if described["role"] == "learner":
+        claim = described["claim"]
+        rows.append(("theorem", described["theorem"] or "none"))
+        rows.append(("claim", "depends on settings you have not given" if claim is None else str(claim)))
+    settings = [
+        (*(setting[part] for part in ("name", "value", "default", "unit")), _wrap(setting["about"], 40))
+        for setting in described["settings"]
+    ]
+    headers = ("setting", "value", "default", "unit", "what it is")
+    properties = [
+        (name, _wrap(_format_property(entry["value"]), 65), _wrap(entry["about"], 55))
+        for name, entry in described["properties"].items()
+    ]
+    sections += [
+        _format_rows(rows),
+        column_table(settings, headers) if settings else "It has no settings.",
+        str(tabulate(properties, tablefmt="plain", disable_numparse=True)),
+        _format_rows(list(described["explanations"].items())),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def _format_property(value: object) -> str:
+    if type(value) is int:
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: ({format_value(item)})" for name, item in value.items())
+    return format_value(value) or "none"
+
+
+def _wrap(text: str, margin: int) -> str:
+    return textwrap.fill(text, _WIDTH - margin)
+
+
+def _format_rows(rows: Sequence[tuple[str, str]]) -> str:
+    return name_table((name, _wrap(text, 30)) for name, text in rows)
 
 
 def _is_concept_class(text: str) -> bool:
@@ -99,37 +188,3 @@ def _find_concepts(text: str, settings: Sequence[str]) -> ConceptClass:
             f"{text} has no setting `concepts`", remedy="Name a learner of a class, or a concept class."
         )
     return concepts
-
-
-def _format_settings_table(player: PlayerClass, spec: Learner | Adversary | None) -> str:
-    rows = []
-    for field in attrs.fields(player):
-        default = get_default(field)
-        value = default if spec is None else getattr(spec, field.name)
-        notes = [field.metadata.get("help", ""), FILLED_FIELDS.get(field.name, "")]
-        about = textwrap.fill("; ".join(filter(None, notes)), _WIDTH - 40)
-        unit = field.metadata.get("unit", "")
-        rows.append((field.name, format_value(value), format_value(default), unit, about))
-    if not rows:
-        return "It has no settings."
-    headers = ("setting", "value", "default", "unit", "what it is")
-    return tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
-
-
-def _describe_properties(spec: Learner | Adversary) -> list[tuple[str, str, str]]:
-    rows = []
-    for name, member in inspect.getmembers(type(spec), lambda member: isinstance(member, property)):
-        if name.startswith("_") or name in _HIDDEN_PROPERTIES:
-            continue
-        with blame_player(spec.name, f"asked for its {name}"):
-            value: Any = getattr(spec, name)
-        text = f"{value:,}" if type(value) is int else format_value(value)
-        rows.append((name, text, (inspect.getdoc(member) or "").partition("\n\n")[0]))
-    if isinstance(spec, Explains):
-        rows += [(title, text, "") for title, text in spec.explain().items()]
-    return rows
-
-
-def _format_rows(rows: Sequence[tuple[str, ...]]) -> str:
-    wrapped = [[textwrap.fill(cell, _WIDTH - 30) for cell in row] for row in rows]
-    return tabulate(wrapped, tablefmt="plain", disable_numparse=True)

@@ -78,13 +78,14 @@ def likelihood_ratios(
     Raises: Unsupported if the learner's output distribution is unknown, the adversary uses randomness, there
         are too many views, or the protocol has no known ratio.
     """
-    assert played.view is not None
     ratio = build_likelihood_ratio(learner, adversary, referee)
+    batches = played.single_games or (played,)
     if referee.name in ANSWERING:
-        return ratio(answer_letters(played).T)
-    (reply,) = (reply for reply in played.view.replies if isinstance(reply, Released))
-    (values,) = reply.parts
-    return ratio(values)
+        letters = [answer_letters(batch).T for batch in batches]
+        width = max(batch.shape[1] for batch in letters)  # games that are played alone may differ in length
+        return ratio(np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1]))) for b in letters]))
+    released = [reply for batch in batches for reply in batch.replies if isinstance(reply, Released)]
+    return ratio(np.concatenate([reply.parts[0] for reply in released]))
 
 
 @lru_cache(maxsize=64)
@@ -113,7 +114,8 @@ def _ratio_of_answers(learner: Learner, adversary: Adversary, referee: Referee) 
 
 def _drop_after_halt(letters: np.ndarray, rounds: int) -> np.ndarray:
     """The letters of each game (n, rounds) up to the first that shows a halt, as in enumerated views."""
-    shown = letters[:, :rounds].astype(np.float64)
+    shown = np.zeros((len(letters), rounds))
+    shown[:, : letters.shape[1]] = letters[:, :rounds]
     halted_before = np.cumsum(shown >= 4, axis=1) - (shown >= 4) > 0
     shown[halted_before] = 0.0
     return shown

@@ -56,7 +56,9 @@ class GamePlan(ABC):
 
     entrants: tuple[Entrant, ...] = attrs.field(repr=False)
     games: int = attrs.field(validator=[whole, at_least(1)])
-    confidence: float = attrs.field(default=0.95, validator=[more_than(0), less_than(1)])
+    confidence: float = attrs.field(
+        default=0.95, validator=[more_than(0), less_than(1, "Write 0.95 for 95 %.")]
+    )
     seed: int = attrs.field(default=0, validator=[whole, at_least(0)])
     block: int = attrs.field(repr=False, validator=[whole, at_least(1)])
 

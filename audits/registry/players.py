@@ -29,6 +29,7 @@ from audits.registry.user_files import load_module
 PlayerClass = type[Learner] | type[Adversary]
 FUNCTION_LEARNER = "function"  # name of the learner that plays a function, and of its setting for it
 _FILE_FORM = "; or path/to/file.py:ClassName"
+_WITH_ARTICLE = {"learner": "a learner", "adversary": "an adversary"}
 
 
 @attrs.frozen
@@ -57,6 +58,12 @@ class Registry:
         shipped = self._load_by_file_name(text).get(text) or self._load_shipped().get(text)
         entry_points = self._list_entry_points(text)
         if shipped is None and not entry_points:
+            for other in (LEARNERS, ADVERSARIES):
+                if other is not self and text in other.list_names():
+                    raise InvalidArgument(
+                        f"{text} is {_WITH_ARTICLE[other.kind]}, not {_WITH_ARTICLE[self.kind]}",
+                        remedy="The learner is the argument, the adversary follows --against.",
+                    )
             raise unknown_name(self.kind, text, self.list_names(), _FILE_FORM)
         return self._choose(text, shipped, entry_points)
 
@@ -232,7 +239,7 @@ def _load_from_file(text: str, *registries: Registry) -> Any:
     kinds = " or ".join(registry.kind for registry in registries)
     raise InvalidArgument(
         f"{path} has no {things} {name!r}" if name else f"{path} needs the name of a {things} in it",
-        remedy=remedy if names else f"It contains no {kinds}.",
+        remedy=remedy if names else f"It contains no {kinds}; `arena new` writes a file that does.",
     )
 
 

@@ -187,7 +187,9 @@ def _parse_int(name: str, text: str) -> int:
         number = Decimal(text.strip())  # exact; 1e23 as a float is not 10^23
     except InvalidOperation:
         number = Decimal("nan")
-    if not number.is_finite() or number.adjusted() > _MAX_EXPONENT or number % 1:
+    if number.is_finite() and number.adjusted() > _MAX_EXPONENT:
+        raise InvalidArgument(f"{name} must be less than 10^{_MAX_EXPONENT + 1}", value=text)
+    if not number.is_finite() or number % 1:
         raise InvalidArgument(f"{name} must be an integer", value=text, remedy="Write 20001, 20_001 or 1e5.")
     return int(number)
 

@@ -1,9 +1,11 @@
-"""A concept class as text: its dimensions, and a tree that it shatters."""
+"""A concept class, as text for a terminal and as JSON: its dimensions, and a tree that it shatters."""
 
 from __future__ import annotations
 
 from math import floor, log
 from typing import Any
+
+import attrs
 
 from arena import InvalidArgument
 from arena.concepts import ConceptClass, Halfspaces
@@ -14,9 +16,30 @@ LEVELS = 6  # of a tree that fits on a page
 _POINT_COUNTS = (10, 100, 1_000)  # for which the number of labellings of an infinite domain is shown
 
 
-def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
+@attrs.frozen(kw_only=True)
+class ClassFigures:
+    """The dimensions of a concept class; None stands for what is computed for finite domains only.
+
+    tree: the first `levels` levels of a shattered tree, as text.
+    Without a finite domain: labellings, an upper bound on the number of ways in which numbers of points are
+    labelled. For halfspaces with margin instead: mistakes, Winnow's bound, which an optimal learner meets;
+    and disjunction_variables, the largest number of variables of a disjunction of points (x, -1).
+    """
+
+    concepts: str
+    vc_dimension: int
+    littlestone_dimension: int | None = None
+    dual_vc_dimension: int | None = None
+    dual_littlestone_dimension: int | None = None
+    levels: int | None = None
+    tree: str | None = None
+    labellings: dict[int, int] | None = None
+    mistakes: int | None = None
+    disjunction_variables: int | None = None
+
+
+def describe_class(concepts: ConceptClass, depth: int | None = None) -> ClassFigures:
     """The VC and Littlestone dimensions of a class and of its dual, and the first levels of a shattered tree.
-    For a class without a finite domain, in how many ways it labels some numbers of points.
 
     depth: the number of levels; by default all, if they are few.
 
@@ -43,43 +66,65 @@ def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
             f"a shattered tree of {concepts} has {levels} levels, too many to print",
             remedy=f"Say how many to show: --depth {LEVELS}.",
         )
-    rows = [
-        ("class", str(concepts)),
-        ("VC dimension", str(concepts.vc_dimension)),
-        ("Littlestone dimension", str(levels)),
-        ("dual VC dimension", str(dual_vc_dimension(concepts))),
-        ("dual Littlestone dimension", str(dual_littlestone_dimension(concepts))),
-    ]
     tree = build_shattered_tree(concepts)
     if depth is not None and depth < levels:
-        tree, extent = _truncate_tree(tree, depth), f"{depth} of its {levels} levels"
-    else:
-        extent = f"{levels} level{'' if levels == 1 else 's'}"
-    heading = f"A shattered tree, {extent}; every node is a point, every edge its label:"
-    return f"{name_table(rows)}\n\n{heading}\n\n{format_tree(tree)}"
+        tree = _truncate_tree(tree, depth)
+    return ClassFigures(
+        concepts=str(concepts),
+        vc_dimension=concepts.vc_dimension,
+        littlestone_dimension=levels,
+        dual_vc_dimension=dual_vc_dimension(concepts),
+        dual_littlestone_dimension=dual_littlestone_dimension(concepts),
+        levels=levels if depth is None else min(depth, levels),
+        tree=format_tree(tree),
+    )
 
 
-def _describe_infinite(concepts: ConceptClass, depth: int | None) -> str:
+def _describe_infinite(concepts: ConceptClass, depth: int | None) -> ClassFigures:
     if depth is not None:
         raise InvalidArgument(f"{concepts} has no finite domain, so no tree of it can be shown")
-    rows = [
-        ("class", str(concepts)),
-        ("domain", "not finite, so no tree is shown"),
-        ("VC dimension", str(concepts.vc_dimension)),
-    ]
-    if isinstance(concepts, Halfspaces):
-        mistakes = floor(2 * log(concepts.dimension) / concepts.margin**2)
-        variables = min(concepts.dimension - 1, floor((1 / concepts.margin - 1) / 2 + 1e-6))
+    if not isinstance(concepts, Halfspaces):
+        bounds = {points: concepts.growth_bound(points) for points in _POINT_COUNTS}
+        return ClassFigures(concepts=str(concepts), vc_dimension=concepts.vc_dimension, labellings=bounds)
+    variables = floor((1 / concepts.margin - 1) / 2 + 1e-6)
+    return ClassFigures(
+        concepts=str(concepts),
+        vc_dimension=concepts.vc_dimension,
+        mistakes=floor(2 * log(concepts.dimension) / concepts.margin**2),
+        disjunction_variables=min(concepts.dimension - 1, variables),
+    )
+
+
+def class_text(figures: ClassFigures) -> str:
+    """The figures for a terminal."""
+    rows = [("class", figures.concepts)]
+    if figures.tree is None:
+        rows.append(("domain", "not finite, so no tree is shown"))
+    named = (
+        ("VC dimension", figures.vc_dimension),
+        ("Littlestone dimension", figures.littlestone_dimension),
+        ("dual VC dimension", figures.dual_vc_dimension),
+        ("dual Littlestone dimension", figures.dual_littlestone_dimension),
+    )
+    rows += [(name, str(value)) for name, value in named if value is not None]
+    if figures.mistakes is not None:
+        most = figures.disjunction_variables
         rows += [
-            ("mistakes of an optimal learner", f"at most {mistakes:,}: Winnow's bound, 2 ln d/ρ²"),
-            ("disjunctions, of points (x, -1)", f"of at most {variables} variables" if variables else "none"),
+            ("mistakes of an optimal learner", f"at most {figures.mistakes:,}: Winnow's bound, 2 ln d/ρ²"),
+            ("disjunctions, of points (x, -1)", f"of at most {most} variables" if most else "none"),
         ]
-    else:
-        rows += [
-            (f"labellings of {points:,} points", f"at most {concepts.growth_bound(points):,}")
-            for points in _POINT_COUNTS
-        ]
-    return name_table(rows)
+    for points, bound in (figures.labellings or {}).items():
+        rows.append((f"labellings of {points:,} points", f"at most {bound:,}"))
+    if figures.tree is None:
+        return name_table(rows)
+    shown, levels = figures.levels, figures.littlestone_dimension
+    extent = (
+        f"{levels} level{'' if levels == 1 else 's'}"
+        if shown == levels
+        else f"{shown} of its {levels} levels"
+    )
+    heading = f"A shattered tree, {extent}; every node is a point, every edge its label:"
+    return f"{name_table(rows)}\n\n{heading}\n\n{figures.tree}"
 
 
 def _truncate_tree(tree: Any, depth: int) -> Any:

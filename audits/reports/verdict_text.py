@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from audits.registry.settings_text import summarize_player
-from audits.registry.tested_claim import read_claim
 from audits.reports.formatting import name_table, nats, percent, wrap
-from audits.reports.json_form import describe_players, to_data, to_json
-from audits.runs.plan import Plan
+from audits.reports.json_form import to_data, to_json
+from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.verdict import Verdict
 
 _ALL_ESTIMATORS = (
@@ -19,32 +17,36 @@ _ALL_ESTIMATORS = (
 )
 
 
-def verdict_text(verdict: Verdict, *, plan: Plan | None = None) -> str:
-    """The report for a terminal. With the plan it names the players' settings too."""
-    parts = [name_table(verdict_rows(verdict, plan)), wrap(explain_verdict(verdict))]
-    if plan is not None and verdict.games and not tests_own_claim(plan):
-        parts.append(wrap(explain_own_claim(verdict, plan)))
+def verdict_text(verdict: Verdict, players: PlayerSummary | None = None) -> str:
+    """The report for a terminal. With the players it names their settings and the learner's own claim."""
+    parts = [name_table(verdict_rows(verdict, players)), wrap(explain_verdict(verdict))]
+    if players is not None and verdict.games and not _tests_own_claim(verdict, players):
+        parts.append(wrap(_explain_own_claim(verdict, players)))
     if verdict.estimates is not None:
         parts += [_ALL_ESTIMATORS, name_table(verdict.estimates.table())]
     return "\n\n".join(parts)
 
 
-def describe_audit(verdict: Verdict, plan: Plan | None = None) -> dict[str, Any]:
-    """The entries of a verdict's JSON object. With the plan they include the players' settings."""
+def describe_audit(verdict: Verdict, players: PlayerSummary | None = None) -> dict[str, Any]:
+    """The entries of a verdict's JSON object. With the players they include their settings."""
     entries: dict[str, Any] = to_data(verdict)
-    if plan is not None:
-        entries |= describe_players(plan.learner, plan.adversary) | {"distinguisher": plan.distinguisher}
+    if players is not None:
+        names = (("learner", players.learner), ("adversary", players.adversary))
+        described = {
+            role: {"name": name, "settings": to_data(players.settings.get(role, {}))} for role, name in names
+        }
+        entries |= {"players": described, "distinguisher": players.distinguisher}
     return entries
 
 
 def verdict_json(
-    verdict: Verdict, *, plan: Plan | None = None, header: Mapping[str, Any] | None = None
+    verdict: Verdict, players: PlayerSummary | None = None, header: Mapping[str, Any] | None = None
 ) -> str:
     """The verdict as one JSON object on one line."""
-    return to_json(describe_audit(verdict, plan), header)
+    return to_json(describe_audit(verdict, players), header)
 
 
-def verdict_rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, str]]:
+def verdict_rows(verdict: Verdict, players: PlayerSummary | None = None) -> list[tuple[str, str]]:
     """The figures of a verdict, each with its name."""
     classical = verdict.clopper_pearson
     games = f"{verdict.games:,} in each world"
@@ -52,14 +54,14 @@ def verdict_rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, 
         games += f", {verdict.games - verdict.played_now:,} of them from the ledger"
     speed = f"{verdict.games_per_second:,.0f} games a second, both worlds counted ({verdict.seconds:.1f} s)"
     return [
-        ("learner", verdict.learner if plan is None else summarize_player(plan.learner)),
-        ("adversary", verdict.adversary if plan is None else summarize_player(plan.adversary)),
+        ("learner", verdict.learner if players is None else players.learner_set),
+        ("adversary", verdict.adversary if players is None else players.adversary_set),
         ("protocol", verdict.protocol),
         ("claim under test", str(verdict.claim)),
         *(
             []
-            if plan is None or tests_own_claim(plan)
-            else [("learner's claim", str(read_claim(plan.learner)))]
+            if players is None or _tests_own_claim(verdict, players)
+            else [("learner's claim", str(players.own_claim))]
         ),
         ("certified", describe_certificate(verdict)),
         ("ceiling", describe_ceiling(verdict)),
@@ -69,24 +71,23 @@ def verdict_rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, 
         ),
         ("games", games),
         *([("speed", speed)] if verdict.played_now else []),
-        ("seed", describe_seed(verdict.seed, plan is not None and plan.learner.own_coins)),
+        ("seed", describe_seed(verdict.seed, players is not None and players.own_coins)),
     ]
 
 
-def tests_own_claim(plan: Plan) -> bool:
-    """Whether the claim under test is the learner's own."""
-    own = read_claim(plan.learner)
-    return (own.epsilon, own.delta) == (plan.epsilon, plan.delta)
+def _tests_own_claim(verdict: Verdict, players: PlayerSummary) -> bool:
+    tested, own = verdict.claim, players.own_claim
+    return (own.epsilon, own.delta) == (tested.epsilon, tested.delta)
 
 
-def explain_own_claim(verdict: Verdict, plan: Plan) -> str:
+def _explain_own_claim(verdict: Verdict, players: PlayerSummary) -> str:
     """What the games say about the learner's own claim, if another one was tested."""
-    own = read_claim(plan.learner)
+    own = players.own_claim
     if own.empty:
-        return f"The claim under test is not {plan.learner.name}'s own: it claims no privacy."
+        return f"The claim under test is not {players.learner}'s own: it claims no privacy."
     is_refuted = own.epsilon < verdict.epsilon_lower and own.delta <= verdict.claim.delta
     also = "is refuted, too" if is_refuted else "is not refuted by these games"
-    return f"The claim under test is not {plan.learner.name}'s own. Its own, {own}, {also}."
+    return f"The claim under test is not {players.learner}'s own. Its own, {own}, {also}."
 
 
 def describe_seed(seed: object, own_coins: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ def format_games(batches: Sequence[Played]) -> str:
     if len(batches) == len(played.worlds) == 1:  # a protocol of one world
         assert played.transcript is not None
         assert played.mistakes is not None
-        return f"{played.transcript.table(0)}\n\n{played.mistakes[0]} mistakes in {played.rounds} rounds"
+        return f"{played.transcript.table(0)}\n\n{_count_mistakes(played, 0)}"
     return "\n\n".join(_format_worlds(played, np.argsort(played.worlds)) for played in batches)
 
 
@@ -120,5 +121,34 @@ def _describe_outcome(played: Played, game: int) -> str:
     if played.halted is not None:
         parts.append("the learner halted" if played.halted[game] else "the learner did not halt")
     if played.mistakes is not None:
-        parts.append(f"{played.mistakes[game]} mistakes in {played.rounds} rounds")
+        parts.append(_count_mistakes(played, game))
     return ", ".join(parts)
+
+
+def _count_mistakes(played: Played, game: int) -> str:
+    assert played.mistakes is not None
+    counts = ((played.mistakes[game], "mistake"), (played.rounds, "round"))
+    return " in ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+
+
+def describe_games(batches: Sequence[Played]) -> list[dict[str, Any]]:
+    """Recorded games as JSON objects, world 0 first. A figure that the protocol does not have is None.
+
+    The entries of a transcript are the columns of the text; round 0 is the training.
+    """
+    return [_describe_game(played, int(game)) for played in batches for game in np.argsort(played.worlds)]
+
+
+def _describe_game(played: Played, game: int) -> dict[str, Any]:
+    assert played.transcript is not None
+    columns = ("round", "gets", "answers", "adversary_sees")
+    figures = {name: getattr(played, name) for name in ("score", "failed", "halted", "mistakes")}
+    return {
+        "world": int(played.worlds[game]),
+        "rounds": played.rounds,
+        **{name: None if values is None else values[game] for name, values in figures.items()},
+        "transcript": [
+            dict(zip(columns, (entry.round, *entry.describe(game)), strict=True))
+            for entry in played.transcript.entries
+        ],
+    }

@@ -70,7 +70,9 @@ class Plan:
     epsilon: float = attrs.field(converter=_read_float)
     delta: float = attrs.field(converter=_read_float, validator=[number, at_least(0), less_than(1)])
     confidence: float = attrs.field(
-        default=0.95, converter=_read_float, validator=[number, more_than(0), less_than(1)]
+        default=0.95,
+        converter=_read_float,
+        validator=[number, more_than(0), less_than(1, "Write 0.95 for 95 %.")],
     )
     games: int = attrs.field(default=100_000, validator=[whole, at_least(1)])
     until_refuted: bool = attrs.field(default=False, validator=yes_or_no)
@@ -95,7 +97,7 @@ class Plan:
             raise InvalidArgument(
                 "epsilon of the claim under test must be more than 0 nats and finite",
                 value=value,
-                remedy="If the learner claims nothing, name a claim to test with --epsilon.",
+                remedy="Name a claim to test with --epsilon, for instance 1.",
             )
 
     def __attrs_post_init__(self) -> None:
@@ -103,6 +105,11 @@ class Plan:
         check_player("adversary", self.adversary, Adversary)
         check_player("referee", self.referee, Referee)
         check_protocol(self.learner, self.adversary, self.referee)
+        if self.faults and self.distinguisher == LIKELIHOOD:
+            raise InvalidArgument(
+                "the likelihood ratio knows no failures of the learner, which --faults shows the adversary",
+                remedy="Leave out --faults, or choose --distinguisher learned.",
+            )
         if not self.referee.two_worlds:
             raise InvalidArgument(
                 f"{self.referee.name} has one world, so its games show nothing about privacy",

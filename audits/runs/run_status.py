@@ -14,7 +14,7 @@ from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.copying import log_of
 from audits.runs.ledger.discovery import is_running
-from audits.runs.ledger.notes import LedgerNotes
+from audits.runs.ledger.notes import LedgerNotes, PlayerSummary
 from audits.runs.run_history import make_verdict, read_audit
 from audits.runs.verdict import Verdict
 
@@ -67,6 +67,10 @@ class RunFollower:
         if self._plan is None or self._estimators is None or not self._estimators.games:
             return None
         return make_verdict(self._estimators, self._notes, self._plan)
+
+    def summarize_players(self) -> PlayerSummary | None:
+        """The players, from the notes of the ledger; None if these lack some of it."""
+        return None if self._plan is None else self._notes.summarize_players(self._plan)
 
     def read_status(self, *, test: bool = True, watch: Callable[[], None] | None = None) -> RunStatus:
         """The present status of the run.

@@ -14,14 +14,7 @@ from audits.attacks import extraction, poisoning
 from audits.attacks.attack_text import attack_json, attack_text
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import (
-    ConfidenceOption,
-    DataOptions,
-    EntrantOptions,
-    PlotOption,
-    SeedOption,
-    WorkerOptions,
-)
+from audits.cli.options import DataOptions, EntrantOptions, PlotOption, WorkerOptions
 from audits.cli.output import Output
 from audits.races.predictor_race import PROTOCOL, ROUNDS
 from audits.races.predictor_setup import setup_predictor
@@ -35,14 +28,8 @@ AIMS = ("crowd", "repeat", "shift")
 
 
 @option_record
-class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
+class AttackOptions(EntrantOptions):
     """The learners to attack."""
-
-    as_set: bool = option(
-        "--as-set",
-        help="Keep the default sizes of the learners. Default: practical constants, except those given by "
-        "--set.",
-    )
 
     def build_learners(
         self, output: Output, *, rounds: int, reserved: Sequence[str] = (), sample: Sample | None = None
@@ -59,9 +46,8 @@ class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
         for _, player in entrants:
             if PROTOCOL not in player.protocols:
                 raise InvalidArgument(
-                    f"{player.name} does not play {PROTOCOL}",
-                    value=", ".join(player.protocols),
-                    remedy="Attack a predictor; `arena list` shows who plays what.",
+                    f"{player.name} does not play {PROTOCOL}, but {', '.join(player.protocols)}",
+                    remedy=f"Name a learner that `arena list --protocol {PROTOCOL}` shows.",
                 )
         learners = []
         for label, player in entrants:
@@ -83,7 +69,9 @@ class PoisonOptions(DataOptions, AttackOptions):
     aim_names: tuple[str, ...] = option(
         "--aim",
         metavar="NAME",
-        help=f"What the chosen queries are: {', '.join(AIMS)}; may be repeated. Default: crowd and repeat.",
+        help="What the chosen queries are. crowd: points on which the target and a concept near it disagree. "
+        "repeat: one point, which teaches least. shift: points outside the support of D. May be repeated. "
+        "Default: crowd and repeat.",
     )
     rounds: int = option("--rounds", default=ROUNDS, help="Rounds of the learners.")
     games: int = option("--games", default=poisoning.GAMES, help="Games for each row of the table.")
@@ -167,7 +155,8 @@ def hypothesis(asked: HypothesisOptions, workers: WorkerOptions, output: Output)
 
     Queries are drawn at random from a finite domain, and the hypothesis uses one answer at each point. For
     predictors that do not learn from queries its error is at most 8α with probability 3/4 (Claim B.1). The
-    error of the majority of many hypotheses is compared with 24α (Claim B.2). Exit status: 0 done, 3 Claim
+    error of the majority of many hypotheses is compared with 24α (Claim B.2). Here α is the share of wrong
+    answers, which is estimated. Exit status: 0 done, 3 Claim
     B.1 refuted, 2 invalid usage, 130 interrupted (the figures so far are printed).
 
     \b

@@ -32,7 +32,7 @@ class FitOptions(SeedOption, ColumnOptions):
         "--set",
         metavar="NAME=VALUE",
         shell_complete=complete_settings,
-        help="Set a field of the learner. May be repeated.",
+        help="A setting of the learner; `arena show LEARNER` lists them. May be repeated.",
     )
     holdout: float = option(
         "--holdout",

@@ -26,9 +26,10 @@ class ExportOptions(LedgerArgument):
 def export(files: ExportOptions, output: Output) -> None:
     """Write the games of RUN, the ledger of an audit, to FILE, a table that ends in .csv or .parquet.
 
-    A row stands for the pairs of games of one block with equal scores: block, count, score_0 and score_1, in
-    world 0 and in world 1. If a distinguisher is learned, it has the features of both views instead. CSV
-    keeps every bit. With --figures: block, games, epsilon_lower, log_wealth, log_evidence.
+    Games are played in pairs, one in each world, and stored in blocks. A row counts the pairs of a block with
+    the same scores; its columns are block, count, score_0 (of world 0) and score_1. If the distinguisher is
+    learned, features of both views take the place of scores. CSV keeps all digits. The table of --figures has
+    the columns block, games, epsilon_lower, log_wealth and log_evidence, the last three in nats.
 
     \b
     Examples:

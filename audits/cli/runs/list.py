@@ -35,16 +35,19 @@ class FolderOptions:
 
     folders: tuple[str, ...] = argument(metavar="[FOLDER]...", nargs=-1)
     recursive: bool = option("-r", "--recursive", help="Also search the folders below.")
-    fast: bool = option("--fast", help="Without verdicts, which take as long as testing the games.")
+    fast: bool = option(
+        "--fast", help="Print no verdicts, which take time since they are computed from all games."
+    )
 
 
 @click.command("list")
 @option_groups
 def list_runs(searched: FolderOptions, output: Output) -> None:
-    """List the runs whose ledgers are in each FOLDER, which may also be a ledger. Default: this folder.
+    """List the runs whose ledgers are in each FOLDER, which may also be a ledger. Default: the current one.
 
-    Ledgers are recognised by their content, not by their names. They are only read, and may be in use. A
-    verdict covers the games before the first missing block. A damaged ledger is listed with its error.
+    Ledgers are recognised by their content, not by their names. They are only read, and may be in use. Games
+    are stored in blocks; a verdict covers those before the first missing block. A damaged ledger is listed
+    with its error.
 
     \b
     Examples:

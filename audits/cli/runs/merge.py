@@ -21,21 +21,22 @@ class MergeOptions(KeyOption, ChangesOption):
         synonyms=("--output",),
         metavar="FILE",
         required=True,
-        help="A new file, or a ledger of the same run, such as one of them.",
+        help="The ledger to write: a new file, or one of the same run, such as a LEDGER.",
     )
 
 
 @click.command("merge")
 @option_groups
 def merge(files: MergeOptions, output: Output) -> None:
-    """Copy the blocks of every LEDGER, of one plan played with the same versions, into one ledger.
+    """Copy the games of every LEDGER into one ledger.
 
-    The others are only read. A block that two of them contain must be the same in both, and so must the files
-    and packages that they record; otherwise nothing is written. If a merge is killed or runs out of disk
+    All must record the same audit, played with the same versions of dp-arena and numpy. They are only read. A
+    block of games that two of them contain must be the same in both, and so must the files and packages that
+    they record; otherwise nothing is written. If a merge is killed or runs out of disk
     space, the same command completes it. An experiment has no parts, so its ledgers are not merged.
 
     \b
-    Example: a run shared by two machines
+    Examples: a run shared by two machines
       arena audit static-erm --against reconstruct --epsilon 1 --ledger a.ledger --part 1/2
       arena audit static-erm --against reconstruct --epsilon 1 --ledger b.ledger --part 2/2
       arena runs merge a.ledger b.ledger --into whole.ledger

@@ -29,7 +29,7 @@ def report(asked: ReportOptions, output: Output) -> None:
     the players are not needed.
 
     \b
-    Example:
+    Examples:
       arena audit laplace-count --against count-swap --ledger run.ledger
       arena runs report run.ledger -o report.html
     """

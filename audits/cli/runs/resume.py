@@ -23,9 +23,9 @@ def resume(
     """Continue RUN, the ledger of an audit, by the command line that it records.
 
     The figures are those of a run without interruption. If the run is finished, its verdict is printed, and
-    the players are not needed. Plug-ins and data are looked up as the command names them, from the current
-    folder. Whoever wrote the ledger chose the command, so plug-ins run only with --trust, and data without a
-    digest in the ledger are read only with it. Exit status: as for arena audit.
+    no player is loaded. Plug-ins and data are looked up as the command names them, from the current
+    folder. Whoever wrote the ledger chose the command. So plug-ins run only with --trust, and data of
+    which the ledger has no digest are read only with it. Exit status: as for arena audit.
 
     \b
     Examples:
@@ -35,9 +35,10 @@ def resume(
     if run.key is not None:
         with Ledger.read(source.run, key=read_key(run.key)):
             pass  # also of a finished run, whose verdict is printed without its players
-    verdict = None if run.estimators or run.html is not None else _read_final_verdict(source.run)
+    follower = RunFollower(source.run)
+    verdict = None if run.estimators or run.html is not None else _read_final_verdict(follower)
     if verdict is not None:
-        print_verdict(verdict, output)
+        print_verdict(verdict, output, follower.summarize_players())
         click.get_current_context().exit(get_exit_status(verdict))
     plan, files, command = rebuild_plan(
         source.run, output, trust=agreed.trust, allow_changes=run.allow_changes
@@ -47,9 +48,8 @@ def resume(
     execute_plan(plan, files, run, workers.build(), output, ledger=source.run, command=command)
 
 
-def _read_final_verdict(path: str) -> Verdict | None:
+def _read_final_verdict(follower: RunFollower) -> Verdict | None:
     """The verdict of a finished run; None if it is unfinished, or another process is playing it."""
-    follower = RunFollower(path)
     status = follower.read_status(test=False)
     if status.running or not (status.finished or follower.may_end_early):
         return None

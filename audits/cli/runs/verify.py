@@ -17,12 +17,13 @@ class VerifyOptions(TrustOption, KeyOption, ChangesOption):
     blocks: int | None = option(
         "--blocks",
         metavar="K",
-        help=f"Replay K blocks, chosen at random. Default: {verification.DEFAULT_BLOCKS}; with --key none.",
+        help="Replay K blocks of games, chosen at random. "
+        f"Default: {verification.DEFAULT_BLOCKS}; with --key none.",
     )
     seed: int | None = option(
         "--seed",
-        help="Choose the blocks of an earlier verification again. Default: random numbers of the operating "
-        "system, which nobody can foresee.",
+        help="Random seed of the choice of blocks. Default: random numbers of the operating system, which "
+        "nobody can foresee.",
     )
     all_blocks: bool = option("--all", help="Replay all blocks.")
 
@@ -33,7 +34,8 @@ def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions
     """Check RUN, the ledger of an audit: every checksum, and some blocks by replaying them.
 
     The plan is rebuilt from the command that the ledger records. Whoever wrote the ledger chose that command,
-    so plug-ins run only with --trust. With --key the signatures are checked, which needs no games. Exit
+    so plug-ins run only with --trust. With --key the signatures are checked, and no games are replayed unless
+    --blocks or --all asks for it. Exit
     status: 0 all replayed blocks are equal bit for bit, 3 a block differs, 2 the ledger is damaged, was not
     signed with the key, or cannot be replayed.
 
@@ -43,6 +45,8 @@ def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions
       arena runs verify run.ledger --all --jobs 8
       arena runs verify run.ledger --key secret.key
     """
+    if chosen.all_blocks and chosen.blocks is not None:
+        raise click.UsageError("--all replays all blocks, so it excludes --blocks.")
     key = chosen.load_key()
     if key is not None and chosen.blocks is None and not chosen.all_blocks:
         result = verification.verify_signatures(source.run, key)

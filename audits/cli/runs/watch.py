@@ -29,20 +29,20 @@ class WatchOptions:
         "--every",
         default=2.0,
         metavar="SECONDS",
-        help="Time between looks. It grows if looking would take more than a tenth of the time.",
+        help="Time between updates. It is longer if updates would take more than a tenth of the time.",
     )
     html: str | None = option(
-        "--html", metavar="FILE", help="Write the page of arena runs report at each look."
+        "--html", metavar="FILE", help="Write an HTML report, as arena runs report does, at each update."
     )
 
 
 @click.command("watch")
 @option_groups
 def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None:
-    """Watch RUN, the ledger of an audit that another process plays, until it ends or Ctrl-C.
+    """Watch RUN, the ledger of an audit that another process plays, until it ends or you press Ctrl-C.
 
     The ledger is only read. At the end the figures are printed as arena audit prints them, with its exit
-    status; it is 130 if the run is not finished. With --json every look prints one object on one line.
+    status; it is 130 if the run is not finished. With --json every update prints one object on one line.
 
     \b
     Examples:
@@ -76,7 +76,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
     verdict = follower.make_verdict()
     if not output.as_json:
         if verdict is not None:
-            click.echo(escape_controls(reports.verdict_text(verdict)))
+            click.echo(escape_controls(reports.verdict_text(verdict, follower.summarize_players())))
         elif status.games:
             print_note("block 0, which the test reads first, is missing")
         else:

@@ -6,19 +6,59 @@ They follow from the plan, except for the command line, and no figure depends on
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf, isfinite
 from typing import Any, Self
 
 import attrs
+from attrs.validators import deep_iterable, deep_mapping, instance_of, optional
 
-from arena import ArenaError, Neighbours, PrivacyUnit
+from arena import ArenaError, Claim, Neighbours, PrivacyUnit
 from audits.data.terminal_text import escape_controls
-from audits.registry.settings_text import summarize_player
+from audits.registry.settings_text import format_settings, summarize_player
+from audits.registry.tested_claim import read_claim
 from audits.runs.example_games import write_example_games
-from audits.runs.plan import Plan
+from audits.runs.plan import OWN_COINS, Plan
 
 _MAX_LINES = 40  # of a transcript
 _MAX_WIDTH = 20_000  # characters of a line
 _LAST_LINES = 12  # of a longer one, which are kept besides its first lines
+_TYPES = {"protects": list, "own_claim": list, "settings": dict}  # of entries that are no strings
+
+
+@attrs.frozen(kw_only=True)
+class PlayerSummary:
+    """What the report on an audit says of its players.
+
+    learner: its name. learner_set, adversary_set: names with the settings that differ from the defaults.
+    settings: all of them, by "learner" and "adversary". own_claim: the learner's. own_coins: whether it draws
+    random numbers that do not follow from the seed. distinguisher: as in `Plan`.
+    """
+
+    learner: str
+    adversary: str
+    learner_set: str
+    adversary_set: str
+    settings: Mapping[str, Mapping[str, str]]
+    own_claim: Claim
+    own_coins: bool
+    distinguisher: str
+
+    @classmethod
+    def from_plan(cls, plan: Plan) -> Self:
+        """The players of a plan. Raises: InvalidArgument as `read_claim` does."""
+        return cls(
+            learner=plan.learner.name,
+            adversary=plan.adversary.name,
+            learner_set=summarize_player(plan.learner),
+            adversary_set=summarize_player(plan.adversary),
+            settings={
+                "learner": format_settings(plan.learner),
+                "adversary": format_settings(plan.adversary),
+            },
+            own_claim=read_claim(plan.learner),
+            own_coins=plan.learner.own_coins,
+            distinguisher=plan.distinguisher,
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -27,6 +67,7 @@ class LedgerNotes:
 
     learner, adversary, protocol: names. learner_set, adversary_set: names with the settings that differ from
     the defaults. claim: the learner's own, in words. protects, neighbours: see `Claim`. theorem: its source.
+    settings: as of `PlayerSummary`. own_claim: ε (None for infinity) and δ of the learner's own claim.
     transcript: the first pair of games, as `arena play` prints it. command: the command line of the run.
     """
 
@@ -41,20 +82,30 @@ class LedgerNotes:
     )
     neighbours: Neighbours = attrs.field(default=Neighbours.REPLACE_ONE, converter=Neighbours)
     theorem: str = ""
+    settings: Mapping[str, Mapping[str, str]] = attrs.field(
+        factory=dict,
+        validator=deep_mapping(instance_of(str), deep_mapping(instance_of(str), instance_of(str))),
+    )
+    own_claim: list[float | None] = attrs.field(
+        factory=list, validator=deep_iterable(optional(instance_of(float)))
+    )
     transcript: str = ""
     command: str = ""
 
     @classmethod
     def from_plan(cls, plan: Plan, command: str | None = None) -> Self:
         """The notes on a plan. Plays a few pairs of games."""
-        claim = plan.learner.claim
+        players = PlayerSummary.from_plan(plan)
+        claim = players.own_claim
         return cls(
-            learner=plan.learner.name,
-            adversary=plan.adversary.name,
+            learner=players.learner,
+            adversary=players.adversary,
             protocol=plan.referee.name,
-            learner_set=summarize_player(plan.learner),
-            adversary_set=summarize_player(plan.adversary),
+            learner_set=players.learner_set,
+            adversary_set=players.adversary_set,
+            settings=players.settings,
             claim=str(claim),
+            own_claim=[claim.epsilon if isfinite(claim.epsilon) else None, claim.delta],
             protects=claim.protects,
             neighbours=claim.neighbours,
             theorem=plan.learner.theorem,
@@ -70,7 +121,7 @@ class LedgerNotes:
         """
         entries = {field.name: notes[field.name] for field in attrs.fields(cls) if field.name in notes}
         for entry, value in entries.items():
-            if not isinstance(value, list if entry == "protects" else str):
+            if not isinstance(value, _TYPES.get(entry, str)):
                 raise ValueError(f"its notes have a wrong entry {entry}")
             if isinstance(value, str):  # each is one line, but for the games
                 entries[entry] = escape_controls(value, one_line=entry != "transcript")
@@ -79,7 +130,26 @@ class LedgerNotes:
             if not entries.get(entry) and isinstance(spec, dict):
                 name = spec.get("name") or spec.get("class", "").rpartition(":")[2]
                 entries[entry] = escape_controls(name, one_line=True)
-        return cls(**entries)
+        try:
+            return cls(**entries)
+        except TypeError as error:  # of a validator
+            raise ValueError("its notes have a wrong entry settings or own_claim") from error
+
+    def summarize_players(self, plan: Mapping[str, Any]) -> PlayerSummary | None:
+        """The players of the ledger with these notes and this plan; None if they lack some of it."""
+        if not self.settings or len(self.own_claim) != 2:
+            return None
+        epsilon, delta = (inf if number is None else number for number in self.own_claim)
+        return PlayerSummary(
+            learner=self.learner,
+            adversary=self.adversary,
+            learner_set=self.learner_set,
+            adversary_set=self.adversary_set,
+            settings=self.settings,
+            own_claim=Claim(epsilon=epsilon, delta=delta, protects=self.protects, neighbours=self.neighbours),
+            own_coins=bool(plan.get(OWN_COINS)),
+            distinguisher=str(plan.get("distinguisher", "")),
+        )
 
 
 def _write_transcript(plan: Plan) -> str:

@@ -183,7 +183,10 @@ def test_one_world_says_nothing_about_privacy() -> None:
             ("laplace-count", "count-swop"),
             "there is no adversary of that name, got 'count-swop'. Did you mean count-swap",
         ),
-        (("count-swap", "laplace-count"), "there is no learner of that name, got 'count-swap'."),
+        (
+            ("count-swap", "laplace-count"),
+            "count-swap is an adversary, not a learner. The learner is the argument, ",
+        ),
         (
             ("nowhere.py:Mine", "count-swap"),
             "the plug-in nowhere.py cannot be read (No such file or directory).",

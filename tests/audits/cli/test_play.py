@@ -44,6 +44,23 @@ def test_both_worlds_stand_side_by_side() -> None:
     ]
 
 
+def test_the_games_are_printed_as_json() -> None:
+    played = arena.json("play", "everlasting-v1", "--against", "halt-counter", "--seed", "3")
+    assert (played["protocol"], played["seed"], played["challenges"]) == ("Figure1", 3, ["a query"])
+    games = played["games"]
+    assert [(game["world"], game["score"], game["halted"]) for game in games] == [(0, 0, False), (1, 1, True)]
+    assert games[0]["transcript"][0]["round"] == 0
+    assert games[1]["transcript"][8] == {
+        "round": 8,
+        "gets": "0.5",
+        "answers": "1, halts",
+        "adversary_sees": "withheld",
+    }
+    (online,) = arena.json("play", "noisy-majority", "--against", "contrarian", "--rounds", "1")["games"]
+    assert (online["rounds"], online["score"], len(online["transcript"])) == (1, None, 1)
+    assert online["mistakes"] in (0, 1)
+
+
 def test_the_same_seed_prints_the_same_games() -> None:
     first, second, other = (
         arena("play", "laplace-count", "--against", "count-swap", "--seed", seed).stdout for seed in "112"

@@ -53,7 +53,7 @@ def test_status_tells_the_verdict() -> None:
 def test_bad_use_is_status_2_without_a_traceback() -> None:
     refused = arena(*COUNT, "--confidence", "2")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "arena: confidence must be less than 1, got 2.0\n"
+    assert refused.stderr == "arena: confidence must be less than 1, got 2.0. Write 0.95 for 95 %.\n"
 
 
 @pytest.mark.thorough

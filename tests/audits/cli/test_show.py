@@ -80,6 +80,19 @@ def test_show_refuses(arguments: list[str], message: str) -> None:
     assert refused.stderr.count("\n") == 1
 
 
+def test_a_player_is_shown_as_json() -> None:
+    shown = arena.json("everlasting-v1", "--set", "teachers=2_001")
+    assert (shown["name"], shown["role"], shown["protocols"]) == ("everlasting-v1", "learner", ["Figure1"])
+    (teachers,) = (setting for setting in shown["settings"] if setting["name"] == "teachers")
+    assert (teachers["value"], teachers["default"]) == ("2001", "20_001")
+    assert shown["properties"]["sample_size"]["value"] == 1_514_889
+    assert shown["claim"]["text"].startswith("(")
+    assert "2,001 teachers" in shown["explanations"]["round 1"]
+    adversary = arena.json("halt-counter")
+    assert adversary["role"] == "adversary"
+    assert "claim" not in adversary
+
+
 # --- concept classes ----------------------------------------------------------------------------------
 
 
@@ -97,6 +110,15 @@ def test_a_class_is_shown_with_its_tree() -> None:
         "\n"
         "2\n├─0→ 3\n│    ├─0→ ·\n│    └─1→ ·\n└─1→ 1\n     ├─0→ ·\n     └─1→ ·\n"
     )
+
+
+def test_a_class_is_shown_as_json() -> None:
+    finite, infinite = arena.json("thresholds:1..3"), arena.json("stumps:8")
+    assert finite["concepts"] == "Thresholds(3 points from 1 to 3)"
+    dimensions = ("vc_dimension", "littlestone_dimension", "dual_vc_dimension", "dual_littlestone_dimension")
+    assert [finite[name] for name in dimensions] == [1, 2, 1, 1]
+    assert (finite["levels"], finite["tree"][:2], finite["labellings"]) == (2, "2\n", None)
+    assert (infinite["vc_dimension"], infinite["tree"], infinite["labellings"]["10"]) == (5, None, 146)
 
 
 def test_a_class_needs_not_be_told_to_be_shown() -> None:

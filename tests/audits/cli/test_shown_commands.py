@@ -52,6 +52,8 @@ def faults(line: str) -> list[str]:
     except click.UsageError as error:
         return [error.format_message()]
     names = [told.get("learner"), told.get("against"), *(told.get("learners") or ())]
+    if told.get("settings"):
+        names.append(told.get("player"))  # without settings, it may be a concept class
     players = [name.split("=")[-1] for name in names if name is not None]
     if any(".py:" in name for name in players):
         return []  # they are the reader's, and so are their settings

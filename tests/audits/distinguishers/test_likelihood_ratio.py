@@ -14,8 +14,10 @@ from arena import (
     Adversary,
     Figure1,
     Finite,
+    GameAdversary,
     Learner,
     Moves,
+    Query,
     Referee,
     Release,
     Sample,
@@ -190,3 +192,45 @@ def test_worlds_need_distributions_of_one_kind() -> None:
 
     with pytest.raises(Unsupported, match="State a Mixture in both worlds"):
         build_likelihood_ratio(Odd(), CountSwap(), Release())
+
+
+@attrs.frozen
+class OneGame(GameAdversary):
+    """Swaps an example; whether it asks again depends on the first answer. It returns no score."""
+
+    name = "one-game"
+    protocols = ("Figure1", "Release")
+
+    def play_one(self, rng: np.random.Generator) -> Moves:
+        reply = yield Train(Sample([0.0, 0.0], [0, 1], [4, 6]), Sample([0.0, 0.0], [0, 1], [5, 5]))
+        if hasattr(reply, "value"):
+            return
+        reply = yield Query(0.0)
+        for _ in range(2 if reply.label else 0):
+            yield Query(0.0)
+
+
+@pytest.mark.parametrize(
+    ("learner", "referee"),
+    [(LaplaceCount(), Release()), (BetweenThresholdsPredictor(size=10), Figure1())],
+)
+def test_games_that_are_played_alone_have_ratios(learner: Learner, referee: Referee) -> None:
+    adversary = OneGame()
+    players = (learner, adversary, referee)
+    ratio = build_likelihood_ratio(*players)
+    played = play(*players, games=40, seed=1, record=True)
+    scores = likelihood_ratios(*players, played)
+    for game, alone in enumerate(played.single_games):
+        assert scores.of_game[game] == likelihood_ratios(*players, alone).of_game[0]
+    assert len(np.unique(scores.of_game)) > 1
+    assert len(ratio.levels) >= len(np.unique(scores.of_game))
+    plan = Plan(
+        learner=learner,
+        adversary=adversary,
+        referee=referee,
+        epsilon=5.0,
+        delta=0.0,
+        games=100,
+        distinguisher=LIKELIHOOD,
+    )
+    assert not run(plan).refuted

@@ -322,13 +322,18 @@ def test_a_file_that_does_not_import_is_refused(tmp_path: Path, source: str, tol
     )
 
 
+WRITES = "`arena new` writes a file that does."
+
+
 def test_a_file_without_players_or_without_being_there_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.py"
     empty.touch()
-    assert refusal(LEARNERS.find, f"{empty}:X") == f"{empty} has no class 'X'. It contains no learner."
+    assert (
+        refusal(LEARNERS.find, f"{empty}:X") == f"{empty} has no class 'X'. It contains no learner; " + WRITES
+    )
     assert (
         refusal(find_player, f"{empty}:X")
-        == f"{empty} has no class 'X'. It contains no learner or adversary."
+        == f"{empty} has no class 'X'. It contains no learner or adversary; " + WRITES
     )
     missing = tmp_path / "missing.py"
     assert refusal(LEARNERS.find, f"{missing}:X") == (
@@ -370,7 +375,7 @@ def test_text_means(text: str, kind: object, value: object) -> None:
     [
         ("1.5", int, "x must be an integer, got '1.5'. Write 20001, 20_001 or 1e5."),
         ("many", int | None, "x must be an integer, got 'many'. Write 20001, 20_001 or 1e5."),
-        ("1e999999999", int, "x must be an integer, got '1e999999999'. Write 20001, 20_001 or 1e5."),
+        ("1e999999999", int, "x must be less than 10^19, got '1e999999999'"),
         ("nan", int, "x must be an integer, got 'nan'. Write 20001, 20_001 or 1e5."),
         ("nan", float, "x must be a finite number, got 'nan'"),
         ("inf", float, "x must be a finite number, got 'inf'"),

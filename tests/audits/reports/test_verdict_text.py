@@ -12,6 +12,7 @@ from arena import Claim, PrivacyUnit, Release
 from audits import reports as report
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.reports.json_form import to_data, to_json
+from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 
@@ -61,7 +62,9 @@ def test_the_plan_adds_the_settings_that_are_not_usual() -> None:
     plan = Plan(
         learner=learner, adversary=ADVERSARIES.find("count-swap")(), referee=Release(), epsilon=1, delta=0
     )
-    assert "learner           laplace-count with epsilon=2\n" in report.verdict_text(VERDICT, plan=plan)
+    assert "learner           laplace-count with epsilon=2\n" in report.verdict_text(
+        VERDICT, PlayerSummary.from_plan(plan)
+    )
 
 
 def test_blocks_of_a_ledger_are_told_apart() -> None:

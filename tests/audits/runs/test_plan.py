@@ -32,7 +32,7 @@ GOOD = {
     [
         ({"epsilon": 0.0}, "epsilon of the claim under test must be more than 0 nats and finite, got 0.0"),
         ({"epsilon": -1.0}, "more than 0 nats and finite"),
-        ({"epsilon": float("inf")}, "name a claim to test with --epsilon"),
+        ({"epsilon": float("inf")}, "Name a claim to test with --epsilon, for instance 1."),
         ({"epsilon": float("nan")}, "more than 0 nats and finite"),
         ({"delta": 1.0}, "delta must be less than 1, got 1.0"),
         ({"delta": -0.1}, "delta must be at least 0"),
@@ -41,6 +41,7 @@ GOOD = {
         ({"confidence": 1.0}, "confidence must be less than 1"),
         ({"games": 0}, "games must be at least 1, got 0"),
         ({"games": 1.5}, "games must be an integer, got 1.5"),
+        ({"distinguisher": "likelihood", "faults": True}, "the likelihood ratio knows no failures"),
         ({"block": 0}, "block must be at least 1"),
         ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"referee": Figure1()}, "learner laplace-count does not play Figure1"),

@@ -108,7 +108,7 @@ def test_hypothesis_in_json() -> None:
         ),
         (
             ("poison", "laplace-count"),
-            "laplace-count does not play Figure1, got 'Release'. Attack a predictor",
+            "laplace-count does not play Figure1, but Release. Name a learner that ",
         ),
         (("poison", "static-erm"), "static-erm has no rounds by which it could be measured"),
         (("poison", *V2, "--rounds", "0"), "rounds must be at least 1, got 0"),

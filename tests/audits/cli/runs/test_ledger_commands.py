@@ -154,6 +154,11 @@ def test_runs_needs_a_folder(tmp_path: Path) -> None:
     )
 
 
+def test_verify_replays_some_blocks_or_all(ledger: Path) -> None:
+    said = arena.refusal("runs", "verify", ledger, "--all", "--blocks", "3")
+    assert said.startswith("--all replays all blocks, so it excludes --blocks.")
+
+
 # --- resume -------------------------------------------------------------------------------------------------
 
 
@@ -166,10 +171,22 @@ def test_a_run_that_is_gone_on_with_has_the_figures_of_an_undisturbed_one(ledger
 
 def test_a_finished_run_needs_no_players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = tmp_path / "run.ledger"
-    first = read_json(*COUNT, "--epsilon", "0.1", "--ledger", ledger, status=3)
+    command = (*COUNT, "--set", "epsilon=0.9", "--epsilon", "0.1")
+    audited = arena.text(*command, "--ledger", ledger, status=3)
+    first = json.loads(arena(*command, "--json").stdout)
     monkeypatch.setattr("audits.cli.runs.resume.rebuild_plan", None)
-    assert without_times(read_json("runs", "resume", ledger, status=3)) == without_times(first)
-    assert "Refuted: with confidence 95 %" in arena.text("runs", "resume", ledger, status=3)
+    again = json.loads(arena("runs", "resume", ledger, "--json").stdout)
+    assert without_times(again | {"command": ""}) == without_times(first | {"command": ""})
+    assert again["players"]["learner"] == {"name": "laplace-count", "settings": {"epsilon": "0.9"}}
+    timed = ("games ", "speed ")
+    texts = [
+        audited,
+        arena.text("runs", "resume", ledger, status=3),
+        arena.text("runs", "watch", ledger, status=3),
+    ]
+    lines = [[line for line in text.splitlines() if not line.startswith(timed)] for text in texts]
+    assert lines[0] == lines[1] == lines[2]
+    assert "learner's claim   (0.9, 0)-DP for a training example (replace one)" in lines[0]
 
 
 @pytest.mark.thorough

@@ -245,6 +245,8 @@ def test_a_plan_that_makes_no_sense_is_refused(ledger: Path, plan: Any, expected
         ({"transcript": 5}, "its notes have a wrong entry transcript"),
         ({"protects": "x"}, "its notes have a wrong entry protects"),
         ({"protects": [[]]}, "is not a valid PrivacyUnit"),
+        ({"settings": {"learner": {"a": 1}}}, "its notes have a wrong entry settings or own_claim"),
+        ({"own_claim": ["x", 0.0]}, "its notes have a wrong entry settings or own_claim"),
         ({"neighbours": "x"}, "is not a valid Neighbours"),
         ("[]", "the text of its notes is no mapping of names"),
         ('{"learner": "a", "learner": "b"}', "the text of its notes has an entry twice"),
