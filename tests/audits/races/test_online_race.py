@@ -132,7 +132,7 @@ def test_blocks_are_small_if_a_point_has_many_coordinates(d: int, block: int) ->
         ({"rounds": 0}, "rounds must be at least 1, got 0"),
         ({"games": 0}, "games must be at least 1, got 0"),
         ({"marks": 0}, "marks must be at least 1, got 0"),
-        ({"confidence": 1.0}, "confidence must be less than 1, got 1.0"),
+        ({"confidence": 1.0}, "confidence must be less than 1, got 1.0. Write 0.95 for 95 %."),
         ({"seed": -1}, "seed must be at least 0, got -1"),
     ],
 )
