@@ -1,0 +1,1 @@
+"""Solve two-world games: how much the best adaptive adversary learns, from below and from above."""

@@ -1,0 +1,322 @@
+"""What adversaries can know after each round of a two-world game, as a graph of beliefs.
+
+After a history of the game, let a and b be the measures over the learner's hidden states in worlds 0 and 1,
+without normalisation. All that matters for the rest of the game are the two *beliefs* a/Σa and b/Σb, and the
+*log ratio* log(Σb/Σa). A stage of the graph holds the pairs of beliefs that histories of one length reach,
+each with the log ratios at which the value of the game is computed. Histories that lead to the same beliefs
+share them, whatever the order of their queries. The beliefs of each world are computed and merged alone, so
+that pairs of them are pairs of numbers. See docs/proofs/solver.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+import numpy as np
+
+from arena.errors import Unsupported
+from audits.solver.linear_game import LinearGame
+
+SAME = 1e-10  # log ratios of one pair of beliefs that differ by less are merged
+NEGLIGIBLE = 1e-15  # an outcome of less probability is not followed
+_CHUNK = 2**22  # numbers of measures that are computed together
+
+
+@attrs.frozen(eq=False)
+class WorldStage:
+    """The n beliefs of one world that histories of one length reach.
+
+    Shapes (kernels, outcomes, n): masses, the probability of an outcome; after, the next belief, -1 where
+    there is none; errors, the total variation between the next belief and the one it was merged with.
+    """
+
+    masses: np.ndarray
+    after: np.ndarray
+    errors: np.ndarray
+
+
+@attrs.define(eq=False)
+class Stage:
+    """The pairs of beliefs that histories of one length reach.
+
+    worlds: the beliefs of each world. beliefs: (2, d) the pairs. family: (d,) the family of each pair.
+    offset: (d,) its log ratio less that of the family. after: for each move and outcome, (d,) the next pair,
+    -1 where the game is over; None where it always is.
+    """
+
+    worlds: tuple[WorldStage, WorldStage]
+    beliefs: np.ndarray
+    family: np.ndarray
+    offset: np.ndarray
+    after: list[list[np.ndarray | None]] = attrs.field(factory=list)
+
+
+@attrs.frozen(eq=False)
+class Family:
+    """A pair of beliefs with several log ratios, and all later pairs that are reached from it alone.
+
+    Histories that lead to one pair of beliefs mostly have one log ratio, whatever the order of their queries;
+    a pair that is reached with several begins a family of its own.
+
+    time: of the first pair. ratios: (p,) the log ratios of the first pair at which values are computed, in
+    order.
+    """
+
+    time: int
+    ratios: np.ndarray
+
+
+@attrs.frozen(kw_only=True)
+class GraphLimits:
+    """How large a graph may become, and how exact it is.
+
+    pairs: of beliefs in one stage. tolerance: the total variation within which the beliefs of a world are
+    merged. offsets: with which a pair may be reached before it begins a family. knots: log ratios of a pair that are kept as they are; where there are more they are replaced by a
+    grid with this step in nats, from -reach to reach at most.
+    """
+
+    pairs: int = 2_000_000
+    tolerance: float = 1e-10
+    offsets: int = 8
+    knots: int = 64
+    step: float = 1e-3
+    reach: float = np.inf
+
+
+class BeliefGraph:
+    """The stages 0 to T - 1 of a game."""
+
+    def __init__(
+        self,
+        game: LinearGame,
+        ratios: np.ndarray,
+        limits: GraphLimits,
+        *,
+        watch: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε). watch: receives each
+        round and the number of pairs of beliefs.
+
+        Raises: Unsupported if a stage has too many pairs.
+        """
+        self.game = game
+        self.kernels = np.empty((2, game.moves), np.intp)  # the number of the kernel of a move in each world
+        worlds = []
+        for world in range(2):
+            used, self.kernels[world] = np.unique(game.which[world], return_inverse=True)
+            worlds.append(_world_stages(game, game.start[world], game.kernels[used], limits.tolerance))
+        self.families = [Family(0, np.sort(ratios))]
+        self.rounding = 0.0  # by which log ratios of merged histories differ
+        only = np.zeros(1, np.intp)
+        self.stages = [Stage((worlds[0][0], worlds[1][0]), np.zeros((2, 1), int), only, np.zeros(1))]
+        for time in range(game.rounds - 1):
+            if watch is not None:
+                watch(time, self.stages[-1].beliefs.shape[1])
+            if min(len(stages) for stages in worlds) == time + 1:
+                break
+            self._add_stage((worlds[0][time + 1], worlds[1][time + 1]), limits)
+
+    def branch(self, stage: Stage, move: int, outcome: int) -> list[np.ndarray]:
+        """Four of (d,): the probability of an outcome in world 0 and in world 1, and the error of each measure
+        after it."""
+        masses, errors = [], []
+        for world, kernel, belief in zip(stage.worlds, self.kernels[:, move], stage.beliefs, strict=True):
+            masses.append(world.masses[kernel, outcome][belief])
+            errors.append(world.errors[kernel, outcome][belief] * masses[-1])
+        return masses + errors
+
+    def _add_stage(self, worlds: tuple[WorldStage, WorldStage], limits: GraphLimits) -> None:
+        stage, width = self.stages[-1], worlds[1].masses.shape[2]
+        goes_on = np.flatnonzero(~self.game.halts)
+        keys, known = {}, np.empty(0, np.int64)
+        for move in range(self.game.moves):
+            new = [known]
+            for outcome in goes_on:
+                first, second = (
+                    world.after[kernel, outcome][belief].astype(np.int64)
+                    for world, kernel, belief in zip(
+                        stage.worlds, self.kernels[:, move], stage.beliefs, strict=True
+                    )
+                )
+                key = np.where((first < 0) | (second < 0), -1, first * width + second)
+                keys[move, outcome] = key
+                new.append(key)
+            known = np.unique(np.concatenate(new))
+        known = known[known >= 0]
+        if len(known) > limits.pairs:
+            raise Unsupported(
+                f"an adversary can have {len(known):,} pairs of beliefs, more than {limits.pairs:,}",
+                remedy="Allow fewer rounds or fewer queries, use a smaller learner, or a larger tolerance.",
+            )
+        for move in range(self.game.moves):
+            row: list[np.ndarray | None] = [None] * len(self.game.halts)
+            for outcome in goes_on:
+                key = keys.pop((move, outcome))
+                place = np.searchsorted(known, key).astype(np.int32)
+                place[key < 0] = -1
+                row[outcome] = place
+            stage.after.append(row)
+        nodes = self._choose_families(np.array(np.divmod(known, width)), limits)
+        self.stages.append(Stage(worlds, *nodes))
+
+    def arrivals(self, stage: Stage) -> Iterator[Arrivals]:
+        """The histories that arrive at the next stage, for each move and outcome that does not end the game."""
+        for move, row in enumerate(stage.after):
+            for outcome, after in enumerate(row):
+                if after is not None:
+                    mass_0, mass_1, *_ = self.branch(stage, move, outcome)
+                    (on,) = np.nonzero(after >= 0)
+                    offset = stage.offset[on] + np.log(mass_1[on] / mass_0[on])
+                    yield Arrivals(after, on, after[on], stage.family[on], offset)
+
+    def _choose_families(self, beliefs: np.ndarray, limits: GraphLimits) -> tuple[np.ndarray, ...]:
+        """The nodes of the next stage: pairs of beliefs (2, n), families and offsets.
+
+        In `after` of this stage, the numbers of pairs become those of nodes.
+        """
+        stage, time, pairs = self.stages[-1], len(self.stages), beliefs.shape[1]
+        family, offset = np.zeros(pairs, np.intp), np.zeros(pairs)
+        for found in self.arrivals(stage):
+            family[found.place], offset[found.place] = found.family, found.offset
+        # Most pairs have one family and one offset. The others are listed.
+        others = [np.empty(0, _NODE)]
+        for found in self.arrivals(stage):
+            differ = found.differ(family, offset)
+            if differ.any():
+                others.append(np.unique(found.nodes()[differ]))
+        extra = _distinct_nodes(np.concatenate(others))
+        mixed = np.bincount(extra["place"], minlength=pairs) >= limits.offsets
+        heads = np.flatnonzero(mixed)
+        ratios: list[list[np.ndarray]] = [[] for _ in heads]
+        if len(heads):
+            own = np.array(list(zip(heads, family[heads], offset[heads], strict=True)), _NODE)
+            for node in np.concatenate([own, extra[mixed[extra["place"]]]]):
+                head = np.searchsorted(heads, node["place"])
+                ratios[head].append(self.families[node["family"]].ratios + node["offset"])
+            extra = extra[~mixed[extra["place"]]]
+        for head, values in zip(heads, ratios, strict=True):
+            family[head], offset[head] = len(self.families), 0.0
+            self.families.append(Family(time, _choose_ratios(values, limits)))
+        for found in self.arrivals(stage):
+            differ = found.differ(family, offset) & ~mixed[found.place]
+            if differ.any():
+                place = _find_nodes(extra, found.nodes()[differ])
+                found.after[found.origin[differ]] = pairs + place
+                self.rounding = max(
+                    self.rounding, float(np.abs(found.offset[differ] - extra["offset"][place]).max())
+                )
+            same = ~differ & ~mixed[found.place]
+            apart = np.abs(found.offset - offset[found.place])[same]
+            self.rounding = max(self.rounding, float(apart.max(initial=0)))
+        return (
+            np.hstack([beliefs, beliefs[:, extra["place"]]]),
+            np.append(family, extra["family"]),
+            np.append(offset, extra["offset"]),
+        )
+
+
+@attrs.frozen(eq=False)
+class Arrivals:
+    """Histories that arrive at the next stage by one outcome of one move.
+
+    after: (d,) as in `Stage`. Of the n that go on: origin, where they come from; place, the pair of beliefs at
+    which they arrive; the family and the offset with which they do.
+    """
+
+    after: np.ndarray
+    origin: np.ndarray
+    place: np.ndarray
+    family: np.ndarray
+    offset: np.ndarray
+
+    def differ(self, family: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        """(n,) whether they arrive with another family or offset than those noted for the pair."""
+        return (self.family != family[self.place]) | (np.abs(self.offset - offset[self.place]) > SAME)
+
+    def nodes(self) -> np.ndarray:
+        """(n,) place, family and offset."""
+        nodes = np.empty(len(self.place), _NODE)
+        nodes["place"], nodes["family"], nodes["offset"] = self.place, self.family, self.offset
+        return nodes
+
+
+_NODE = np.dtype([("place", np.int64), ("family", np.int64), ("offset", np.float64)])
+
+
+def _distinct_nodes(nodes: np.ndarray) -> np.ndarray:
+    """Nodes in order, with one of several whose offsets hardly differ."""
+    nodes = np.sort(nodes, order=("place", "family", "offset"))
+    if not len(nodes):
+        return nodes
+    new = (np.diff(nodes["place"]) > 0) | (np.diff(nodes["family"]) > 0) | (np.diff(nodes["offset"]) > SAME)
+    return nodes[np.r_[True, new]]
+
+
+def _find_nodes(nodes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The place of each wanted node among distinct ones."""
+    earlier = wanted.copy()
+    earlier["offset"] += SAME
+    return np.searchsorted(nodes, earlier, side="right") - 1
+
+
+def _choose_ratios(values: list[np.ndarray], limits: GraphLimits) -> np.ndarray:
+    """The distinct ones of some log ratios, or a grid if they are many."""
+    low, high = min(value[0] for value in values), max(value[-1] for value in values)
+    if sum(map(len, values)) <= _CHUNK:
+        distinct = np.unique(np.concatenate(values))
+        distinct = distinct[np.r_[True, np.diff(distinct) > SAME]]
+        if len(distinct) <= limits.knots:
+            return np.asarray(distinct)
+    low, high = max(low, -limits.reach), min(high, limits.reach)
+    return np.linspace(low, high, int(np.ceil((high - low) / limits.step)) + 1)
+
+
+def _world_stages(
+    game: LinearGame, start: np.ndarray, kernels: np.ndarray, tolerance: float
+) -> list[WorldStage]:
+    """The beliefs of one world, stage by stage."""
+    beliefs = start[None, :] / (start @ game.masses)
+    stages = []
+    hashing = np.random.default_rng(0).integers(2**63, size=len(start), dtype=np.uint64) | np.uint64(1)
+    for time in range(game.rounds):
+        shape = len(kernels), len(game.halts), len(beliefs)
+        masses, after, errors = np.empty(shape), np.full(shape, -1, np.int32), np.zeros(shape)
+        keys = np.zeros(shape, np.uint64)
+        goes_on = np.zeros(shape, bool)
+        for kernel, matrices in enumerate(kernels):
+            for piece, reached in _reach(beliefs, matrices):
+                masses[kernel, :, piece] = mass = np.maximum(reached @ game.masses, 0)
+                goes_on[kernel, :, piece] = on = (mass > NEGLIGIBLE) & ~game.halts[:, None]
+                cells = np.round(reached[on] / mass[on][:, None] / tolerance).astype(np.int64)
+                keys[kernel, :, piece][on] = cells.view(np.uint64) @ hashing
+        stages.append(WorldStage(masses, after, errors))
+        if time == game.rounds - 1 or not goes_on.any():
+            break
+        _, first, after[goes_on] = np.unique(keys[goes_on], return_index=True, return_inverse=True)
+        chosen = np.unravel_index(np.flatnonzero(goes_on)[first], shape)
+        following = np.empty((len(first), len(start)))
+        for kernel, matrices in enumerate(kernels):
+            (own,) = np.nonzero(chosen[0] == kernel)
+            for part in np.array_split(own, _pieces(beliefs[chosen[2][own]], matrices)):
+                reached = beliefs[chosen[2][part], None, :] @ matrices[chosen[1][part]].swapaxes(-1, -2)
+                following[part] = reached[:, 0] / (reached[:, 0] @ game.masses)[:, None]
+        for kernel, matrices in enumerate(kernels):
+            for piece, reached in _reach(beliefs, matrices):
+                on = after[kernel, :, piece] >= 0
+                own = reached[on] / masses[kernel, :, piece][on][:, None]
+                apart = np.linalg.norm(own - following[after[kernel, :, piece][on]], axis=1)
+                errors[kernel, :, piece][on] = apart
+        beliefs = following
+    return stages
+
+
+def _reach(beliefs: np.ndarray, matrices: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Pieces of the beliefs, and the measures (k, n, m) after each outcome."""
+    for piece in np.array_split(np.arange(len(beliefs)), _pieces(beliefs, matrices)):
+        where = slice(piece[0], piece[-1] + 1)
+        yield where, beliefs[where] @ matrices.swapaxes(-1, -2)
+
+
+def _pieces(beliefs: np.ndarray, matrices: np.ndarray) -> int:
+    return max(1, min(len(beliefs), -(-beliefs.size * len(matrices) // _CHUNK)))

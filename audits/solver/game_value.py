@@ -1,0 +1,188 @@
+"""Bounds on the value of a two-world game on its belief graph, by induction from the end.
+
+With mass 1 in world 0 and mass z in world 1, the value g(z) of the rest of the game is the largest
+P_0(guess "world 0") - z·P_1(guess "world 0") of all adversaries: a convex function, between max(0, 1 - z) and
+1. The upper bound is known at the log ratios of a family, and between them by chords. The lower bound
+consists of lines, each the two probabilities of one adversary. See docs/proofs/solver.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+
+from audits.solver.belief_graph import BeliefGraph, Stage
+
+_CHUNK = 2**22  # values that are computed together
+
+
+@attrs.frozen(eq=False)
+class Values:
+    """Bounds on the value of the rest of a game, for pairs of beliefs with several log ratios each.
+
+    Shapes (..., p): upper, an upper bound; accepts_0 and accepts_1, the probabilities of a guess "world 0" in
+    each world, of the best adversary known; error, by how much its value may be less, since beliefs were
+    merged; move, with which it begins.
+    """
+
+    upper: np.ndarray
+    accepts_0: np.ndarray
+    accepts_1: np.ndarray
+    error: np.ndarray
+    move: np.ndarray
+
+
+@attrs.frozen(eq=False)
+class FamilyValues:
+    """The values of the first pair of a family, at its log ratios (p,)."""
+
+    ratios: np.ndarray
+    values: Values
+
+    def lower(self) -> np.ndarray:
+        """(p,): the lower bounds at the log ratios."""
+        value = self.values.accepts_0 - np.exp(self.ratios) * self.values.accepts_1
+        return np.asarray(value - self.values.error)
+
+    def upper_at(self, ratios: np.ndarray) -> np.ndarray:
+        """Upper bounds at any log ratios: by the chord of neighbours, or from the value 1 at z = 0.
+
+        Beyond the last the value is at most that of the last, since it decreases.
+        """
+        z = np.exp(np.append(-np.inf, self.ratios))
+        return np.asarray(np.interp(np.exp(ratios), z, np.append(1.0, self.values.upper)))
+
+    def best_line(self, ratios: np.ndarray) -> np.ndarray:
+        """The number of the adversary that does best at each log ratio, of those of the two neighbours."""
+        right = np.clip(np.searchsorted(self.ratios, ratios), 0, len(self.ratios) - 1)
+        left = np.maximum(right - 1, 0)
+        z = np.exp(np.minimum(ratios, 700))
+        one, other = (self.values.accepts_0[line] - z * self.values.accepts_1[line] for line in (left, right))
+        return np.where(other > one, right, left)
+
+
+class GameSolution:
+    """The values of all families of a graph."""
+
+    def __init__(self, graph: BeliefGraph, *, watch: Callable[[int, int], None] | None = None) -> None:
+        """watch: receives the number of families that are solved, and of all."""
+        self.graph = graph
+        self.families: dict[int, FamilyValues] = {}
+        self.places = [_place_in_family(stage) for stage in graph.stages]
+        for done, number in enumerate(reversed(range(len(graph.families)))):
+            if watch is not None:
+                watch(done, len(graph.families))
+            self.families[number] = self._solve(number)
+
+    @property
+    def root(self) -> FamilyValues:
+        """The values at the start of the game."""
+        return self.families[0]
+
+    def _solve(self, family: int) -> FamilyValues:
+        head = self.graph.families[family]
+        largest = max(np.count_nonzero(stage.family == family) for stage in self.graph.stages[head.time :])
+        pieces = np.array_split(head.ratios, min(len(head.ratios), -(-len(head.ratios) * largest // _CHUNK)))
+        parts = [self.stage_values(family, piece)[0] for piece in pieces]
+        joined = (
+            np.concatenate([getattr(part, name)[0] for part in parts])
+            for name in ("upper", "accepts_0", "accepts_1", "error", "move")
+        )
+        return FamilyValues(head.ratios, Values(*joined))
+
+    def stage_values(self, family: int, ratios: np.ndarray) -> list[Values]:
+        """The values (n, p) of the n pairs of a family in each stage from its first on, for log ratios (p,)."""
+        time = self.graph.families[family].time
+        found: list[Values] = []
+        for stage in reversed(range(time, len(self.graph.stages))):
+            members = np.flatnonzero(self.graph.stages[stage].family == family)
+            if len(members):
+                found.append(self._induce(stage, members, family, ratios, found[-1] if found else None))
+        return found[::-1]
+
+    def _induce(
+        self, time: int, members: np.ndarray, family: int, ratios: np.ndarray, later: Values | None
+    ) -> Values:
+        graph, stage = self.graph, self.graph.stages[time]
+        shape = len(members), len(ratios)
+        own = np.exp(stage.offset[members])[:, None] * np.exp(ratios)  # z of each point
+        best = Values(
+            np.full(shape, -np.inf), *(np.zeros(shape) for _ in range(3)), np.full(shape, -1, np.int16)
+        )
+        lower = np.full(shape, -np.inf)
+        for move in range(graph.game.moves):
+            total = [np.zeros(shape) for _ in range(4)]
+            for outcome in range(len(graph.game.halts)):
+                masses = [part[members, None] for part in graph.branch(stage, move, outcome)]
+                after = stage.after[move][outcome] if stage.after else None
+                if after is None:
+                    parts: Sequence[np.ndarray] = _guess(masses, own)
+                else:
+                    parts = self._go_on(time + 1, after[members], masses, own, family, later)
+                for sum_, part in zip(total, parts, strict=False):  # a guess has no error
+                    sum_ += part
+            upper, accepts_0, accepts_1, error = total
+            np.maximum(best.upper, upper, out=best.upper)
+            value = accepts_0 - own * accepts_1 - error
+            better = value > lower
+            kept = lower, best.accepts_0, best.accepts_1, best.error
+            for old, new in zip(kept, (value, accepts_0, accepts_1, error), strict=True):
+                np.copyto(old, new, where=better)
+            best.move[better] = move
+        return best
+
+    def _go_on(
+        self,
+        time: int,
+        after: np.ndarray,
+        masses: list[np.ndarray],
+        own: np.ndarray,
+        family: int,
+        later: Values | None,
+    ) -> tuple[np.ndarray, ...]:
+        """The parts of upper, accepts_0, accepts_1 and error that one outcome adds."""
+        mass_0, mass_1, error_0, error_1 = masses
+        upper, accepts_0, accepts_1 = _guess(masses, own)
+        upper[after < 0] = mass_0[after < 0]  # negligible outcomes are not followed
+        error = np.zeros(own.shape)
+        families = np.where(after >= 0, self.graph.stages[time].family[after], -1)
+        (same,) = np.nonzero(families == family)
+        if len(same):
+            assert later is not None
+            place = self.places[time][after[same]]
+            upper[same] = mass_0[same] * later.upper[place]
+            accepts_0[same] = mass_0[same] * later.accepts_0[place]
+            accepts_1[same] = mass_1[same] * later.accepts_1[place]
+            error[same] = mass_0[same] * later.error[place]
+        for other in np.unique(families[(families >= 0) & (families != family)]):
+            (on,) = np.nonzero(families == other)
+            known = self.families[other]
+            ratios = np.log(own[on] * mass_1[on] / mass_0[on])
+            line = known.best_line(ratios)
+            upper[on] = mass_0[on] * known.upper_at(ratios)
+            accepts_0[on] = mass_0[on] * known.values.accepts_0[line]
+            accepts_1[on] = mass_1[on] * known.values.accepts_1[line]
+            # Errors in world 1 weigh by the ratio.
+            weight = np.maximum(1, np.exp(ratios - known.ratios[line]))
+            error[on] = mass_0[on] * known.values.error[line] * weight
+        merging = (error_0 + own * error_1) / 2 + self.graph.rounding * own * mass_1
+        return upper + merging, accepts_0, accepts_1, error + merging
+
+
+def _guess(masses: list[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The value of a game that ends, and the probabilities of a guess "world 0"."""
+    mass_0, mass_1 = masses[:2]
+    value = mass_0 - own * mass_1
+    accept = value > 0
+    return np.maximum(value, 0), accept * mass_0, accept * mass_1
+
+
+def _place_in_family(stage: Stage) -> np.ndarray:
+    """(d,): the place of each pair among those of its family."""
+    order = np.argsort(stage.family, kind="stable")
+    counts = np.bincount(stage.family)
+    place = np.empty(len(order), np.intp)
+    place[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return place
