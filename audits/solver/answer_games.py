@@ -9,7 +9,7 @@ import numpy as np
 
 from arena import AnswerLaw, Learner, Sample
 from audits.exact_loss.answer_paths import AnswerLaws
-from audits.solver.linear_game import LinearGame, compress
+from audits.solver.linear_game import LinearGame, Step, compress
 
 _PROBES = 3  # random measures by which ways to answer are told apart
 
@@ -27,7 +27,8 @@ def answer_game(
     laws = [known.of(sample) for sample in samples]
     start = np.array([law.start() for law in laws])
     probes = np.random.default_rng(0).uniform(size=(_PROBES, start.shape[1]))
-    steps, numbers = [], {}
+    steps: list[Step] = []
+    numbers: dict[bytes, int] = {}
     moves: dict[tuple[int, ...], int] = {}
     for place in range(len(points)):
         kernels = []

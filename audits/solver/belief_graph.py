@@ -71,15 +71,16 @@ class Family:
 class GraphLimits:
     """How large a graph may become, and how exact it is.
 
-    pairs: of beliefs in one stage. tolerance: the total variation within which the beliefs of a world are
-    merged. offsets: with which a pair may be reached before it begins a family. knots: log ratios of a pair that are kept as they are; where there are more they are replaced by a
-    grid with this step in nats, from -reach to reach at most.
+    pairs: of beliefs in one stage. tolerance: by how much the coordinates of beliefs that are merged may
+    differ. offsets: with which a pair of beliefs may be reached before it begins a family. knots: log ratios
+    of a family that are kept as they are; more of them are replaced by a grid with this step in nats, from
+    -reach to reach at most.
     """
 
     pairs: int = 2_000_000
     tolerance: float = 1e-10
-    offsets: int = 8
-    knots: int = 64
+    offsets: int = 32
+    knots: int = 2_000
     step: float = 1e-3
     reach: float = np.inf
 
@@ -118,8 +119,7 @@ class BeliefGraph:
             self._add_stage((worlds[0][time + 1], worlds[1][time + 1]), limits)
 
     def branch(self, stage: Stage, move: int, outcome: int) -> list[np.ndarray]:
-        """Four of (d,): the probability of an outcome in world 0 and in world 1, and the error of each measure
-        after it."""
+        """Four of (d,): the probability of an outcome in each world, and the error of each measure then."""
         masses, errors = [], []
         for world, kernel, belief in zip(stage.worlds, self.kernels[:, move], stage.beliefs, strict=True):
             masses.append(world.masses[kernel, outcome][belief])
@@ -161,7 +161,7 @@ class BeliefGraph:
         self.stages.append(Stage(worlds, *nodes))
 
     def arrivals(self, stage: Stage) -> Iterator[Arrivals]:
-        """The histories that arrive at the next stage, for each move and outcome that does not end the game."""
+        """The histories that arrive at the next stage, for each move and outcome that does not end it."""
         for move, row in enumerate(stage.after):
             for outcome, after in enumerate(row):
                 if after is not None:
@@ -170,7 +170,9 @@ class BeliefGraph:
                     offset = stage.offset[on] + np.log(mass_1[on] / mass_0[on])
                     yield Arrivals(after, on, after[on], stage.family[on], offset)
 
-    def _choose_families(self, beliefs: np.ndarray, limits: GraphLimits) -> tuple[np.ndarray, ...]:
+    def _choose_families(
+        self, beliefs: np.ndarray, limits: GraphLimits
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The nodes of the next stage: pairs of beliefs (2, n), families and offsets.
 
         In `after` of this stage, the numbers of pairs become those of nodes.
@@ -220,8 +222,8 @@ class BeliefGraph:
 class Arrivals:
     """Histories that arrive at the next stage by one outcome of one move.
 
-    after: (d,) as in `Stage`. Of the n that go on: origin, where they come from; place, the pair of beliefs at
-    which they arrive; the family and the offset with which they do.
+    after: (d,) as in `Stage`. Of the n that go on: origin, where they come from; place, the pair of beliefs
+    at which they arrive; the family and the offset with which they do.
     """
 
     after: np.ndarray
@@ -263,7 +265,7 @@ def _find_nodes(nodes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def _choose_ratios(values: list[np.ndarray], limits: GraphLimits) -> np.ndarray:
     """The distinct ones of some log ratios, or a grid if they are many."""
     low, high = min(value[0] for value in values), max(value[-1] for value in values)
-    if sum(map(len, values)) <= _CHUNK:
+    if max(map(len, values)) <= limits.knots and sum(map(len, values)) <= _CHUNK:
         distinct = np.unique(np.concatenate(values))
         distinct = distinct[np.r_[True, np.diff(distinct) > SAME]]
         if len(distinct) <= limits.knots:
@@ -276,7 +278,7 @@ def _world_stages(
     game: LinearGame, start: np.ndarray, kernels: np.ndarray, tolerance: float
 ) -> list[WorldStage]:
     """The beliefs of one world, stage by stage."""
-    beliefs = start[None, :] / (start @ game.masses)
+    beliefs: np.ndarray = start[None, :] / (start @ game.masses)
     stages = []
     hashing = np.random.default_rng(0).integers(2**63, size=len(start), dtype=np.uint64) | np.uint64(1)
     for time in range(game.rounds):
@@ -284,6 +286,10 @@ def _world_stages(
         masses, after, errors = np.empty(shape), np.full(shape, -1, np.int32), np.zeros(shape)
         keys = np.zeros(shape, np.uint64)
         goes_on = np.zeros(shape, bool)
+        if time == game.rounds - 1:
+            masses[:] = np.maximum(game.masses @ kernels @ beliefs.T, 0)
+            stages.append(WorldStage(masses, after, errors))
+            break
         for kernel, matrices in enumerate(kernels):
             for piece, reached in _reach(beliefs, matrices):
                 masses[kernel, :, piece] = mass = np.maximum(reached @ game.masses, 0)
@@ -291,11 +297,11 @@ def _world_stages(
                 cells = np.round(reached[on] / mass[on][:, None] / tolerance).astype(np.int64)
                 keys[kernel, :, piece][on] = cells.view(np.uint64) @ hashing
         stages.append(WorldStage(masses, after, errors))
-        if time == game.rounds - 1 or not goes_on.any():
+        if not goes_on.any():
             break
         _, first, after[goes_on] = np.unique(keys[goes_on], return_index=True, return_inverse=True)
         chosen = np.unravel_index(np.flatnonzero(goes_on)[first], shape)
-        following = np.empty((len(first), len(start)))
+        following: np.ndarray = np.empty((len(first), len(start)))
         for kernel, matrices in enumerate(kernels):
             (own,) = np.nonzero(chosen[0] == kernel)
             for part in np.array_split(own, _pieces(beliefs[chosen[2][own]], matrices)):
@@ -304,8 +310,8 @@ def _world_stages(
         for kernel, matrices in enumerate(kernels):
             for piece, reached in _reach(beliefs, matrices):
                 on = after[kernel, :, piece] >= 0
-                own = reached[on] / masses[kernel, :, piece][on][:, None]
-                apart = np.linalg.norm(own - following[after[kernel, :, piece][on]], axis=1)
+                reached = reached[on] / masses[kernel, :, piece][on][:, None]
+                apart = np.linalg.norm(reached - following[after[kernel, :, piece][on]], axis=1)
                 errors[kernel, :, piece][on] = apart
         beliefs = following
     return stages

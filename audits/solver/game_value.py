@@ -83,7 +83,7 @@ class GameSolution:
 
     def _solve(self, family: int) -> FamilyValues:
         head = self.graph.families[family]
-        largest = max(np.count_nonzero(stage.family == family) for stage in self.graph.stages[head.time :])
+        largest = max(int((stage.family == family).sum()) for stage in self.graph.stages[head.time :])
         pieces = np.array_split(head.ratios, min(len(head.ratios), -(-len(head.ratios) * largest // _CHUNK)))
         parts = [self.stage_values(family, piece)[0] for piece in pieces]
         joined = (
@@ -93,7 +93,7 @@ class GameSolution:
         return FamilyValues(head.ratios, Values(*joined))
 
     def stage_values(self, family: int, ratios: np.ndarray) -> list[Values]:
-        """The values (n, p) of the n pairs of a family in each stage from its first on, for log ratios (p,)."""
+        """The values (n, p) of the n pairs of a family in each stage from its first on, at p log ratios."""
         time = self.graph.families[family].time
         found: list[Values] = []
         for stage in reversed(range(time, len(self.graph.stages))):
@@ -109,7 +109,11 @@ class GameSolution:
         shape = len(members), len(ratios)
         own = np.exp(stage.offset[members])[:, None] * np.exp(ratios)  # z of each point
         best = Values(
-            np.full(shape, -np.inf), *(np.zeros(shape) for _ in range(3)), np.full(shape, -1, np.int16)
+            upper=np.full(shape, -np.inf),
+            accepts_0=np.zeros(shape),
+            accepts_1=np.zeros(shape),
+            error=np.zeros(shape),
+            move=np.full(shape, -1, np.int16),
         )
         lower = np.full(shape, -np.inf)
         for move in range(graph.game.moves):

@@ -9,6 +9,7 @@ import numpy as np
 
 _NEGLIGIBLE = 1e-13  # of a measure that has mass 1: what is dropped when hidden states are compressed
 _SMALL = 4  # hidden states that are not compressed
+_ROUNDING = 1e-15  # of probabilities; a move that tells more by less than this is taken as dominated
 _SKETCH = 200  # combinations of measures from which their axes are found
 
 Step = Callable[[np.ndarray], np.ndarray]  # from measures (n, m) those after each outcome, (k, n, m)
@@ -39,6 +40,17 @@ class LinearGame:
         """How many moves there are."""
         return int(self.which.shape[1])
 
+    @property
+    def exchanged(self) -> LinearGame:
+        """The game with the worlds exchanged."""
+        return attrs.evolve(self, start=self.start[::-1], which=self.which[::-1])
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether exchanging the worlds only changes the order of the moves."""
+        pairs = {(int(one), int(other)) for one, other in self.which.T}
+        return bool((self.start[0] == self.start[1]).all()) and pairs == {(two, one) for one, two in pairs}
+
 
 def compress(
     steps: Sequence[Step], which: np.ndarray, start: np.ndarray, *, rounds: int, halts: np.ndarray
@@ -48,11 +60,15 @@ def compress(
     A hidden number with a quadrature of 2,000 nodes becomes some 40 coordinates: probabilities of answers are
     smooth in it, and so are all measures that a game can reach. steps: of each kernel. start: (2, m).
     """
-    # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
-    scale = 1 / np.sqrt(_mean_measure(steps, start, rounds))
-    basis = np.eye(len(scale)) if len(scale) <= _SMALL else np.empty((0, len(scale)))
-    reached = start * scale
-    for _ in range(rounds if len(basis) < len(scale) else 0):
+    size = start.shape[1]
+    if size <= _SMALL:
+        # The l1 norm is at most √m times the l2 norm.
+        scale, basis, reached = np.full(size, np.sqrt(size)), np.eye(size), np.empty((0, size))
+    else:
+        # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
+        scale, basis = 1 / np.sqrt(_mean_measure(steps, start, rounds)), np.empty((0, size))
+        reached = start * scale
+    for _ in range(rounds if len(reached) else 0):
         axes, sizes = _principal_axes(reached, basis)
         if not len(axes):
             break
@@ -90,3 +106,36 @@ def _mean_measure(steps: Sequence[Step], start: np.ndarray, rounds: int) -> np.n
         total = total + measure
     total = np.maximum(total, np.finfo(float).tiny)
     return np.asarray(total / total.sum())
+
+
+def drop_dominated(game: LinearGame) -> tuple[LinearGame, np.ndarray]:
+    """The game without moves that tell less than another, and the numbers of the moves that are kept.
+
+    Where nothing is remembered (m = 1) and no outcome ends the game, a move tells no more than another if its
+    δ(ε) is nowhere larger (Blackwell): then its outcomes can be simulated from those of the other. Since both
+    curves are convex in e^ε and piecewise linear, it is enough to compare them at the kinks of the other.
+    Other games are returned as they are.
+    """
+    every = np.arange(game.moves)
+    if len(game.masses) > 1 or game.halts.any():
+        return game, every
+    first, second = (game.kernels[which, :, 0, 0] for which in game.which)  # (moves, k) probabilities
+    kept: list[int] = []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kinks = np.where(second > 0, first / second, 0)
+    own = np.array([_hockey_sticks(first[move], second[move], kinks[move]) for move in every])
+    for move in np.argsort(-own.sum(axis=1), kind="stable"):
+        theirs = _hockey_sticks(first[move], second[move], kinks[kept])
+        # Also z = 0 and infinite z: what only one world can show.
+        sure = (
+            (first * (second == 0)).sum(axis=1)[kept] >= first[move][second[move] == 0].sum() - _ROUNDING
+        ) & ((second * (first == 0)).sum(axis=1)[kept] >= second[move][first[move] == 0].sum() - _ROUNDING)
+        if not (sure & (own[kept] >= theirs - _ROUNDING).all(axis=1)).any():
+            kept.append(int(move))
+    places = np.sort(kept)
+    return attrs.evolve(game, which=game.which[:, places]), places
+
+
+def _hockey_sticks(first: np.ndarray, second: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Σ_o max(0, p_o - z·q_o) for probabilities (k,) and any shape of z."""
+    return np.asarray(np.maximum(first - z[..., None] * second, 0).sum(axis=-1))

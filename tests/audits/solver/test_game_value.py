@@ -47,7 +47,10 @@ def best(game: LinearGame, epsilon: float) -> float:
             sum(
                 value(own @ first, other @ second, 0 if halts else left - 1)
                 for own, other, halts in zip(
-                    game.kernels[game.which[0, move]], game.kernels[game.which[1, move]], game.halts, strict=True
+                    game.kernels[game.which[0, move]],
+                    game.kernels[game.which[1, move]],
+                    game.halts,
+                    strict=True,
                 )
             )
             for move in range(game.moves)
@@ -106,7 +109,7 @@ def test_fewer_moves_are_worth_less() -> None:
 
 @pytest.mark.parametrize("rounds", [1, 2, 7, 50])
 def test_randomised_response_has_the_closed_form_of_optimal_composition(rounds: int) -> None:
-    """Theorem 3.3 of Kairouz, Oh, Viswanath (2015): δ = Σ_l C(k, l)·(e^((k-l)ε) - e^(ε' + lε))⁺/(1 + e^ε)^k."""
+    """Theorem 3.3 of Kairouz, Oh, Viswanath (2015): l of k answers lie: C(k, l)·e^((k-l)ε)/(1 + e^ε)^k."""
     epsilon = 0.3
     truth = 1 / (1 + exp(-epsilon))
     kernel = np.array([truth, 1 - truth])[:, None, None]
@@ -139,7 +142,9 @@ def test_no_adversary_does_better(game: LinearGame, random: object) -> None:
     rng = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
     plan = rng.integers(game.moves, size=(game.rounds, *[len(game.halts)] * game.rounds))
 
-    def gain(first: np.ndarray, second: np.ndarray, history: tuple[int, ...], over: bool, epsilon: float) -> float:
+    def gain(
+        first: np.ndarray, second: np.ndarray, history: tuple[int, ...], over: bool, epsilon: float
+    ) -> float:
         if over or len(history) == game.rounds:
             return max(0.0, float(game.masses @ first - exp(epsilon) * (game.masses @ second)))
         move = plan[(len(history), *history, *[0] * (game.rounds - len(history)))]

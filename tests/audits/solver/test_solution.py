@@ -1,0 +1,118 @@
+"""Learners solved on every pair of votes: proofs, and the strategies that reach the lower bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from arena import Adversary, Moves, Query, Sample, Train, Unsupported
+from arena.referees import Figure1
+from audits.exact_loss.view_laws import view_law
+from audits.registry.given_players import configure_learner
+from audits.solver.answer_games import answer_game
+from audits.solver.belief_graph import BeliefGraph, GraphLimits
+from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
+from audits.solver.every_vote import PosedGame, pose_every_vote
+from audits.solver.game_value import GameSolution
+from audits.solver.solution import Outcome, Solution, solve
+
+FIVE = {"size": 5, "epsilon": 1.0}
+
+
+def posed(name: str, **settings: Any) -> PosedGame:
+    return pose_every_vote(configure_learner(name, settings))
+
+
+def solved(game: PosedGame, rounds: int, *epsilons: float, **limits: Any) -> Solution:
+    return solve(
+        game.learner,
+        game.samples,
+        game.points,
+        rounds=rounds,
+        epsilons=epsilons,
+        limits=GraphLimits(**limits),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("noisy-votes", FIVE | {"answers": 3}),
+        ("above-threshold", FIVE),
+        ("pate-gaussian", {"teachers": 5, "queries": 3}),
+        ("distance-to-instability", {"teachers": 31, "queries": 3}),
+        ("pate-svt", {"teachers": 5, "queries": 3, "threshold": 1.0, "scale": 2.0}),
+        ("sparse-vector", {"teachers": 5, "queries": 3, "threshold": 1.0, "scale": 2.0}),
+        ("steady-thresholds", FIVE | {"halts": 2}),
+    ],
+)
+@pytest.mark.thorough
+def test_correct_claims_are_proved(name: str, settings: dict[str, Any]) -> None:
+    solution = solved(posed(name, **settings), 3)
+    assert solution.outcome is Outcome.PROVED
+    assert all(0 <= point.lower <= point.upper <= point.lower + 1e-12 for point in solution.curve[:10])
+
+
+def test_a_claim_below_the_truth_is_refuted() -> None:
+    """One answer of noisy-votes that claims half of its ε."""
+    game = posed("noisy-votes", size=5, epsilon=1.0, answers=1)
+    truth = type(game.learner)
+    weak = type("Weak", (truth,), {"_cost": lambda learner: (0.5, 0.0)})
+    learner = weak(**attrs.asdict(game.learner, recurse=False))
+    assert solve(learner, game.samples, game.points, rounds=1, epsilons=()).outcome is Outcome.REFUTED
+
+
+@attrs.frozen(eq=False)
+class Decisions(Adversary):
+    """Follows a decision graph. points: of each move. outcomes: the label of each, and whether it halts."""
+
+    name = "decisions"
+    protocols = ("Figure1",)
+
+    graph: DecisionGraph
+    samples: tuple[Sample, Sample]
+    points: np.ndarray
+    outcomes: tuple[tuple[int, bool], ...]
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(*self.samples)
+        node, score = np.zeros(games, int), np.zeros(games)
+        live = np.ones(games, bool)
+        while live.any():
+            answer = yield Query(self.points[self.graph.move[node]])
+            outcome = np.zeros(games, int)
+            for number, (label, halted) in enumerate(self.outcomes):
+                outcome[(answer.label == label) & (answer.halted == halted)] = number
+            after = self.graph.after[node, outcome]
+            score = np.where(live & (after == END), self.graph.score[node, outcome], score)
+            live &= after != END
+            node = np.where(live, after, node)
+        return score
+
+
+@pytest.mark.parametrize(
+    ("name", "halts"), [("above-threshold", 1), ("above-threshold", 2), ("between-thresholds", 2)]
+)
+@pytest.mark.thorough
+def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int) -> None:
+    posing = posed(name, **FIVE, halts=halts)
+    game, points = answer_game(posing.learner, posing.samples, posing.points, 3)
+    epsilons = np.array([0.05, 0.1, 0.3])
+    solution = GameSolution(BeliefGraph(game, epsilons, GraphLimits()))
+    law = posing.learner.law(posing.samples[0])
+    for root, epsilon in enumerate(epsilons):
+        decisions = extract_decisions(solution, root)
+        found = view_law(
+            posing.learner, Decisions(decisions, posing.samples, points, law.outcomes), Figure1(t=3)
+        )
+        exact = np.maximum(found.loss.p0 - np.exp(epsilon) * found.loss.p1, 0).sum()
+        assert exact == pytest.approx(solution.root.lower()[root], abs=1e-12)
+        assert exact > 1e-3
+
+
+def test_a_learner_without_votes_is_refused() -> None:
+    with pytest.raises(Unsupported, match="static-erm does not train one teacher"):
+        posed("static-erm")
