@@ -20,7 +20,7 @@ from audits.solver.linear_game import drop_dominated
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _FAR = 12.0  # ε above which the curve is not drawn, as all of interest is far below
 _CURVE = 16  # further ε at which the curve is computed
-ROUNDING = 2.0**-49  # relative error of the sums of a round, generously: eight times the unit of rounding
+ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen times the unit of rounding
 
 
 class Outcome(StrEnum):
