@@ -61,13 +61,14 @@ class QueryEntry(Entry):
     withheld: np.ndarray | None = None
 
     def describe(self, game: int) -> Cells:
-        answer = _describe_answer(self.answer[game], self.halted[game]) or "-"
-        label = _describe_answer(self.label[game], self.shown_halted[game]) or "silence"
+        answer = describe_answer(self.answer[game], self.halted[game]) or "-"
+        label = describe_answer(self.label[game], self.shown_halted[game]) or "silence"
         withheld = self.withheld is not None and self.withheld[game]
         return (format_point(self.x[game]), answer, "withheld" if withheld else label)
 
 
-def _describe_answer(label: int, halted: bool) -> str:
+def describe_answer(label: int, halted: bool) -> str:
+    """An answer as text: 0, 1 or ⊥, and whether the learner halts with it; empty if there is none."""
     if label == NO_LABEL:
         return ""
     return ("⊥" if label == UNSTABLE else str(label)) + (", halts" if halted else "")

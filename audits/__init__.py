@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from audits.api.exact import ExactReport, exact
     from audits.api.race import RaceReport, race
     from audits.api.search import SearchReport, search
+    from audits.api.solve import SolveReport, solve
     from audits.runs.plan import Plan
     from audits.runs.run import run
     from audits.runs.verdict import Verdict
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
 
 # Verbs.
-__all__ = ["assert_private", "assert_refuted", "audit", "certify", "exact", "race", "search"]
+__all__ = ["assert_private", "assert_refuted", "audit", "certify", "exact", "race", "search", "solve"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
-__all__ += ["AuditReport", "Certificate", "ExactReport", "RaceReport", "SearchReport", "Verdict"]
+__all__ += ["AuditReport", "Certificate", "ExactReport", "RaceReport", "SearchReport", "SolveReport"]
+__all__ += ["Verdict"]
 __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
@@ -38,6 +40,7 @@ _MODULES = {
     "api.exact": ("ExactReport", "exact"),
     "api.race": ("RaceReport", "race"),
     "api.search": ("SearchReport", "search"),
+    "api.solve": ("SolveReport", "solve"),
     "runs.plan": ("Plan",),
     "runs.run": ("run",),
     "runs.verdict": ("Verdict",),

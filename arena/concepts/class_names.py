@@ -9,7 +9,7 @@ from typing import Any
 from arena.concepts.base import ConceptClass
 from arena.concepts.cube.decision_lists import DecisionLists
 from arena.concepts.cube.halfspaces import Halfspaces
-from arena.concepts.finite.finite_class import FiniteClass
+from arena.concepts.finite.finite_class import FiniteClass, build_vote_pairs
 from arena.concepts.line.encrypted_thresholds import EncryptedThresholds
 from arena.concepts.line.finite_line import Intervals, Points
 from arena.concepts.line.real_intervals import RealIntervals
@@ -27,6 +27,7 @@ FORMS = (
     "boxes:2 (dimensions), stumps:8 (features), halfplanes, halfspaces:64,0.2 (dimensions, margin), "
     "encrypted:16,7 (ciphertexts, seed of the key), "
     "lists:4 (decision lists over 4 variables), lists:4:literals, lists:4:conjunctions2, "
+    "votes:11 (on which 11 teachers of one example each can cast every pair of votes), "
     "matrix:FILE.csv (concepts x points of 0 and 1)."
 )
 MAX_POINTS = 1_000_000  # of a domain LOW..HIGH
@@ -46,6 +47,7 @@ _WITH_PARAMETERS: dict[str, Callable[[str], ConceptClass]] = {
         *_parse_numbers(rest, int, int, form="encrypted:16,7")
     ),
     DecisionLists.name: DecisionLists.from_text,
+    "votes": lambda rest: build_vote_pairs(_parse_size(rest, rest)),
 }
 CLASS_NAMES = frozenset({*_WITHOUT_PARAMETERS, *_WITH_PARAMETERS, FiniteClass.name})
 

@@ -50,6 +50,7 @@ _ARENA: Sections = {
         "play": ("play:play", "Play one pair of games and print the transcript."),
         "audit": ("audit:audit", "Play many games and test a privacy claim."),
         "exact": ("exact:exact", "Compute output distributions and the exact privacy loss."),
+        "solve": ("solve:solve", "Compute how much the best of all adversaries learns."),
         "search": ("search:search", "Search for an adversary that refutes a privacy claim."),
         "race": ("race:race", "Compare learners by mistakes, regret or errors."),
     },

@@ -47,8 +47,10 @@ def plot(path: str | os.PathLike[str], *, of: str, columns: int) -> Iterator[Axe
 
     with chart_style(of, font_size=11):
         figure = Figure(figsize=(8, 5), layout="constrained")
-        yield figure.subplots()
-        figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+        axes = figure.subplots()
+        yield axes
+        if axes.get_legend_handles_labels()[0]:
+            figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
         is_png = Path(path).suffix.lower() == ".png"
         metadata = {"Software": None} if is_png else {"Date": None, "Creator": None}
         try:

@@ -24,13 +24,14 @@ class DecisionGraph:
     score: np.ndarray
 
 
-def extract_decisions(solution: GameSolution, root: int) -> DecisionGraph:
-    """The adversary of the lower bound at the log ratio number `root`."""
-    return _Extraction(solution, root).graph
+def extract_decisions(solution: GameSolution, root: int, most: int = 2_000) -> DecisionGraph | None:
+    """The adversary of the lower bound at the log ratio number `root`; None if it has more nodes than that."""
+    return _Extraction(solution, root, most).graph
 
 
 class _Extraction:
-    def __init__(self, solution: GameSolution, root: int) -> None:
+    def __init__(self, solution: GameSolution, root: int, most: int) -> None:
+        self.graph: DecisionGraph | None = None
         self._solution = solution
         self._values: dict[tuple[int, int], list[Values]] = {}
         self._numbers: dict[tuple[int, int, int, int, float], int] = {}
@@ -63,6 +64,8 @@ class _Extraction:
                     self._numbers[state] = len(waiting)
                     waiting.append(state)
                 after[-1][outcome] = self._numbers[state]
+            if len(waiting) > most:
+                return
         self.graph = DecisionGraph(np.array(move), np.array(after), np.array(score))
 
     def _number(self, *state: float) -> tuple[int, int, int, int, float]:

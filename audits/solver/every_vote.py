@@ -8,55 +8,62 @@ import attrs
 import numpy as np
 
 from arena import Learner, Sample, Unsupported
-from arena.concepts import FiniteClass
+from arena.concepts.finite.finite_class import build_vote_pairs
 
 
 @attrs.frozen(eq=False)
 class PosedGame:
-    """A learner, the training samples of worlds 0 and 1, and the points (p, ...) that may be queried."""
+    """A learner, the training samples of worlds 0 and 1, and the points (p, ...) that may be queried.
+
+    text: what the samples are. names: what each point is. settings: of the learner that the game has changed,
+    as texts.
+    """
 
     learner: Learner
     samples: tuple[Sample, Sample]
     points: np.ndarray
+    text: str
+    names: tuple[str, ...]
+    settings: dict[str, str]
 
 
 def pose_every_vote(learner: Learner) -> PosedGame:
     """The learner with a concept class on which its n teachers can cast every pair of votes.
 
-    Replacing one example moves the number of votes for label 1 by at most one. The class has a concept for
-    each of n + 1 examples, and points at which any s of the n - 1 teachers that are the same in both worlds
-    vote 1, and the other teacher 0 or 1 in each world. So every neighbouring pair of samples of any class
-    allows some of these pairs of votes, and no others.
+    Replacing one example moves the number of votes for label 1 by at most one, so every neighbouring pair of
+    samples of any class allows some of these pairs of votes, and no others. See `build_vote_pairs`.
 
     Raises: Unsupported unless the learner trains one teacher on each of a fixed number of examples.
     """
     size = learner.sample_size
     if size is None:
         raise _no_votes(learner)
-    teachers = np.arange(size + 1)  # the last two are that of world 0 and that of world 1
-    own = np.eye(size + 1, dtype=bool)  # points that only one concept labels 1, for training
-    queries = [
-        np.where(teachers < size - 1, teachers < ones, np.where(teachers == size - 1, first, second))
-        for first in (False, True)
-        for second in (False, True)
-        for ones in range(size)
-    ]
-    concepts = FiniteClass(np.hstack([own, np.array(queries, bool).T]))
+    concepts = build_vote_pairs(size)
     common = np.arange(size - 1.0)
     samples = [Sample(np.append(common, last), np.ones(size)) for last in (size - 1.0, float(size))]
+    points = np.arange(size + 1, concepts.matrix.shape[1])
+    ones = concepts.matrix[:, points]
+    votes = zip(*(ones[: size - 1].sum(axis=0) + ones[last] for last in (size - 1, size)), strict=True)
+    learner, setting = _with_class(learner, concepts, f"votes:{size}")
     return PosedGame(
-        _with_class(learner, concepts), (samples[0], samples[1]), np.arange(size + 1.0, len(concepts.domain))
+        learner=learner,
+        samples=(samples[0], samples[1]),
+        points=points.astype(float),
+        text=f"neighbours on which {size} teachers can cast every pair of votes "
+        "(a|b: a for label 1 in world 0, b in world 1)",
+        names=tuple(f"{first}|{second}" for first, second in votes),
+        settings={setting: f"votes:{size}"},
     )
 
 
-def _with_class(learner: Any, concepts: FiniteClass) -> Learner:
+def _with_class(learner: Any, concepts: Any, text: str) -> tuple[Learner, str]:
+    """The learner with another concept class, and the name of the setting that holds it."""
     names = {field.name for field in attrs.fields(type(learner))}
     if "concepts" in names:
-        return attrs.evolve(learner, concepts=concepts)
+        return attrs.evolve(learner, concepts=concepts), "concepts"
     if "teacher" in names and learner.concepts is not None:
-        return attrs.evolve(
-            learner, teacher=attrs.evolve(learner.teacher, concepts=concepts, text="every vote")
-        )
+        teacher = attrs.evolve(learner.teacher, concepts=concepts, text=text)
+        return attrs.evolve(learner, teacher=teacher), "teacher"
     raise _no_votes(learner)
 
 

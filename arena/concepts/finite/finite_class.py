@@ -14,9 +14,10 @@ from arena.concepts.base import ConceptClass
 from arena.concepts.finite.matrix import MatrixClass, as_indices
 from arena.errors import InvalidArgument
 from arena.points import as_labels, as_points, freeze
-from arena.settings import read_file
+from arena.settings import at_least, at_most, check_value, read_file, whole
 
 _MAX_SIZE = 256  # MiB of text
+_MAX_TEACHERS = 1_000
 
 
 def as_matrix(matrix: Any) -> np.ndarray:
@@ -84,6 +85,27 @@ class FiniteClass(MatrixClass):
     def check(self, x: Any) -> np.ndarray:
         """The points as column indices."""
         return as_indices(as_points(x), self.matrix.shape[1], "a point must be the index of a column")
+
+
+def build_vote_pairs(teachers: int) -> FiniteClass:
+    """The class on which teachers of one example each can cast every pair of votes.
+
+    Replacing one of n examples moves the number of votes for label 1 by at most one. The class has a concept
+    for each of n + 1 examples: point c < n + 1 has label 1 by concept c alone, so that a teacher trained on
+    it is concept c. The other points are queries. At point (n + 1) + (2·i + j)·n + s, s of the first n - 1
+    concepts say 1, concept n - 1, which is in world 0, says i, and concept n, which is in world 1, says j.
+
+    Raises: InvalidArgument unless there are from 1 to 1,000 teachers.
+    """
+    check_value("teachers", teachers, whole, at_least(1), at_most(_MAX_TEACHERS))
+    concepts = np.arange(teachers + 1)
+    queries = [
+        np.where(concepts < teachers - 1, concepts < ones, np.where(concepts == teachers - 1, first, second))
+        for first in (False, True)
+        for second in (False, True)
+        for ones in range(teachers)
+    ]
+    return FiniteClass(np.hstack([np.eye(teachers + 1, dtype=bool), np.array(queries, bool).T]))
 
 
 @attrs.frozen(repr=False, cache_hash=True)

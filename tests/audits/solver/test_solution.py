@@ -17,24 +17,13 @@ from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
 from audits.solver.every_vote import PosedGame, pose_every_vote
 from audits.solver.game_value import GameSolution
-from audits.solver.solution import Outcome, Solution, solve
+from audits.solver.solution import Outcome, solve
 
 FIVE = {"size": 5, "epsilon": 1.0}
 
 
 def posed(name: str, **settings: Any) -> PosedGame:
     return pose_every_vote(configure_learner(name, settings))
-
-
-def solved(game: PosedGame, rounds: int, *epsilons: float, **limits: Any) -> Solution:
-    return solve(
-        game.learner,
-        game.samples,
-        game.points,
-        rounds=rounds,
-        epsilons=epsilons,
-        limits=GraphLimits(**limits),
-    )
 
 
 @pytest.mark.parametrize(
@@ -51,9 +40,11 @@ def solved(game: PosedGame, rounds: int, *epsilons: float, **limits: Any) -> Sol
 )
 @pytest.mark.thorough
 def test_correct_claims_are_proved(name: str, settings: dict[str, Any]) -> None:
-    solution = solved(posed(name, **settings), 3)
+    solution = solve(posed(name, **settings), rounds=3)
     assert solution.outcome is Outcome.PROVED
-    assert all(0 <= point.lower <= point.upper <= point.lower + 1e-12 for point in solution.curve[:10])
+    assert all(0 <= point.lower <= point.upper <= point.lower + 1e-6 for point in solution.curve)
+    assert solution.epsilon_at.upper <= solution.claim.epsilon + 1e-9
+    assert solution.epsilon_at.lower >= 0.99 * solution.epsilon_at.upper
 
 
 def test_a_claim_below_the_truth_is_refuted() -> None:
@@ -62,7 +53,18 @@ def test_a_claim_below_the_truth_is_refuted() -> None:
     truth = type(game.learner)
     weak = type("Weak", (truth,), {"_cost": lambda learner: (0.5, 0.0)})
     learner = weak(**attrs.asdict(game.learner, recurse=False))
-    assert solve(learner, game.samples, game.points, rounds=1, epsilons=()).outcome is Outcome.REFUTED
+    assert solve(attrs.evolve(game, learner=learner), rounds=1).outcome is Outcome.REFUTED
+
+
+def test_an_interrupted_computation_gives_the_shorter_game_that_was_solved() -> None:
+    def interrupt(stage: str, done: int, total: int) -> None:
+        if stage == "4 of 4 rounds":
+            raise KeyboardInterrupt
+
+    solution = solve(posed("above-threshold", **FIVE), rounds=4, watch=interrupt)
+    assert (solution.rounds, solution.asked) == (2, 4)
+    with pytest.raises(KeyboardInterrupt):
+        solve(posed("above-threshold", **FIVE), rounds=1, watch=lambda *_: interrupt("4 of 4 rounds", 0, 1))
 
 
 @attrs.frozen(eq=False)

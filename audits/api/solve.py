@@ -1,0 +1,119 @@
+"""`audits.solve`: how much the best adversary of a game learns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from arena import InvalidArgument, Learner
+from arena.settings import is_number
+from audits.api.arguments import check_extra, split_settings
+from audits.api.report import Report, extend_record
+from audits.registry.given_players import GivenLearner, configure_learner
+from audits.registry.settings_text import summarize_player
+from audits.registry.suggestions import explain_arguments
+from audits.reports.solution_text import format_bracket, format_solution, solution_data
+from audits.solver.every_vote import PosedGame, pose_every_vote
+from audits.solver.solution import Solution, Watch
+from audits.solver.solution import solve as solve_game
+from audits.solver.strategy_file import write_strategy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from audits.api.figure import ReportFigure
+
+DEFAULT_ROUNDS = 4
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class SolveReport(Report, Solution):
+    """How much the best adversary of a game learns.
+
+    posed: the game that was solved. given: the learner as it was named.
+    """
+
+    posed: PosedGame = attrs.field(repr=False)
+    given: str = attrs.field(repr=False)
+
+    @property
+    def headline(self) -> str:
+        at = self.epsilon_at
+        least = f"least ε at δ = {at.delta:.3g}: {format_bracket(at.lower, at.upper)}"
+        return f"{self.learner}, {self.rounds:,} queries: claim {self.outcome}, {least}"
+
+    def summary(self) -> str:
+        return format_solution(self, learner=summarize_player(self.posed.learner))
+
+    def plot(self) -> ReportFigure:
+        """δ of the best adversary at each ε.
+
+        Raises: InvalidArgument without matplotlib.
+        """
+        check_extra("a chart", "matplotlib")
+        from audits.api.figure import make_figure  # an extra, and slow to import
+
+        return make_figure(self._draw, of="solution")
+
+    def write_strategy(self, path: str | os.PathLike[str]) -> None:
+        """Write the best adversary as a file of Python, which any command plays as `FILE:BestAdversary`.
+
+        Raises: InvalidArgument if the file cannot be written, or the strategy is too large for one.
+        """
+        write_strategy(self, self.posed, path, self.given)
+
+    def draw_strategy(self, path: str | os.PathLike[str]) -> None:
+        """Draw the best adversary's decisions as a graph, into a PNG or an SVG.
+
+        Raises: InvalidArgument without matplotlib, or if the decisions are too many to be read.
+        """
+        from audits.reports.solution_chart import draw_strategy  # with matplotlib
+
+        draw_strategy(self, path)
+
+    def _draw(self, axes: Axes) -> None:
+        from audits.reports.solution_chart import draw_curve_of_solution  # with matplotlib
+
+        draw_curve_of_solution(axes, self)
+
+    def _describe(self) -> dict[str, Any]:
+        return solution_data(self, self.posed.learner)
+
+
+@explain_arguments
+def solve(
+    learner: GivenLearner,
+    *,
+    rounds: int = DEFAULT_ROUNDS,
+    epsilon: float | Sequence[float] = (),
+    delta: float | None = None,
+    settings: Mapping[str, Any] | None = None,
+    watch: Watch | None = None,
+) -> SolveReport:
+    """Compute how much the best adversary learns that queries at most `rounds` points, whatever its strategy.
+
+    The learner must tell the distribution of its answers, and train one teacher on each example. The two
+    datasets are neighbours on which the teachers can cast every pair of votes that any neighbours allow.
+
+    epsilon: one ε in nats or several, at which δ is computed beside that of the claim; the best adversary is
+    told for the first. delta: where the least ε is computed; default: the claim's. watch: receives what is
+    computed, how much of it is done, and the whole.
+
+    Raises: InvalidArgument; Unsupported if a distribution is unknown, or the game is too large.
+
+    >>> import audits
+    >>> report = audits.solve("noisy-votes", rounds=1, settings={"size": 5, "epsilon": 1.0, "answers": 1})
+    >>> report.outcome.value, round(report.epsilon_at.upper, 9)
+    ('proved', 1.0)
+    """
+    if isinstance(epsilon, str):
+        raise InvalidArgument("epsilon must be a number or several", value=epsilon)
+    epsilons: Any = [epsilon] if is_number(epsilon) else epsilon
+    configured: Learner = configure_learner(learner, split_settings(settings)["learner"])
+    posed = pose_every_vote(configured)
+    solution = solve_game(posed, rounds=rounds, epsilons=tuple(epsilons), delta=delta, watch=watch)
+    given = learner if isinstance(learner, str) else configured.name
+    return extend_record(solution, SolveReport, posed=posed, given=given)

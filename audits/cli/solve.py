@@ -1,0 +1,120 @@
+"""`arena solve`: how much the best adversary of a game learns."""
+
+from __future__ import annotations
+
+import click
+
+from audits.api.solve import DEFAULT_ROUNDS
+from audits.api.solve import solve as solve_game
+from audits.cli import REFUTED
+from audits.cli.completion import complete_learners, complete_settings
+from audits.cli.option_groups import argument, option, option_groups, option_record
+from audits.cli.options import PlotOption, parse_settings
+from audits.cli.output import Output
+from audits.data.output_files import check_output_file
+from audits.reports.solution_text import solution_json, write_solution_csv
+from audits.solver.solution import Outcome
+
+
+@option_record
+class SolvedGame:
+    """The learner, and how long the game is."""
+
+    learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
+    settings: tuple[str, ...] = option(
+        "--set",
+        metavar="NAME=VALUE",
+        shell_complete=complete_settings,
+        help="A setting of the learner. `arena show LEARNER` lists them. May be repeated.",
+    )
+    rounds: int = option(
+        "--rounds", metavar="T", default=DEFAULT_ROUNDS, help="Maximum number of queries in a game."
+    )
+    epsilons: tuple[float, ...] = option(
+        "--epsilon",
+        metavar="E",
+        help="Also compute δ at this ε, in nats. May be repeated. The best adversary is the one at the first; "
+        "default: half of the least ε that holds.",
+    )
+    delta: float | None = option(
+        "--delta", metavar="D", help="Compute the least ε at this δ, a probability. Default: the claim's."
+    )
+
+
+@option_record
+class SolutionFiles(PlotOption):
+    """Files for the solution and the best adversary."""
+
+    strategy: str | None = option(
+        "--strategy",
+        metavar="FILE.py",
+        help="Also write the best adversary as a file, which commands play as FILE.py:BestAdversary.",
+    )
+    graph: str | None = option(
+        "--graph", metavar="FILE", help="Also draw its decisions as a graph: FILE.svg or FILE.png."
+    )
+    html: str | None = option("--html", metavar="FILE", help="Also write the report as one HTML page.")
+    csv_file: str | None = option("--csv", metavar="FILE", help="Also write the bounds on δ at each ε.")
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.graph is not None:
+            from audits.reports.plots import check_plot
+
+            check_plot(self.graph)
+        if self.html is not None:
+            check_output_file("HTML report", self.html, packages=("matplotlib",))
+        for kind, path in (("strategy", self.strategy), ("CSV file", self.csv_file)):
+            if path is not None:
+                check_output_file(kind, path)
+
+
+@click.command("solve")
+@option_groups
+def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
+    """Compute how much the best of all adversaries of LEARNER learns, whatever its strategy.
+
+    Lower and upper bounds on δ at each ε, for every adversary that queries LEARNER at most T times, each
+    query chosen by the answers so far. So the claim is proved or refuted for these two datasets, and the best
+    adversary is known. LEARNER must declare the distribution of its answers, and train one teacher on each
+    example; the datasets are neighbours on which the teachers can cast every pair of votes. Time and memory
+    grow quickly with T where answers depend on earlier ones. Exit status: 0 the claim is not refuted, 3
+    refuted, 2 invalid usage.
+
+    \b
+    Examples:
+      arena solve above-threshold --set size=11 --rounds 4
+      arena solve noisy-votes --set size=101 --set answers=100 --rounds 100
+      arena solve above-threshold --set size=11 --strategy best.py --graph best.svg
+    """
+    with output.progress_bar("done") as bar:
+
+        def show(stage: str, done: int, total: int) -> None:
+            bar.set_description(stage, refresh=False)
+            bar.total, bar.n = total, done
+            bar.refresh()
+
+        report = solve_game(
+            game.learner,
+            rounds=game.rounds,
+            epsilon=game.epsilons,
+            delta=game.delta,
+            settings=parse_settings(game.settings)["learner"],
+            watch=show,
+        )
+    output.print_result(
+        report, lambda report: report.summary(), lambda report, header: solution_json(report, report.posed.learner, header)
+    )
+    if files.csv_file is not None:
+        write_solution_csv(report, files.csv_file)
+    if files.strategy is not None:
+        report.write_strategy(files.strategy)
+    if files.graph is not None:
+        report.draw_strategy(files.graph)
+    if files.plot is not None:
+        from audits.reports.solution_chart import draw_solution  # with matplotlib
+
+        draw_solution(report, files.plot)
+    if files.html is not None:
+        report.to_html(files.html)
+    click.get_current_context().exit(REFUTED if report.outcome is Outcome.REFUTED else 0)
