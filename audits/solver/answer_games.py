@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import attrs
 import numpy as np
 
-from arena import AnswerLaw, Learner, Sample
+from arena import AnswerLaw, Learner, Sample, Unsupported
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.solver.linear_game import LinearGame, Step, compress
 
@@ -25,30 +26,108 @@ def answer_game(
     """
     known = AnswerLaws(learner)
     laws = [known.of(sample) for sample in samples]
-    start = np.array([law.start() for law in laws])
-    probes = np.random.default_rng(0).uniform(size=(_PROBES, start.shape[1]))
-    steps: list[Step] = []
-    numbers: dict[bytes, int] = {}
+    steps, numbers = _number_steps(laws, points)
     moves: dict[tuple[int, ...], int] = {}
-    for place in range(len(points)):
-        kernels = []
-        for law in laws:
-            step = partial(_step, law, points[place : place + 1])
-            signature = (np.round(step(probes), 12) + 0.0).tobytes()
-            if signature not in numbers:
-                numbers[signature] = len(steps)
-                steps.append(step)
-            kernels.append(numbers[signature])
+    for place, kernels in enumerate(numbers.T.tolist()):
         moves.setdefault(tuple(kernels), place)
     game = compress(
         steps,
         np.array(list(moves)).T,
-        start,
-        rounds=rounds,
+        np.array([law.start() for law in laws]),
+        rounds=_count_answers(laws[0], rounds),
         halts=np.array([halts for _, halts in laws[0].outcomes]),
     )
     return game, points[list(moves.values())]
 
 
+def challenge_game(
+    learner: Learner, sample: Sample, points: np.ndarray, rounds: int
+) -> tuple[LinearGame, np.ndarray]:
+    """The game of Figure 1 with one sample and one challenge: in one round the queries of the worlds differ.
+
+    The answer to the challenge is withheld, and a halt that it causes shows in the next round, as silence.
+    Outcomes are those of the learner, then "withheld", then "silence". Moves are equal queries, then pairs of
+    different ones; a second challenge, which Figure 1 refuses, ends the game.
+
+    Also the queries (moves, 2, ...) of each move in worlds 0 and 1.
+
+    Raises: Unsupported if the learner does not play Figure1, or tells no distribution of answers.
+    """
+    if "Figure1" not in learner.protocols:
+        raise Unsupported(
+            f"{learner.name} answers at public points, so there is no challenge query",
+            remedy="Give two neighbouring samples.",
+        )
+    law = AnswerLaws(learner).of(sample)
+    steps, numbers = _number_steps([law], points)
+    kinds = len(steps)
+    queries = points[[int(np.flatnonzero(numbers[0] == kind)[0]) for kind in range(kinds)]]
+    equal = np.repeat(np.arange(kinds)[:, None], 2, axis=1)
+    pairs = np.argwhere(~np.eye(kinds, dtype=bool))
+    rounds_of = [_ChallengeRounds(step, np.array([halts for _, halts in law.outcomes])) for step in steps]
+    start = np.asarray(law.start(), float)
+    start = np.concatenate([start, np.zeros(len(start) + 1)])
+    game = compress(
+        [each.ask for each in rounds_of] + [each.withhold for each in rounds_of],
+        np.concatenate([equal, kinds + pairs]).T,
+        np.array([start, start]),
+        rounds=_count_answers(law, rounds),
+        halts=np.array([*(halts for _, halts in law.outcomes), False, True]),
+    )
+    return game, queries[np.concatenate([equal, pairs])]
+
+
+@attrs.frozen(eq=False)
+class _ChallengeRounds:
+    """How a query is answered, with the hidden states of a learner twice: before and after the challenge.
+
+    A last state is that of games in which the learner halted in the challenge round, which is not shown.
+    """
+
+    step: Step
+    halts: np.ndarray
+
+    def ask(self, measures: np.ndarray) -> np.ndarray:
+        """The outcomes of an ordinary query."""
+        size, known = measures.shape[1] // 2, len(self.halts)
+        after = np.zeros((known + 2, *measures.shape))
+        after[:known, :, :size] = self.step(measures[:, :size])
+        after[:known, :, size:-1] = self.step(measures[:, size:-1])
+        after[known + 1, :, -1] = measures[:, -1]
+        return after
+
+    def withhold(self, measures: np.ndarray) -> np.ndarray:
+        """The outcomes of a challenge."""
+        size, known = measures.shape[1] // 2, len(self.halts)
+        after = np.zeros((known + 2, *measures.shape))
+        parts = self.step(measures[:, :size])
+        after[known, :, size:-1] = parts[~self.halts].sum(axis=0)
+        after[known, :, -1] = parts[self.halts].sum(axis=(0, 2))
+        after[known + 1, :, -1] = measures[:, size:].sum(axis=1)
+        return after
+
+
+def _number_steps(laws: Sequence[AnswerLaw], points: np.ndarray) -> tuple[list[Step], np.ndarray]:
+    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point."""
+    probes = np.random.default_rng(0).uniform(size=(_PROBES, len(laws[0].start())))
+    steps: list[Step] = []
+    numbers: dict[bytes, int] = {}
+    kernels = np.empty((len(laws), len(points)), np.intp)
+    for place in range(len(points)):
+        for world, law in enumerate(laws):
+            step = partial(_step, law, points[place : place + 1])
+            signature = (np.round(step(probes), 12) + 0.0).tobytes()
+            if signature not in numbers:
+                numbers[signature] = len(steps)
+                steps.append(step)
+            kernels[world, place] = numbers[signature]
+    return steps, kernels
+
+
 def _step(law: AnswerLaw, point: np.ndarray, measures: np.ndarray) -> np.ndarray:
     return np.asarray(law.step(measures, np.repeat(point, len(measures), axis=0)))
+
+
+def _count_answers(law: AnswerLaw, rounds: int) -> int:
+    """The answers of a game of so many rounds."""
+    return rounds if law.last is None else min(rounds, law.last)
