@@ -30,7 +30,7 @@ def answer_game(
     moves: dict[tuple[int, ...], int] = {}
     for place, kernels in enumerate(numbers.T.tolist()):
         moves.setdefault(tuple(kernels), place)
-    game = compress(
+    game = _compress_game(
         steps,
         np.array(list(moves)).T,
         np.array([law.start() for law in laws]),
@@ -67,7 +67,7 @@ def challenge_game(
     rounds_of = [_ChallengeRounds(step, np.array([halts for _, halts in law.outcomes])) for step in steps]
     start = np.asarray(law.start(), float)
     start = np.concatenate([start, np.zeros(len(start) + 1)])
-    game = compress(
+    game = _compress_game(
         [each.ask for each in rounds_of] + [each.withhold for each in rounds_of],
         np.concatenate([equal, kinds + pairs]).T,
         np.array([start, start]),
@@ -126,6 +126,17 @@ def _number_steps(laws: Sequence[AnswerLaw], points: np.ndarray) -> tuple[list[S
 
 def _step(law: AnswerLaw, point: np.ndarray, measures: np.ndarray) -> np.ndarray:
     return np.asarray(law.step(measures, np.repeat(point, len(measures), axis=0)))
+
+
+def _compress_game(
+    steps: Sequence[Step], which: np.ndarray, start: np.ndarray, *, rounds: int, halts: np.ndarray
+) -> LinearGame:
+    """As `compress`, with coordinates that also hold the measures after the last round.
+
+    Otherwise the mass of states that are first reached in that round would be lost.
+    """
+    game = compress(steps, which, start, rounds=rounds + 1, halts=halts)
+    return attrs.evolve(game, rounds=rounds)
 
 
 def _count_answers(law: AnswerLaw, rounds: int) -> int:

@@ -8,10 +8,11 @@ import numpy as np
 from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from learners.common.vote_laws import Electorate
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_thresholds_cost
-from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePredictorState
+from learners.predictors.vote_predictor import VotePredictor, VotePredictorState
 
 
 @attrs.frozen
