@@ -8,7 +8,7 @@ from functools import partial
 import attrs
 import numpy as np
 
-from arena import AnswerLaw, Learner, Sample, Unsupported
+from arena import AnswerLaw, Learner, PrivacyUnit, Sample, Unsupported
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.solver.linear_game import LinearGame, Step, compress
 
@@ -26,14 +26,15 @@ def answer_game(
     """
     known = AnswerLaws(learner)
     laws = [known.of(sample) for sample in samples]
-    steps, numbers = _number_steps(laws, points)
+    start, places = _place_states(laws)
+    steps, numbers = _number_steps(laws, points, places, start.shape[1])
     moves: dict[tuple[int, ...], int] = {}
     for place, kernels in enumerate(numbers.T.tolist()):
         moves.setdefault(tuple(kernels), place)
     game = _compress_game(
         steps,
         np.array(list(moves)).T,
-        np.array([law.start() for law in laws]),
+        start,
         rounds=_count_answers(laws[0], rounds),
         halts=np.array([halts for _, halts in laws[0].outcomes]),
     )
@@ -59,22 +60,41 @@ def challenge_game(
             remedy="Give two neighbouring samples.",
         )
     law = AnswerLaws(learner).of(sample)
-    steps, numbers = _number_steps([law], points)
+    start, places = _place_states([law])
+    steps, numbers = _number_steps([law], points, places, start.shape[1])
     kinds = len(steps)
     queries = points[[int(np.flatnonzero(numbers[0] == kind)[0]) for kind in range(kinds)]]
     equal = np.repeat(np.arange(kinds)[:, None], 2, axis=1)
     pairs = np.argwhere(~np.eye(kinds, dtype=bool))
     rounds_of = [_ChallengeRounds(step, np.array([halts for _, halts in law.outcomes])) for step in steps]
-    start = np.asarray(law.start(), float)
-    start = np.concatenate([start, np.zeros(len(start) + 1)])
     game = _compress_game(
         [each.ask for each in rounds_of] + [each.withhold for each in rounds_of],
         np.concatenate([equal, kinds + pairs]).T,
-        np.array([start, start]),
+        np.repeat(np.hstack([start, np.zeros((1, start.shape[1] + 1))]), 2, axis=0),
         rounds=_count_answers(law, rounds),
         halts=np.array([*(halts for _, halts in law.outcomes), False, True]),
     )
     return game, queries[np.concatenate([equal, pairs])]
+
+
+def build_game(
+    learner: Learner, samples: Sequence[Sample], points: np.ndarray, rounds: int
+) -> tuple[LinearGame, np.ndarray, PrivacyUnit]:
+    """The game of two samples: `answer_game` if they differ, otherwise `challenge_game`.
+
+    Also the queries (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ.
+    """
+    first, second = samples
+    if first == second:
+        return *challenge_game(learner, first, points, rounds), PrivacyUnit.QUERY
+    game, queries = answer_game(learner, samples, points, rounds)
+    return game, np.stack([queries, queries], axis=1), PrivacyUnit.TRAINING_EXAMPLE
+
+
+def number_points(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
+    """(p,): a number for each of the points (p, ...), equal where they are answered alike."""
+    start, places = _place_states([law])
+    return _number_steps([law], points, places, start.shape[1])[1][0]
 
 
 @attrs.frozen(eq=False)
@@ -107,25 +127,49 @@ class _ChallengeRounds:
         return after
 
 
-def _number_steps(laws: Sequence[AnswerLaw], points: np.ndarray) -> tuple[list[Step], np.ndarray]:
-    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point."""
-    probes = np.random.default_rng(0).uniform(size=(_PROBES, len(laws[0].start())))
+def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
+    """The states of all laws side by side, unless they have equally many: the start of each, and its place.
+
+    Quadratures of different samples may have different nodes.
+    """
+    starts = [np.asarray(law.start(), float) for law in laws]
+    sizes = [len(start) for start in starts]
+    if len({*sizes}) == 1:
+        return np.array(starts), [slice(0, sizes[0])] * len(laws)
+    ends = np.cumsum(sizes)
+    places = [slice(int(end) - size, int(end)) for end, size in zip(ends, sizes, strict=True)]
+    start = np.zeros((len(laws), int(ends[-1])))
+    for row, place, own in zip(start, places, starts, strict=True):
+        row[place] = own
+    return start, places
+
+
+def _number_steps(
+    laws: Sequence[AnswerLaw], points: np.ndarray, places: Sequence[slice], size: int
+) -> tuple[list[Step], np.ndarray]:
+    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point.
+
+    places: of the states of each law, among `size` states.
+    """
+    probes = np.random.default_rng(0).uniform(size=(_PROBES, size))
     steps: list[Step] = []
     numbers: dict[bytes, int] = {}
     kernels = np.empty((len(laws), len(points)), np.intp)
-    for place in range(len(points)):
-        for world, law in enumerate(laws):
-            step = partial(_step, law, points[place : place + 1])
+    for query in range(len(points)):
+        for world, (law, place) in enumerate(zip(laws, places, strict=True)):
+            step = partial(_step, law, points[query : query + 1], place)
             signature = (np.round(step(probes), 12) + 0.0).tobytes()
             if signature not in numbers:
                 numbers[signature] = len(steps)
                 steps.append(step)
-            kernels[world, place] = numbers[signature]
+            kernels[world, query] = numbers[signature]
     return steps, kernels
 
 
-def _step(law: AnswerLaw, point: np.ndarray, measures: np.ndarray) -> np.ndarray:
-    return np.asarray(law.step(measures, np.repeat(point, len(measures), axis=0)))
+def _step(law: AnswerLaw, point: np.ndarray, place: slice, measures: np.ndarray) -> np.ndarray:
+    after = np.zeros((len(law.outcomes), *measures.shape))
+    after[:, :, place] = law.step(measures[:, place], np.repeat(point, len(measures), axis=0))
+    return after
 
 
 def _compress_game(
