@@ -117,12 +117,12 @@ __all__ += [
 # Output distributions.
 __all__ += [
     "AnswerLaw",
-    "OnlineLaw",
     "Branches",
     "Density",
     "Finite",
     "Independent",
     "Mixture",
+    "OnlineLaw",
     "Transformed",
     "ValueLaw",
     "project",

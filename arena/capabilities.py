@@ -184,7 +184,7 @@ class ComparesCosts(Protocol):
 class DeclaresOnlineLaw(Protocol):
     """An online learner that declares the distribution of the hypotheses that it shows."""
 
-    def online_law(self) -> OnlineLaw:
+    def online_law(self) -> OnlineLaw[Any]:
         """The distribution. Raises: Unsupported if it is not known with these settings."""
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from arena.replies import Hypothesis
 
+S = TypeVar("S", bound=Hashable)
 
-class OnlineLaw(ABC):
+
+class OnlineLaw(ABC, Generic[S]):
     """The distribution of what an online learner shows, as a hidden Markov chain whose states are listed.
 
     A state is a hashable value that, with the examples to come, determines the distribution of everything
@@ -27,13 +30,13 @@ class OnlineLaw(ABC):
     rounds: int | None = None
 
     @abstractmethod
-    def start(self) -> Hashable:
+    def start(self) -> S:
         """The state before the first hypothesis."""
 
     @abstractmethod
-    def show(self, state: Hashable) -> Iterable[tuple[int, Hashable, float]]:
+    def show(self, state: S) -> Iterable[tuple[int, S, float]]:
         """The number of each hypothesis that a state may show, the state then, and the probability."""
 
     @abstractmethod
-    def observe(self, state: Hashable, point: int, label: int) -> Iterable[tuple[Hashable, float]]:
+    def observe(self, state: S, point: int, label: int) -> Iterable[tuple[S, float]]:
         """The states after the example (points[point], label), each with its probability."""

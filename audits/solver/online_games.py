@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -78,7 +78,7 @@ def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, OnlineMoves]
     return game, OnlineMoves(law.points[places][chosen], labels[chosen])
 
 
-def _read_law(learner: Learner) -> OnlineLaw:
+def _read_law(learner: Learner) -> OnlineLaw[Any]:
     if "SpecialRound" not in learner.protocols or not isinstance(learner, DeclaresOnlineLaw):
         raise Unsupported(
             f"{learner.name} does not declare the distribution of the hypotheses that it shows",
@@ -106,12 +106,12 @@ def _check_size(learner: Learner, rounds: int, sizes: list[int], examples: int, 
     )
 
 
-def _list_states(law: OnlineLaw, rounds: int) -> tuple[dict[Hashable, int], list[int]]:
+def _list_states(law: OnlineLaw[Any], rounds: int) -> tuple[dict[Any, int], list[int]]:
     """The states in which hypotheses are shown, in the order of rounds; their number after each round.
 
     The list stops after the first round in which there are too many.
     """
-    states: dict[Hashable, int] = {}
+    states: dict[Any, int] = {}
     sizes, new = [], [law.start()]
     for _ in range(rounds):
         before = len(states)
@@ -135,12 +135,12 @@ def _list_states(law: OnlineLaw, rounds: int) -> tuple[dict[Hashable, int], list
     return states, sizes
 
 
-def _show(law: OnlineLaw, states: dict[Hashable, int], state: Hashable) -> list[tuple[int, int, float]]:
+def _show(law: OnlineLaw[Any], states: dict[Any, int], state: Any) -> list[tuple[int, int, float]]:
     return [(hypothesis, states[after], p) for hypothesis, after, p in law.show(state) if p]
 
 
 def _distinct_examples(
-    law: OnlineLaw, states: dict[Hashable, int], before: int
+    law: OnlineLaw[Any], states: dict[Any, int], before: int
 ) -> tuple[list[tuple[int, int]], list[Transitions]]:
     """One example (place, label) of each effect, and its transitions from the first `before` states."""
     examples: list[tuple[int, int]] = []

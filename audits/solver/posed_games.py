@@ -21,6 +21,7 @@ from audits.solver.every_vote import PosedGame
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import drop_dominated
 
+MOST_POINTS = 4_096  # that are listed as queries
 MOST_SAMPLES = 2_000  # samples whose answers are compared
 MOST_PAIRS = 500  # pairs of samples whose games are solved
 _PROBES = 16  # points of each interval at which answers are compared
@@ -71,11 +72,18 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Po
 def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
     """(p, ...): the points of the learner's domain, or one for each way to answer on the real line.
 
-    Raises: Unsupported if the domain is infinite and not the real line, or if the answers change elsewhere
-        than at the points of the samples.
+    Answers on the real line are compared at some points of each interval.
+
+    Raises: Unsupported if the domain is too large, or infinite and not the real line, or if the answers
+        change elsewhere than at the points of the samples.
     """
     domain = finite_domain(learner)
     if domain is not None:
+        if len(domain) > MOST_POINTS:
+            raise Unsupported(
+                f"{learner.name} can be queried at {len(domain):,} points, more than {MOST_POINTS:,}",
+                remedy=f"Choose a concept class with at most {MOST_POINTS:,} points.",
+            )
         return np.array(domain, float)
     if learner.point_shape:
         raise Unsupported(
@@ -103,7 +111,12 @@ def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
 
 
 def pose_smallest(
-    learner: Learner, rounds: int, epsilon: float, *, size: int | None = None, limits: GraphLimits | None = None
+    learner: Learner,
+    rounds: int,
+    epsilon: float,
+    *,
+    size: int | None = None,
+    limits: GraphLimits | None = None,
 ) -> WorstSamples:
     """The neighbouring samples of a finite domain for which δ*(ε) of T queries is largest, by trying all.
 
@@ -153,7 +166,7 @@ def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tu
                 f"the answers of {learner.name} depend on the order of its examples, so samples are too many",
                 remedy="Name an adversary, whose samples are taken.",
             )
-    pairs = {}
+    pairs: dict[tuple[bytes, ...], tuple[Sample, Sample]] = {}
     for common in combinations_with_replacement(kinds, size - 1):
         for one, other in combinations(kinds, 2):
             key = tuple(sorted(answers[tuple(sorted((*common, last)))] for last in (one, other)))

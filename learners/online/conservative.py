@@ -60,7 +60,7 @@ class ConservativeState:
             self._states[wrong] = self._automaton.after_mistake(self._states[wrong], columns[wrong])
 
 
-class ConservativeLaw(OnlineLaw):
+class ConservativeLaw(OnlineLaw[int]):
     """The hypotheses of an automaton, shown with certainty; a state is one of the automaton."""
 
     def __init__(self, automaton: Automaton) -> None:

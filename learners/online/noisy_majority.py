@@ -63,7 +63,7 @@ class NoisyMajorityState:
         self._difference += 2.0 * y - 1.0
 
 
-class NoisyMajorityLaw(OnlineLaw):
+class NoisyMajorityLaw(OnlineLaw[int]):
     """The constants shown; a state is the difference of the labels. No point matters."""
 
     hypotheses = Hypothesis(Thresholds(), np.array([np.inf, -np.inf]))  # the constants 0 and 1

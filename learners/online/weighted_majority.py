@@ -105,7 +105,7 @@ class WeightedMajorityState:
         self._weights.end_round()
 
 
-class WeightedMajorityLaw(OnlineLaw):
+class WeightedMajorityLaw(OnlineLaw[tuple[int, ...]]):
     """The concepts drawn; a state is the number of mistakes of each, less that of the best."""
 
     def __init__(self, learner: WeightedMajority) -> None:

@@ -1,4 +1,4 @@
-"""The output distribution of experts that are drawn afresh in every round, where all points are candidates."""
+"""The output distribution of experts that are drawn in every round, where all points are candidates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from learners.online.experts.transitions import Transitions
 Stretches = tuple[tuple[int, ...], ...]
 
 
-class FreshDrawsLaw(OnlineLaw):
+class FreshDrawsLaw(OnlineLaw[Stretches]):
     """The hypotheses of `FreshDraws` on `MergedExperts`.
 
     A state holds, for each stretch so far, the sorted examples of its rounds, where an example stands for all
