@@ -1,7 +1,8 @@
 """Output distributions of predictors that answer from the mean vote of teachers.
 
-`NoisyVotesLaw` adds fresh noise to every vote; `SparseVotesLaw` compares noisy votes with hidden noisy
-thresholds, as AboveThreshold and BetweenThresholds do.
+`NoisyVotesLaw` adds fresh noise to every vote, and `SteadyThresholdsLaw` also counts close votes and halts.
+`SparseVotesLaw` compares noisy votes with hidden noisy thresholds, as AboveThreshold and BetweenThresholds
+do.
 """
 
 from __future__ import annotations
@@ -105,6 +106,52 @@ class NoisyVotesLaw(AnswerLaw):
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         distance = (0.5 - self._electorate.votes(x)[:, None]) / self._scale
         return np.stack([measure * laplace_cdf(distance), measure * laplace_cdf(-distance)])
+
+
+class SteadyThresholdsLaw(AnswerLaw):
+    """The answers of SteadyThresholds with thresholds 1/2 ± alpha on the mean vote of so many teachers.
+
+    States: the number of outcomes "between" so far (c) × the nodes of a hidden number of the rule that also
+    halts games, if there is one (q), flattened: m = c·q. A game that halts keeps its last state.
+    """
+
+    outcomes = ((0, False), (1, False), (0, True), (1, True))
+
+    def __init__(
+        self,
+        electorate: Electorate,
+        *,
+        alpha: float,
+        epsilon: float,
+        size: int,
+        halts: int,
+        weights: np.ndarray | None = None,
+        stops: np.ndarray | None = None,
+    ) -> None:
+        """halts: c. weights: (q,) of the hidden number. stops: (c, q), the probability of a halt after an
+        answer, by the number of outcomes "between" with it."""
+        self._electorate = electorate
+        self._alpha, self._unit, self._halts = alpha, 1 / (epsilon * size), halts
+        self._weights = np.ones(1) if weights is None else weights
+        self._stops = np.zeros((halts, 1)) if stops is None else stops
+
+    def start(self) -> np.ndarray:
+        return np.outer(np.eye(self._halts)[0], self._weights).ravel()
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        votes = self._electorate.votes(x)[:, None, None]
+        low, middle, high = ((0.5 + a - votes) / self._unit for a in (-self._alpha, 0, self._alpha))
+        clear = laplace_cdf(low), laplace_cdf(-high)
+        between = laplace_between(low, middle), laplace_between(middle, high)
+        states = measure.reshape(len(measure), self._halts, -1)
+        after = np.zeros((4, *states.shape))
+        for label in (0, 1):
+            answered = states * clear[label]
+            answered[:, 1:] += states[:, :-1] * between[label]
+            after[label] = answered * (1 - self._stops)
+            after[2 + label] = answered * self._stops
+            after[2 + label, :, -1] += states[:, -1] * between[label][:, 0]
+        return after.reshape(4, *measure.shape)
 
 
 class SparseVotesLaw(AnswerLaw):

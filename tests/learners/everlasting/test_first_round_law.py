@@ -13,6 +13,7 @@ from support.statistical import expect_rejection, statistical
 
 from arena import Sample, Unsupported
 from arena.concepts import Thresholds
+from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
@@ -31,11 +32,12 @@ SMALL: dict[str, Any] = {
     "noise": 0.9,
 }
 POINTS = [2.0, 2.0, 1.0]
+COUNTER = EverlastingCounter(**SMALL, halts=3, counter_epsilon=10.0, gap=0.2)
 
 
 @pytest.mark.parametrize(
     "learner",
-    [EverlastingV1(**SMALL, halts=2), EverlastingV2(**SMALL), EverlastingFresh(**SMALL)],
+    [EverlastingV1(**SMALL, halts=2), EverlastingV2(**SMALL), EverlastingFresh(**SMALL), COUNTER],
     ids=lambda learner: learner.name,
 )
 @pytest.mark.thorough
@@ -54,6 +56,16 @@ def test_teachers_drawn_without_chunks_would_be_noticed() -> None:
         check_views(seen, view_law(law, POINTS), rate=RATE, effect=0.02)
 
 
+@pytest.mark.thorough
+@statistical(rate=2 * RATE)
+def test_a_count_that_lags_less_would_be_noticed() -> None:
+    points = [2.0, 2.0, 2.0, 1.0]
+    seen = views(COUNTER, SAMPLE, points, games=100_000)
+    with expect_rejection():
+        law = attrs.evolve(COUNTER, counter_epsilon=20.0).law(SAMPLE)
+        check_views(seen, view_law(law, points), rate=RATE, effect=0.02)
+
+
 def test_with_one_teacher_per_example_it_is_noisy_votes() -> None:
     settings = {**SMALL, "teachers": 6, "chunk": 1, "training_rate": 1.0}
     law = EverlastingV2(**settings).law(SAMPLE)
@@ -70,6 +82,8 @@ def test_other_settings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for settings in ({"rounds": 2, "answers": 400, "rate": 1.0}, {"agnostic": True}):
         with pytest.raises(Unsupported, match="for its first round only"):
             attrs.evolve(learner, **settings).law(SAMPLE)
+    with pytest.raises(Unsupported, match="binary counter"):
+        attrs.evolve(COUNTER, counter="binary", counter_epsilon=500.0).law(SAMPLE)
     with pytest.raises(Unsupported, match="needs a sample of 6"):
         learner.law(Sample([1.0], [1]))
     monkeypatch.setattr("learners.everlasting.first_round_law._MOST_ELECTORATES", 3)
