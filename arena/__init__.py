@@ -27,6 +27,7 @@ from arena.laws import (
     project,
 )
 from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
+from arena.online_laws import OnlineLaw
 from arena.players import Adversary, Learner, Moves
 from arena.referees import (
     REFEREES,
@@ -121,6 +122,7 @@ __all__ += [
     "Finite",
     "Independent",
     "Mixture",
+    "OnlineLaw",
     "Transformed",
     "ValueLaw",
     "project",

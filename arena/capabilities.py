@@ -12,6 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
+    from arena.online_laws import OnlineLaw
     from arena.sample import Sample
 
 # --- running learners ---------------------------------------------------------------------------------------
@@ -177,6 +178,14 @@ class ComparesCosts(Protocol):
 
     def other_costs(self) -> dict[str, float]:
         """By the name of the analysis, ε in nats at the δ of its claim."""
+
+
+@runtime_checkable
+class DeclaresOnlineLaw(Protocol):
+    """An online learner that declares the distribution of the hypotheses that it shows."""
+
+    def online_law(self) -> OnlineLaw[Any]:
+        """The distribution. Raises: Unsupported if it is not known with these settings."""
 
 
 # --- adversaries --------------------------------------------------------------------------------------------

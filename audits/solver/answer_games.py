@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import attrs
 import numpy as np
 
-from arena import AnswerLaw, Learner, Sample
+from arena import AnswerLaw, Learner, PrivacyUnit, Sample, Unsupported
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.solver.linear_game import LinearGame, Step, compress
 
@@ -25,30 +26,163 @@ def answer_game(
     """
     known = AnswerLaws(learner)
     laws = [known.of(sample) for sample in samples]
-    start = np.array([law.start() for law in laws])
-    probes = np.random.default_rng(0).uniform(size=(_PROBES, start.shape[1]))
-    steps: list[Step] = []
-    numbers: dict[bytes, int] = {}
+    start, places = _place_states(laws)
+    steps, numbers = _number_steps(laws, points, places, start.shape[1])
     moves: dict[tuple[int, ...], int] = {}
-    for place in range(len(points)):
-        kernels = []
-        for law in laws:
-            step = partial(_step, law, points[place : place + 1])
-            signature = (np.round(step(probes), 12) + 0.0).tobytes()
-            if signature not in numbers:
-                numbers[signature] = len(steps)
-                steps.append(step)
-            kernels.append(numbers[signature])
+    for place, kernels in enumerate(numbers.T.tolist()):
         moves.setdefault(tuple(kernels), place)
-    game = compress(
+    game = _compress_game(
         steps,
         np.array(list(moves)).T,
         start,
-        rounds=rounds,
+        rounds=_count_answers(laws[0], rounds),
         halts=np.array([halts for _, halts in laws[0].outcomes]),
     )
     return game, points[list(moves.values())]
 
 
-def _step(law: AnswerLaw, point: np.ndarray, measures: np.ndarray) -> np.ndarray:
-    return np.asarray(law.step(measures, np.repeat(point, len(measures), axis=0)))
+def challenge_game(
+    learner: Learner, sample: Sample, points: np.ndarray, rounds: int
+) -> tuple[LinearGame, np.ndarray]:
+    """The game of Figure 1 with one sample and one challenge: in one round the queries of the worlds differ.
+
+    The answer to the challenge is withheld, and a halt that it causes shows in the next round, as silence.
+    Outcomes are those of the learner, then "withheld", then "silence". Moves are equal queries, then pairs of
+    different ones; a second challenge, which Figure 1 refuses, ends the game.
+
+    Also the queries (moves, 2, ...) of each move in worlds 0 and 1.
+
+    Raises: Unsupported if the learner does not play Figure1, or tells no distribution of answers.
+    """
+    if "Figure1" not in learner.protocols:
+        raise Unsupported(
+            f"{learner.name} answers at public points, so there is no challenge query",
+            remedy="Give two neighbouring samples.",
+        )
+    law = AnswerLaws(learner).of(sample)
+    start, places = _place_states([law])
+    steps, numbers = _number_steps([law], points, places, start.shape[1])
+    kinds = len(steps)
+    queries = points[[int(np.flatnonzero(numbers[0] == kind)[0]) for kind in range(kinds)]]
+    equal = np.repeat(np.arange(kinds)[:, None], 2, axis=1)
+    pairs = np.argwhere(~np.eye(kinds, dtype=bool))
+    rounds_of = [_ChallengeRounds(step, np.array([halts for _, halts in law.outcomes])) for step in steps]
+    game = _compress_game(
+        [each.ask for each in rounds_of] + [each.withhold for each in rounds_of],
+        np.concatenate([equal, kinds + pairs]).T,
+        np.repeat(np.hstack([start, np.zeros((1, start.shape[1] + 1))]), 2, axis=0),
+        rounds=_count_answers(law, rounds),
+        halts=np.array([*(halts for _, halts in law.outcomes), False, True]),
+    )
+    return game, queries[np.concatenate([equal, pairs])]
+
+
+def build_game(
+    learner: Learner, samples: Sequence[Sample], points: np.ndarray, rounds: int
+) -> tuple[LinearGame, np.ndarray, PrivacyUnit]:
+    """The game of two samples: `answer_game` if they differ, otherwise `challenge_game`.
+
+    Also the queries (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ.
+    """
+    first, second = samples
+    if first == second:
+        return *challenge_game(learner, first, points, rounds), PrivacyUnit.QUERY
+    game, queries = answer_game(learner, samples, points, rounds)
+    return game, np.stack([queries, queries], axis=1), PrivacyUnit.TRAINING_EXAMPLE
+
+
+def number_points(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
+    """(p,): a number for each of the points (p, ...), equal where they are answered alike."""
+    start, places = _place_states([law])
+    return _number_steps([law], points, places, start.shape[1])[1][0]
+
+
+@attrs.frozen(eq=False)
+class _ChallengeRounds:
+    """How a query is answered, with the hidden states of a learner twice: before and after the challenge.
+
+    A last state is that of games in which the learner halted in the challenge round, which is not shown.
+    """
+
+    step: Step
+    halts: np.ndarray
+
+    def ask(self, measures: np.ndarray) -> np.ndarray:
+        """The outcomes of an ordinary query."""
+        size, known = measures.shape[1] // 2, len(self.halts)
+        after = np.zeros((known + 2, *measures.shape))
+        after[:known, :, :size] = self.step(measures[:, :size])
+        after[:known, :, size:-1] = self.step(measures[:, size:-1])
+        after[known + 1, :, -1] = measures[:, -1]
+        return after
+
+    def withhold(self, measures: np.ndarray) -> np.ndarray:
+        """The outcomes of a challenge."""
+        size, known = measures.shape[1] // 2, len(self.halts)
+        after = np.zeros((known + 2, *measures.shape))
+        parts = self.step(measures[:, :size])
+        after[known, :, size:-1] = parts[~self.halts].sum(axis=0)
+        after[known, :, -1] = parts[self.halts].sum(axis=(0, 2))
+        after[known + 1, :, -1] = measures[:, size:].sum(axis=1)
+        return after
+
+
+def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
+    """The states of all laws side by side, unless they have equally many: the start of each, and its place.
+
+    Quadratures of different samples may have different nodes.
+    """
+    starts = [np.asarray(law.start(), float) for law in laws]
+    sizes = [len(start) for start in starts]
+    if len({*sizes}) == 1:
+        return np.array(starts), [slice(0, sizes[0])] * len(laws)
+    ends = np.cumsum(sizes)
+    places = [slice(int(end) - size, int(end)) for end, size in zip(ends, sizes, strict=True)]
+    start = np.zeros((len(laws), int(ends[-1])))
+    for row, place, own in zip(start, places, starts, strict=True):
+        row[place] = own
+    return start, places
+
+
+def _number_steps(
+    laws: Sequence[AnswerLaw], points: np.ndarray, places: Sequence[slice], size: int
+) -> tuple[list[Step], np.ndarray]:
+    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point.
+
+    places: of the states of each law, among `size` states.
+    """
+    probes = np.random.default_rng(0).uniform(size=(_PROBES, size))
+    steps: list[Step] = []
+    numbers: dict[bytes, int] = {}
+    kernels = np.empty((len(laws), len(points)), np.intp)
+    for query in range(len(points)):
+        for world, (law, place) in enumerate(zip(laws, places, strict=True)):
+            step = partial(_step, law, points[query : query + 1], place)
+            signature = (np.round(step(probes), 12) + 0.0).tobytes()
+            if signature not in numbers:
+                numbers[signature] = len(steps)
+                steps.append(step)
+            kernels[world, query] = numbers[signature]
+    return steps, kernels
+
+
+def _step(law: AnswerLaw, point: np.ndarray, place: slice, measures: np.ndarray) -> np.ndarray:
+    after = np.zeros((len(law.outcomes), *measures.shape))
+    after[:, :, place] = law.step(measures[:, place], np.repeat(point, len(measures), axis=0))
+    return after
+
+
+def _compress_game(
+    steps: Sequence[Step], which: np.ndarray, start: np.ndarray, *, rounds: int, halts: np.ndarray
+) -> LinearGame:
+    """As `compress`, with coordinates that also hold the measures after the last round.
+
+    Otherwise the mass of states that are first reached in that round would be lost.
+    """
+    game = compress(steps, which, start, rounds=rounds + 1, halts=halts)
+    return attrs.evolve(game, rounds=rounds)
+
+
+def _count_answers(law: AnswerLaw, rounds: int) -> int:
+    """The answers of a game of so many rounds."""
+    return rounds if law.last is None else min(rounds, law.last)

@@ -9,13 +9,18 @@ import attrs
 import numpy as np
 
 from arena.claims import Bound
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, Unsupported
+from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
+from learners.common.vote_laws import SteadyThresholdsLaw
+from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
 from learners.mechanisms.accounting.composition import Guarantee, best_composition, compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_counter_lag
+from learners.mechanisms.noise.laplace_noise import laplace_cdf
+from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_lag
 from learners.mechanisms.sparse_vector.steady_thresholds import (
     ANSWERS_AT_ONCE,
@@ -75,6 +80,34 @@ class EverlastingCounter(GenericBBL):
         """The bound of v2, whose answers these are until it halts; section 6.1 promises nothing."""
         bound = super().bound(rounds)
         return None if bound is None else attrs.evolve(bound, promised=False)
+
+    def law(self, sample: Sample) -> FirstRoundLaw:
+        """The distribution with rounds=1 and the counter "crossing", whose threshold is the hidden number.
+
+        Raises: as `first_round_law`; Unsupported for the binary counter.
+        """
+        if self.counter != CROSSING:
+            raise Unsupported(
+                f"{self.name} does not declare the output distribution of its binary counter",
+                remedy=f"Set counter={CROSSING}, or audit it by playing.",
+            )
+        run, halts = self.round(1), self.halts_in_round(1)
+        ahead = (np.arange(halts) - self.stopping_count(1)) * self.counter_epsilon_run
+        nodes, weights = laplace_nodes(1.0, ahead)
+        stops = laplace_cdf(ahead[:, None] - nodes)
+        return first_round_law(
+            self,
+            sample,
+            lambda teachers: SteadyThresholdsLaw(
+                teachers,
+                alpha=self.gap,
+                epsilon=run.noise,
+                size=run.teachers,
+                halts=halts,
+                weights=weights,
+                stops=stops,
+            ),
+        )
 
     def start(self, games: int, rng: np.random.Generator) -> CounterState:
         return CounterState(self, games, rng)

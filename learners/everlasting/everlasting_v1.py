@@ -9,8 +9,11 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
+from arena.sample import Sample
 from arena.settings import at_least, setting, whole
+from learners.common.vote_laws import between_thresholds_law
 from learners.everlasting.constants import V1
+from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
 from learners.mechanisms.accounting.composition import best_composition
@@ -42,6 +45,17 @@ class EverlastingV1(GenericBBL):
     halts: int = setting(
         8, help='c, outcomes "between" in a round after which it halts', check=[whole, at_least(1)]
     )
+
+    def law(self, sample: Sample) -> FirstRoundLaw:
+        """The distribution with rounds=1. Raises: as `first_round_law`."""
+        run = self.round(1)
+        return first_round_law(
+            self,
+            sample,
+            lambda teachers: between_thresholds_law(
+                teachers, alpha=run.alpha, epsilon=run.noise, size=run.teachers, halts=self.halts
+            ),
+        )
 
     def start(self, games: int, rng: np.random.Generator) -> V1State:
         return V1State(self, games, rng)

@@ -8,7 +8,10 @@ from typing import Self
 import attrs
 import numpy as np
 
+from arena.sample import Sample
 from arena.settings import at_least, setting, whole
+from learners.common.vote_laws import NoisyVotesLaw
+from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.generic_bbl_state import BBLState
 from learners.mechanisms.accounting.composition import best_composition, compose_advanced
@@ -47,6 +50,14 @@ class EverlastingV2(GenericBBL):
             return inf if noise > 1 else attrs.evolve(learner, noise=noise).claim.epsilon
 
         return attrs.evolve(learner, noise=largest_affordable(cost, self.epsilon))
+
+    def law(self, sample: Sample) -> FirstRoundLaw:
+        """The distribution with rounds=1. Raises: as `first_round_law`."""
+        run = self.round(1)
+        scale = 1 / (run.teachers * run.noise)
+        return first_round_law(
+            self, sample, lambda teachers: NoisyVotesLaw(teachers, scale=scale, answers=run.answers)
+        )
 
     def start(self, games: int, rng: np.random.Generator) -> V2State:
         return V2State(self, games, rng)

@@ -21,6 +21,7 @@ from learners.mechanisms.experts import exponential_experts, lazy_experts
 from learners.mechanisms.experts.lazy_experts import LazyParameters
 from learners.online.experts.candidates import Candidates, counter_noise_scale, largest_missed_count
 from learners.online.experts.draws import FreshDraws, LazyDraws
+from learners.online.experts.fresh_law import FreshDrawsLaw
 from learners.online.experts.merged import MergedExperts
 from learners.online.experts.transitions import Transitions, build_transitions
 
@@ -243,6 +244,28 @@ class AgnosticExperts(Learner):
         return max(
             ends * stay,
             (ends - moves) * stay - moves * math.log(self.move_probability / self.transitions.points),
+        )
+
+    def online_law(self) -> FreshDrawsLaw:
+        """The distribution of fresh draws without counters.
+
+        Raises: Unsupported otherwise, since the state then includes noise or the expert that is kept.
+        """
+        if self.draws != FRESH or self.counters_epsilon:
+            raise Unsupported(
+                f"{self.name} declares its output distribution for fresh draws without counters only",
+                value=f"draws={self.draws}, share={self.share:g}",
+                remedy="Set draws=fresh and share=0.",
+            )
+        return FreshDrawsLaw(
+            self.automaton,
+            self.transitions,
+            points=np.array(self.concepts.domain, float),
+            rounds=self.rounds,
+            length=self.stretch_length,
+            ends=self.ends,
+            rate=self.hedge_rate,
+            move_probability=self.move_probability,
         )
 
     def start(self, games: int, rng: np.random.Generator) -> AgnosticExpertsState:

@@ -9,6 +9,7 @@ import numpy as np
 
 from arena.claims import MISTAKES, Bound
 from arena.littlestone import START, Automaton
+from arena.online_laws import OnlineLaw
 from arena.replies import Hypothesis
 from learners.online.without_privacy import WithoutPrivacy
 
@@ -34,6 +35,9 @@ class ConservativeLearner(WithoutPrivacy):
         automaton."""
         return Bound(self.automaton().mistakes, MISTAKES, 0, self.theorem)
 
+    def online_law(self) -> ConservativeLaw:
+        return ConservativeLaw(self.automaton())
+
     def start(self, games: int, rng: np.random.Generator) -> ConservativeState:
         return ConservativeState(self.automaton(), games)
 
@@ -54,3 +58,26 @@ class ConservativeState:
         wrong = np.flatnonzero(self._automaton.labels(self._states, columns) != y)
         if wrong.size:
             self._states[wrong] = self._automaton.after_mistake(self._states[wrong], columns[wrong])
+
+
+class ConservativeLaw(OnlineLaw[int]):
+    """The hypotheses of an automaton, shown with certainty; a state is one of the automaton."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+        functions = automaton.functions(np.arange(automaton.dead + 1))
+        distinct, self._numbers = np.unique(functions, axis=0, return_inverse=True)
+        self.hypotheses = Hypothesis(automaton.hypotheses, distinct)
+        self.points = np.array(automaton.concept_class.domain, float)
+
+    def start(self) -> int:
+        return START
+
+    def show(self, state: int) -> list[tuple[int, int, float]]:
+        return [(int(self._numbers.ravel()[state]), state, 1.0)]
+
+    def observe(self, state: int, point: int, label: int) -> list[tuple[int, float]]:
+        states, columns = np.array([state]), np.array([point])
+        if self._automaton.labels(states, columns)[0] == label:
+            return [(state, 1.0)]
+        return [(int(self._automaton.after_mistake(states, columns)[0]), 1.0)]

@@ -8,11 +8,12 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts import Thresholds
+from arena.online_laws import OnlineLaw
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, more_than, setting, whole
 from learners.common.round_budget import RoundBudget
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
 
 
 @attrs.frozen
@@ -34,6 +35,9 @@ class NoisyMajority(Learner):
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+
+    def online_law(self) -> NoisyMajorityLaw:
+        return NoisyMajorityLaw(self)
 
     def start(self, games: int, rng: np.random.Generator) -> NoisyMajorityState:
         return NoisyMajorityState(self, games, rng)
@@ -57,3 +61,24 @@ class NoisyMajorityState:
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
         self._difference += 2.0 * y - 1.0
+
+
+class NoisyMajorityLaw(OnlineLaw[int]):
+    """The constants shown; a state is the difference of the labels. No point matters."""
+
+    hypotheses = Hypothesis(Thresholds(), np.array([np.inf, -np.inf]))  # the constants 0 and 1
+    points = np.zeros(1)
+
+    def __init__(self, learner: NoisyMajority) -> None:
+        self._scale = 2 * learner.rounds / learner.epsilon
+        self.rounds = learner.rounds
+
+    def start(self) -> int:
+        return 0
+
+    def show(self, state: int) -> list[tuple[int, int, float]]:
+        one = float(laplace_cdf(np.array(state / self._scale)))
+        return [(0, state, 1 - one), (1, state, one)]
+
+    def observe(self, state: int, point: int, label: int) -> list[tuple[int, float]]:
+        return [(state + 2 * label - 1, 1.0)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from arena.concepts import Dichotomies
 from arena.errors import Unsupported
+from arena.online_laws import OnlineLaw
 from arena.replies import Hypothesis
 from learners.common.round_budget import RoundBudget
 from learners.online.hedge import HedgeLearner, HedgeWeights, draw_experts
@@ -59,6 +60,9 @@ class WeightedMajority(HedgeLearner):
         """ln C."""
         return math.log(len(self.distinct_concepts))
 
+    def online_law(self) -> WeightedMajorityLaw:
+        return WeightedMajorityLaw(self)
+
     def start(self, games: int, rng: np.random.Generator) -> WeightedMajorityState:
         return WeightedMajorityState(self, games, rng)
 
@@ -99,3 +103,25 @@ class WeightedMajorityState:
         for slab in self._weights.slabs():
             self._weights.values[slab] *= self._factors.take(examples[slab], axis=0)
         self._weights.end_round()
+
+
+class WeightedMajorityLaw(OnlineLaw[tuple[int, ...]]):
+    """The concepts drawn; a state is the number of mistakes of each, less that of the best."""
+
+    def __init__(self, learner: WeightedMajority) -> None:
+        distinct = learner.distinct_concepts
+        self._labels, self._rate = distinct.labels, learner.eta
+        self.rounds = learner.rounds
+        self.hypotheses = Hypothesis(learner.concepts, distinct.concepts)
+        self.points = np.array(learner.concepts.domain, float)
+
+    def start(self) -> tuple[int, ...]:
+        return (0,) * len(self._labels)
+
+    def show(self, state: tuple[int, ...]) -> list[tuple[int, tuple[int, ...], float]]:
+        weights = np.exp(-self._rate * np.array(state))
+        return [(concept, state, float(p)) for concept, p in enumerate(weights / weights.sum())]
+
+    def observe(self, state: tuple[int, ...], point: int, label: int) -> list[tuple[tuple[int, ...], float]]:
+        mistakes = np.array(state) + (self._labels[:, point] != label)
+        return [(tuple((mistakes - mistakes.min()).tolist()), 1.0)]

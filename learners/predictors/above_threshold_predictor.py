@@ -7,10 +7,11 @@ import numpy as np
 
 from arena.sample import Sample
 from arena.settings import at_least, at_most, more_than, setting, whole
+from learners.common.vote_laws import SparseVotesLaw
 from learners.mechanisms.accounting.composition import Guarantee, basic_composition
 from learners.mechanisms.noise.laplace_noise import laplace_cdf
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-from learners.predictors.vote_predictor import SparseVotesLaw, SparseVotesState, VotePredictor
+from learners.predictors.vote_predictor import SparseVotesState, VotePredictor
 
 
 @attrs.frozen

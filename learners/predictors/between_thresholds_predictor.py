@@ -7,10 +7,10 @@ import numpy as np
 
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from learners.common.vote_laws import SparseVotesLaw, between_thresholds_law
 from learners.mechanisms.accounting.composition import Guarantee, best_composition
-from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap
-from learners.predictors.vote_predictor import SparseVotesLaw, SparseVotesState, VotePredictor
+from learners.predictors.vote_predictor import SparseVotesState, VotePredictor
 
 
 @attrs.frozen
@@ -46,19 +46,11 @@ class BetweenThresholdsPredictor(VotePredictor):
         return self.halts == 1
 
     def law(self, sample: Sample) -> SparseVotesLaw:
-        """The hidden number is μ; kinks: where a threshold equals a vote, and where the thresholds cross."""
-        lower, upper = 0.5 - self.alpha, 0.5 + self.alpha
-        unit = 6 / (self.epsilon * self.size)
-
-        def probabilities(votes: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            low, high = (lower + mu - votes) / unit, (upper - mu - votes) / unit
-            return laplace_cdf(low), laplace_cdf(-np.maximum(low, high)), laplace_between(low, high)
-
-        return SparseVotesLaw(
+        return between_thresholds_law(
             self.train_electorate(sample),
-            probabilities,
-            scale=unit / 3,
-            kinks=lambda votes: np.concatenate([[self.alpha], votes - lower, upper - votes]),
+            alpha=self.alpha,
+            epsilon=self.epsilon,
+            size=self.size,
             halts=self.halts,
         )
 

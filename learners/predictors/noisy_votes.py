@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
+from learners.common.vote_laws import NoisyVotesLaw
 from learners.mechanisms.accounting.composition import Guarantee, best_composition
-from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
-from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePredictorState
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.predictors.vote_predictor import VotePredictor, VotePredictorState
 
 
 @attrs.frozen
@@ -35,30 +35,11 @@ class NoisyVotes(VotePredictor):
         return best_composition(self.answers, self.epsilon, slack=self.slack)
 
     def law(self, sample: Sample) -> NoisyVotesLaw:
-        return NoisyVotesLaw(self, self.train_electorate(sample))
+        scale = 1 / (self.size * self.epsilon)
+        return NoisyVotesLaw(self.train_electorate(sample), scale=scale, answers=self.answers)
 
     def start(self, games: int, rng: np.random.Generator) -> NoisyVotesState:
         return NoisyVotesState(self, games, rng)
-
-
-class NoisyVotesLaw(AnswerLaw):
-    """Independent answers, hence one state (m = 1). Every game halts with the last answer."""
-
-    def __init__(self, learner: NoisyVotes, electorate: Electorate) -> None:
-        self._electorate = electorate
-        self._scale = 1 / (learner.size * learner.epsilon)
-        self._answers = learner.answers
-
-    @property
-    def last(self) -> int:
-        return self._answers
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
-
-    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        distance = (0.5 - self._electorate.votes(x)[:, None]) / self._scale
-        return np.stack([measure * laplace_cdf(distance), measure * laplace_cdf(-distance)])
 
 
 class NoisyVotesState(VotePredictorState):

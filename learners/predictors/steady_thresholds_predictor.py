@@ -5,13 +5,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from learners.common.vote_laws import SteadyThresholdsLaw
 from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_thresholds_cost
-from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePredictorState
+from learners.predictors.vote_predictor import VotePredictor, VotePredictorState
 
 
 @attrs.frozen
@@ -38,36 +37,16 @@ class SteadyThresholdsPredictor(VotePredictor):
         return steady_thresholds_cost(self.halts, self.epsilon, gap=gap, slack=self.slack)
 
     def law(self, sample: Sample) -> SteadyThresholdsLaw:
-        return SteadyThresholdsLaw(self, self.train_electorate(sample))
+        return SteadyThresholdsLaw(
+            self.train_electorate(sample),
+            alpha=self.alpha,
+            epsilon=self.epsilon,
+            size=self.size,
+            halts=self.halts,
+        )
 
     def start(self, games: int, rng: np.random.Generator) -> SteadyThresholdsState:
         return SteadyThresholdsState(self, games, rng)
-
-
-class SteadyThresholdsLaw(AnswerLaw):
-    """States: the number of outcomes "between" so far, m = c. A game that halts keeps its last state."""
-
-    outcomes = ((0, False), (1, False), (0, True), (1, True))
-
-    def __init__(self, learner: SteadyThresholdsPredictor, electorate: Electorate) -> None:
-        self._electorate = electorate
-        self._learner = learner
-
-    def start(self) -> np.ndarray:
-        return np.eye(self._learner.halts)[0]
-
-    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        votes = self._electorate.votes(x)[:, None]
-        unit = 1 / (self._learner.epsilon * self._learner.size)
-        low, middle, high = ((0.5 + a - votes) / unit for a in (-self._learner.alpha, 0, self._learner.alpha))
-        clear = laplace_cdf(low), laplace_cdf(-high)
-        between = laplace_between(low, middle), laplace_between(middle, high)
-        after = np.zeros((4, *measure.shape))
-        for label in (0, 1):
-            after[label] = measure * clear[label]
-            after[label, :, 1:] += measure[:, :-1] * between[label]
-            after[2 + label, :, -1:] = measure[:, -1:] * between[label]
-        return after
 
 
 class SteadyThresholdsState(VotePredictorState):

@@ -1,94 +1,25 @@
 """Base of the predictors that answer from the mean vote of teachers, one trained on each example.
 
-`SparseVotesState` and `SparseVotesLaw` are the running state and the output distribution of those that
-compare noisy votes with hidden noisy thresholds.
+`SparseVotesState` is the running state of those that compare noisy votes with hidden noisy thresholds.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
 
 import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
-from arena.laws import AnswerLaw
-from arena.points import is_shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
 from learners.common.fixed_size import FixedSizeLearner
 from learners.common.teacher_ensembles import TeacherEnsembles
+from learners.common.vote_laws import Electorate
 from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
-
-_MOST_DOMAIN = 1_024  # of a larger domain only the points of the sample and their neighbours are used
-_MOST_VOTES = 64  # votes at which the quadrature of a hidden threshold has kinks
-
-# From votes (u, 1) and hidden numbers (q,), the probabilities of 0, of 1 and of firing, each (u, q).
-AnswerProbabilities = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
-
-
-@attrs.frozen(eq=False)
-class Electorate:
-    """The teachers of one sample.
-
-    Shapes: concepts (C, ...), distinct; counts (C,), how many teachers hold each concept.
-    """
-
-    concept_class: ConceptClass
-    sample: Sample
-    concepts: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def train(cls, sample: Sample, concept_class: ConceptClass) -> Electorate:
-        """Train an empirical risk minimiser on each example. Raises: as `ConceptClass.check`."""
-        concept_class.check(sample.points)
-        minimisers = concept_class.erm(sample.points[:, None], sample.labels[:, None])
-        concepts, place = np.unique(minimisers, axis=0, return_inverse=True)
-        counts = np.bincount(place.ravel(), weights=sample.counts, minlength=len(concepts))
-        return cls(concept_class, sample, concepts, counts)
-
-    def votes(self, x: np.ndarray) -> np.ndarray:
-        """The mean votes (n,) in [0, 1] at points x (n, ...), or (1,) if x is one point for all games."""
-        if is_shared(x):
-            return self._votes_at(x[:1])
-        points, which = np.unique(x, axis=0, return_inverse=True)
-        return self._votes_at(points)[which.ravel()]
-
-    def possible_votes(self) -> np.ndarray:
-        """The distinct mean votes that can occur, in order; if there are more than 64, 64 evenly spaced ones.
-
-        They are the kinks in the quadrature of `SparseVotesLaw`; at other votes a probability may be off by
-        2e-7. A vote changes only at the points of the sample, and for vectors only those are used.
-        """
-        votes = np.unique(np.concatenate([self._votes_at(points) for points in self._points_of_change()]))
-        places = np.linspace(0, len(votes) - 1, min(len(votes), _MOST_VOTES))
-        return votes[np.round(places).astype(int)]
-
-    def _votes_at(self, points: np.ndarray) -> np.ndarray:
-        ones = self.concept_class.labels(self.concepts, points)
-        return (self.counts @ ones.astype(np.float64)) / self.sample.size
-
-    def _points_of_change(self) -> Iterator[np.ndarray]:
-        """Points at which all votes occur."""
-        points = self.sample.points
-        domain = getattr(self.concept_class, "domain", None)
-        if domain is not None and len(domain) <= _MOST_DOMAIN:
-            yield np.array(domain)
-        elif domain is not None:
-            place = np.searchsorted(domain, points)
-            for offset in (-1, 0, 1):
-                yield np.array(domain)[np.clip(place + offset, 0, len(domain) - 1)]
-        else:
-            yield points
-            if points.ndim == 1:
-                yield np.nextafter(points.astype(np.float64), -np.inf)
-                yield np.nextafter(points.astype(np.float64), np.inf)
 
 
 @attrs.frozen
@@ -163,48 +94,3 @@ class SparseVotesState(VotePredictorState):
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         return self._mechanism.respond(self._teachers.votes(x))
-
-
-class SparseVotesLaw(AnswerLaw):
-    """The answers of a predictor that compares noisy votes with thresholds behind one hidden Laplace number.
-
-    It answers 0 or 1 without halting, or *fires*: it answers 1 and draws a new hidden number, or halts the
-    c-th time. States: how often it has fired (c) × the nodes of the hidden number (q), flattened: m = c·q.
-    """
-
-    outcomes = ((0, False), (1, False), (1, True))
-
-    def __init__(
-        self,
-        electorate: Electorate,
-        probabilities: AnswerProbabilities,
-        *,
-        scale: float,
-        kinks: Callable[[np.ndarray], np.ndarray],
-        halts: int,
-    ) -> None:
-        """scale: of the hidden number. kinks: where, from votes (v,), probabilities have kinks. halts: c."""
-        self._electorate = electorate
-        self._probabilities = probabilities
-        self._halts = halts
-        self._nodes, self._weights = laplace_nodes(scale, kinks(electorate.possible_votes()))
-
-    def start(self) -> np.ndarray:
-        fresh = np.zeros((self._halts, len(self._nodes)))
-        fresh[0] = self._weights
-        return fresh.ravel()
-
-    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        votes, which = np.unique(self._electorate.votes(x), return_inverse=True)
-        zero, one, fire = (
-            probability[which.ravel(), None]
-            for probability in self._probabilities(votes[:, None], self._nodes)
-        )
-        states = measure.reshape(len(measure), self._halts, len(self._nodes))
-        after = np.zeros((3, *states.shape))
-        np.multiply(states, zero, out=after[0])
-        np.multiply(states, one, out=after[1])
-        fired = states * fire
-        after[1, :, 1:] += fired[:, :-1].sum(axis=2, keepdims=True) * self._weights
-        after[2, :, -1] = fired[:, -1]
-        return after.reshape(3, *measure.shape)

@@ -14,12 +14,12 @@ from support.statistical import expect_rejection, statistical
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
+from learners.common.vote_laws import Electorate
 from learners.mechanisms.accounting.composition import best_composition
 from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
 from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictor import Electorate
 
 RATE = 1e-8
 

@@ -1,0 +1,221 @@
+"""The samples and queries for which a game is solved: those of an adversary, or the worst ones."""
+
+from __future__ import annotations
+
+from itertools import combinations, combinations_with_replacement
+from math import comb
+from typing import Never
+
+import attrs
+import numpy as np
+
+from arena import Adversary, AnswerLaw, Learner, Sample, Training, Unsupported, play
+from arena.capabilities import finite_domain
+from arena.referees import REFEREES
+from audits.exact_loss.answer_paths import AnswerLaws
+from audits.exact_loss.path_enumeration import ANSWERING
+from audits.exact_loss.wrapped_players import PresetStates
+from audits.solver.answer_games import answer_game, number_points
+from audits.solver.belief_graph import BeliefGraph, GraphLimits
+from audits.solver.every_vote import PosedGame
+from audits.solver.game_value import GameSolution
+from audits.solver.linear_game import drop_dominated
+
+MOST_POINTS = 4_096  # that are listed as queries
+MOST_SAMPLES = 2_000  # samples whose answers are compared
+MOST_PAIRS = 500  # pairs of samples whose games are solved
+_PROBES = 16  # points of each interval at which answers are compared
+
+
+@attrs.frozen(eq=False)
+class WorstSamples:
+    """The neighbouring samples of a class from whose answers most is learned.
+
+    game: the samples, world 0 first, and all points of the domain. delta: a lower bound on δ*(ε). pairs: of
+    samples with different answers that were solved.
+    """
+
+    game: PosedGame
+    delta: float
+    pairs: int
+
+
+def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> PosedGame:
+    """The samples that an adversary hands over in both worlds, and all points that are worth a query.
+
+    These are the points of a finite domain, or of the real line one in each interval between the points of
+    the samples, and these points. seed: of the adversary's random numbers, which are the same in both worlds.
+
+    Raises: Unsupported if the learner does not answer queries, the adversary does not train it, or infinitely
+        many points may be answered differently.
+    """
+    protocol = next((name for name in learner.protocols if name in ANSWERING), None)
+    if protocol is None:
+        raise Unsupported(
+            f"{learner.name} does not answer queries, so there are no samples to give it",
+            value=", ".join(learner.protocols),
+            remedy=f"Choose a learner of {' or '.join(ANSWERING)}.",
+        )
+    samples = []
+    for world in (False, True):
+        state = _TrainingReader()
+        players = PresetStates.of(learner, state), adversary, REFEREES[protocol]()
+        try:
+            play(*players, games=1, seed=seed, worlds=np.array([world]))
+        except _Received as received:
+            samples.append(received.sample)
+        else:
+            raise Unsupported(f"{adversary.name} gives {learner.name} no training sample")
+    return PosedGame(learner, (samples[0], samples[1]), list_queries(learner, samples))
+
+
+def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
+    """(p, ...): the points of the learner's domain, or one for each way to answer on the real line.
+
+    Answers on the real line are compared at some points of each interval.
+
+    Raises: Unsupported if the domain is too large, or infinite and not the real line, or if the answers
+        change elsewhere than at the points of the samples.
+    """
+    domain = finite_domain(learner)
+    if domain is not None:
+        if len(domain) > MOST_POINTS:
+            raise Unsupported(
+                f"{learner.name} can be queried at {len(domain):,} points, more than {MOST_POINTS:,}",
+                remedy=f"Choose a concept class with at most {MOST_POINTS:,} points.",
+            )
+        return np.array(domain, float)
+    if learner.point_shape:
+        raise Unsupported(
+            f"{learner.name} can be queried at infinitely many points, whose answers cannot be listed",
+            value=f"points of shape {learner.point_shape}",
+            remedy="Choose a concept class with a finite domain, or on the real line.",
+        )
+    cuts = np.unique(np.concatenate([sample.points for sample in samples])).astype(float)
+    ends = np.concatenate([[cuts[0] - 1], cuts, [cuts[-1] + 1]])
+    middles = (ends[:-1] + ends[1:]) / 2
+    inner = np.linspace(0, 1, _PROBES + 2)[1:-1]
+    probes = ends[:-1, None] + inner * np.diff(ends)[:, None]
+    laws = AnswerLaws(learner)
+    for sample in samples:
+        numbers = number_points(laws.of(sample), np.column_stack([middles, probes]).ravel())
+        rows = numbers.reshape(len(middles), -1)
+        if (rows != rows[:, :1]).any():
+            place = int(np.argmax((rows != rows[:, :1]).any(axis=1)))
+            raise Unsupported(
+                f"{learner.name} answers differently within an interval without a point of the samples",
+                value=f"from {ends[place]:g} to {ends[place + 1]:g}",
+                remedy="Choose a concept class with a finite domain.",
+            )
+    return np.sort(np.concatenate([cuts, middles]))
+
+
+def pose_smallest(
+    learner: Learner,
+    rounds: int,
+    epsilon: float,
+    *,
+    size: int | None = None,
+    limits: GraphLimits | None = None,
+) -> WorstSamples:
+    """The neighbouring samples of a finite domain for which δ*(ε) of T queries is largest, by trying all.
+
+    size: n, the number of examples; default: the least that the learner needs. Samples are multisets, and
+    those whose first two answers have the same distributions, whatever the queries, count once.
+
+    Raises: Unsupported if the domain is not finite, the size is open, the order of examples matters, or there
+        are too many samples.
+    """
+    domain = finite_domain(learner)
+    size = learner.sample_size if size is None else size
+    if domain is None or size is None:
+        raise Unsupported(
+            f"the samples of {learner.name} cannot be listed",
+            remedy="Choose a concept class with a finite domain, and give the number of examples.",
+        )
+    points = np.array(domain, float)
+    _check_count(learner, size, 2 * len(points))
+    pairs = _list_neighbours(learner, size, points)
+    best, delta = pairs[0], -np.inf
+    for pair in pairs:
+        for ordered in (pair, pair[::-1]):
+            game, _ = drop_dominated(answer_game(learner, ordered, points, rounds)[0])
+            graph = BeliefGraph(game, np.array([epsilon]), limits or GraphLimits())
+            value = float(GameSolution(graph).root.lower()[0])
+            if value > delta:
+                best, delta = ordered, value
+    return WorstSamples(PosedGame(learner, best, points), max(delta, 0.0), len(pairs))
+
+
+def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tuple[Sample, Sample]]:
+    """One pair of neighbours for each pair of ways to answer, which differ in the last example.
+
+    Raises: Unsupported if there are none or too many, or if the order of examples matters.
+    """
+    kinds = range(2 * len(points))  # the label is the last bit
+    known = AnswerLaws(learner)
+
+    def build(rows: tuple[int, ...]) -> Sample:
+        return Sample(points[np.array(rows) // 2], np.array(rows) % 2)
+
+    answers = {}
+    for rows in combinations_with_replacement(kinds, size):
+        answers[rows] = _two_answers(known.of(build(rows)), points)
+        if _two_answers(known.of(build(rows[::-1])), points) != answers[rows]:
+            raise Unsupported(
+                f"the answers of {learner.name} depend on the order of its examples, so samples are too many",
+                remedy="Name an adversary, whose samples are taken.",
+            )
+    pairs: dict[tuple[bytes, ...], tuple[Sample, Sample]] = {}
+    for common in combinations_with_replacement(kinds, size - 1):
+        for one, other in combinations(kinds, 2):
+            key = tuple(sorted(answers[tuple(sorted((*common, last)))] for last in (one, other)))
+            if key[0] != key[1]:
+                pairs.setdefault(key, (build((*common, one)), build((*common, other))))
+    if not 0 < len(pairs) <= MOST_PAIRS:
+        raise Unsupported(
+            f"{learner.name} has {len(pairs):,} neighbouring pairs of samples with different answers, and "
+            f"1 to {MOST_PAIRS:,} can be solved",
+            value=size,
+            remedy="Choose another number of examples or another domain.",
+        )
+    return list(pairs.values())
+
+
+def _two_answers(law: AnswerLaw, points: np.ndarray) -> bytes:
+    """The probabilities, to nine decimals, of all outcomes of two queries at any of the points."""
+    start = np.repeat(np.asarray(law.start())[None], len(points), axis=0)
+    after = np.asarray(law.step(start, points))
+    reached = after.reshape(-1, after.shape[2])
+    later = [law.step(reached, np.repeat(point[None], len(reached), axis=0)).sum(axis=2) for point in points]
+    masses = np.concatenate([after.sum(axis=2).ravel(), np.ravel(later)])
+    return (np.round(masses, 9) + 0.0).tobytes()
+
+
+def _check_count(learner: Learner, size: int, kinds: int) -> None:
+    count = comb(kinds + size - 1, size)
+    if count > MOST_SAMPLES:
+        possible = next(n for n in range(size, -1, -1) if comb(kinds + n - 1, n) <= MOST_SAMPLES)
+        raise Unsupported(
+            f"{learner.name} has {count:,} samples of {size} examples of {kinds // 2} points, more than "
+            f"{MOST_SAMPLES:,}",
+            value=size,
+            remedy=f"Choose at most {possible} examples, or a smaller domain.",
+        )
+
+
+class _Received(Unsupported):
+    """Ends a game as soon as the learner has its sample."""
+
+    def __init__(self, sample: Sample) -> None:
+        super().__init__("the sample is known")
+        self.sample = sample
+
+
+class _TrainingReader:
+    """Ends the game with the training sample."""
+
+    halted = np.zeros(1, bool)
+
+    def train(self, training: Training) -> Never:
+        raise _Received(training.samples[training.which[0]])

@@ -1,0 +1,182 @@
+"""Challenge rounds, drawn teachers and samples of any adversary: brute force, real games, exact losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.decision_players import FollowsDecisions, best_with_challenge
+
+from arena import PrivacyUnit, Sample, Unsupported
+from arena.referees import REFEREES, Figure1
+from audits.exact_loss.view_laws import view_law
+from audits.registry.given_players import configure_adversary, configure_learner
+from audits.solver.answer_games import answer_game, build_game, challenge_game
+from audits.solver.belief_graph import BeliefGraph, GraphLimits
+from audits.solver.decision_graph import extract_decisions
+from audits.solver.game_value import GameSolution
+from audits.solver.linear_game import LinearGame
+from audits.solver.posed_games import pose_against
+
+EPSILONS = np.array([0.0, 0.1, 0.3])
+LINE = {"concepts": "thresholds:1..4"}
+SAMPLE = Sample([1.0, 2.0, 3.0, 4.0, 4.0], [1, 1, 1, 1, 0])
+POINTS = np.arange(1.0, 5.0)  # the votes there are 0.2, 0.4, 0.6 and 0.8
+TWO = POINTS[[1, 3]]
+ONE_ROUND = {"rounds": 1, "teachers": 3, "chunk": 1, "answers": 4, "training_rate": 0.7, "noise": 0.9}
+LEARNERS: list[tuple[str, dict[str, Any]]] = [
+    ("steady-thresholds", LINE | {"size": 5, "epsilon": 1.0, "halts": 2}),
+    ("steady-thresholds", LINE | {"size": 5, "epsilon": 1.0, "halts": 1}),
+    ("noisy-votes", LINE | {"size": 5, "epsilon": 1.0, "answers": 3}),
+    ("everlasting-v2", LINE | ONE_ROUND),
+]
+
+
+def solve(game: LinearGame, epsilons: np.ndarray = EPSILONS) -> GameSolution:
+    return GameSolution(BeliefGraph(game, epsilons, GraphLimits()))
+
+
+# --- challenge rounds ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "settings"), LEARNERS)
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_the_value_is_that_of_the_best_of_all_adversaries(
+    name: str, settings: dict[str, Any], rounds: int
+) -> None:
+    learner = configure_learner(name, settings)
+    game, queries = challenge_game(learner, SAMPLE, TWO, rounds)
+    root = solve(game).root
+    points = np.unique(queries[queries[:, 0] == queries[:, 1]])
+    law = learner.law(SAMPLE)
+    expected = [best_with_challenge(law, points, rounds, epsilon) for epsilon in EPSILONS]  # type: ignore[arg-type]
+    assert root.values.upper == pytest.approx(expected, abs=1e-12)
+    assert root.lower() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("halts", [1, 2])
+@pytest.mark.parametrize("name", ["above-threshold", "steady-thresholds", "between-thresholds"])
+@pytest.mark.thorough
+def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int) -> None:
+    learner, rounds = configure_learner(name, LINE | {"size": 5, "epsilon": 1.0, "halts": halts}), 3
+    game, queries = challenge_game(learner, SAMPLE, TWO, rounds)
+    solution = solve(game)
+    outcomes = learner.law(SAMPLE).outcomes  # type: ignore[union-attr]
+    for root, epsilon in enumerate(EPSILONS):
+        graph = extract_decisions(solution, root)
+        adversary = FollowsDecisions(graph, SAMPLE, queries, outcomes, rounds)
+        score = view_law(learner, adversary, Figure1(t=rounds)).score
+        assert score is not None
+        exact = np.maximum(score.p0 - np.exp(epsilon) * score.p1, 0).sum()
+        assert exact == pytest.approx(solution.root.lower()[root], abs=1e-12)
+    assert solution.root.lower()[0] > 1e-3
+
+
+def test_the_halt_of_the_first_version_reveals_a_query() -> None:
+    """Its footnote: the count of votes that nearly tie is exact. The claim is refuted without an attack."""
+    learner = configure_learner(
+        "everlasting-v1",
+        LINE
+        | {"rounds": 1, "teachers": 60, "chunk": 1, "answers": 5, "training_rate": 1.0, "noise": 0.99}
+        | {"halts": 1, "alpha_1": 0.45},
+    )
+    claim, sample = learner.claim, Sample([1.0, 3.0], [1, 1], [30, 30])
+    lower = solve(challenge_game(learner, sample, POINTS, 2)[0], np.array([claim.epsilon])).root.lower()
+    assert PrivacyUnit.QUERY in claim.protects
+    assert claim.delta < 0.32
+    assert lower[0] > 0.63
+    assert solve(challenge_game(learner, sample, POINTS, 1)[0]).root.values.upper.max() < 1e-12
+
+
+def test_a_learner_that_does_not_halt_hides_the_query() -> None:
+    learner = configure_learner("noisy-votes", LINE | {"size": 5, "epsilon": 1.0, "answers": 9})
+    assert solve(challenge_game(learner, SAMPLE, POINTS, 4)[0]).root.values.upper.max() < 1e-12
+
+
+def test_public_points_have_no_challenge() -> None:
+    with pytest.raises(Unsupported, match="pate-gaussian answers at public points"):
+        challenge_game(configure_learner("pate-gaussian", {"teachers": 5}), SAMPLE, POINTS, 2)
+
+
+# --- states -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("halts", "rounds"), [(2, 1), (3, 2)])
+def test_no_mass_is_lost_in_states_that_only_the_last_round_reaches(halts: int, rounds: int) -> None:
+    learner = configure_learner("between-thresholds", LINE | {"size": 5, "epsilon": 1.0, "halts": halts})
+    samples = SAMPLE, SAMPLE.replace_one(0, 2.0, 1)
+    game, _ = answer_game(learner, samples, TWO, rounds)
+    for start, which in zip(game.start, game.which, strict=True):
+        measures = [start]
+        for _ in range(rounds):
+            after = [game.kernels[which] @ measure for measure in measures]
+            for parts, measure in zip(after, measures, strict=True):
+                assert (parts @ game.masses).sum(axis=1) == pytest.approx(game.masses @ measure, abs=1e-13)
+            measures = [part for parts in after for part in parts[:, ~game.halts].reshape(-1, len(start))]
+
+
+def test_a_game_ends_with_the_last_answer_of_the_learner() -> None:
+    learner = configure_learner("noisy-votes", LINE | {"size": 5, "epsilon": 1.0, "answers": 2})
+    samples = SAMPLE, SAMPLE.replace_one(0, 2.0, 1)
+    values = [solve(answer_game(learner, samples, POINTS, rounds)[0]).root.lower() for rounds in (2, 7)]
+    assert values[0] == pytest.approx(values[1], abs=1e-15)
+
+
+# --- adversaries --------------------------------------------------------------------------------------------
+
+SMALL = {"size": 4, "epsilon": 1.0}
+# Settings with which they ask at most three queries.
+FIGURE1: dict[str, dict[str, int]] = {
+    "training-swap": {"queries": 3},
+    "membership": {"queries": 2},
+    "query-swap": {"probes": 1, "after": 1},
+    "halt-counter": {"budget": 1},
+}
+VOTING: dict[str, dict[str, int]] = {"canary": {}, "repeat-point": {}, "small-margin": {}}
+PLAYED = [
+    (name, settings, adversary)
+    for name, settings, adversaries in (
+        ("noisy-votes", SMALL | {"answers": 3}, FIGURE1),
+        ("steady-thresholds", SMALL | {"halts": 2}, FIGURE1),
+        ("above-threshold", SMALL, FIGURE1),
+        ("static-erm", {}, FIGURE1),
+        ("everlasting-v2", ONE_ROUND, FIGURE1),
+        ("pate-gaussian", {"teachers": 5, "queries": 3}, VOTING),
+        ("distance-to-instability", {"teachers": 31, "queries": 3}, VOTING),
+    )
+    for adversary in adversaries
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "adversary"), PLAYED)
+@pytest.mark.thorough
+def test_no_shipped_adversary_does_better(name: str, settings: dict[str, Any], adversary: str) -> None:
+    learner, rounds = configure_learner(name, settings), 3
+    player = configure_adversary(adversary, (FIGURE1 | VOTING)[adversary], learner=learner)
+    found = view_law(learner, player, REFEREES[learner.protocols[0]](rounds))  # type: ignore[call-arg]
+    posed = pose_against(learner, player)
+    game, _, unit = build_game(learner, posed.samples, posed.points, rounds)
+    assert found.challenges == {unit}
+    for one, (own, other) in ((game, (0, 1)), (game.exchanged, (1, 0))):
+        masses = found.loss.p0, found.loss.p1
+        root = solve(one).root
+        for epsilon, upper in zip(EPSILONS, root.values.upper, strict=True):
+            exact = np.maximum(masses[own] - np.exp(epsilon) * masses[other], 0).sum()
+            assert exact <= upper + 1e-12
+
+
+def test_samples_with_other_quadratures_share_a_game() -> None:
+    """The votes of the samples differ, and so do the nodes of the hidden threshold."""
+    learner = configure_learner("between-thresholds", LINE | {"size": 5, "epsilon": 1.0})
+    samples = SAMPLE, SAMPLE.replace_one(0, 2.0, 1)
+    laws = [learner.law(sample) for sample in samples]
+    assert len({len(law.start()) for law in laws}) == 2  # type: ignore[union-attr]
+    game, points = answer_game(learner, samples, POINTS, 1)
+    first, second = (
+        np.asarray(law.step(np.repeat(law.start()[None], len(points), axis=0), points)).sum(axis=2)  # type: ignore[union-attr]
+        for law in laws
+    )
+    assert solve(game).root.lower()[0] == pytest.approx(
+        np.maximum(first - second, 0).sum(axis=0).max(), abs=1e-13
+    )
