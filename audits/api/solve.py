@@ -12,11 +12,23 @@ from arena import InvalidArgument, Learner
 from arena.settings import is_number
 from audits.api.arguments import check_extra, split_settings
 from audits.api.report import Report, extend_record
-from audits.registry.given_players import GivenLearner, configure_learner
+from audits.registry.given_players import (
+    GivenAdversary,
+    GivenLearner,
+    configure_adversary,
+    configure_learner,
+    read_sample,
+)
 from audits.registry.settings_text import summarize_player
 from audits.registry.suggestions import explain_arguments
 from audits.reports.solution_text import format_bracket, format_solution, solution_data
-from audits.solver.every_vote import PosedGame, pose_every_vote
+from audits.solver.choice_of_samples import (
+    pose_against,
+    pose_every_vote,
+    pose_samples,
+    pose_smallest,
+)
+from audits.solver.posed_game import ExampleGame, PosedGame
 from audits.solver.solution import Solution, Watch
 from audits.solver.solution import solve as solve_game
 from audits.solver.strategy_file import write_strategy
@@ -86,21 +98,31 @@ class SolveReport(Report, Solution):
 @explain_arguments
 def solve(
     learner: GivenLearner,
+    against: GivenAdversary | None = None,
     *,
     rounds: int = DEFAULT_ROUNDS,
     epsilon: float | Sequence[float] = (),
     delta: float | None = None,
+    data: Any = None,
+    neighbour: Any = None,
+    worst_samples: bool = False,
     settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
     watch: Watch | None = None,
 ) -> SolveReport:
-    """Compute how much the best adversary learns that queries at most `rounds` points, whatever its strategy.
+    """Compute how much the best adversary learns in at most `rounds` rounds, whatever its strategy.
 
-    The learner must tell the distribution of its answers, and train one teacher on each example. The two
-    datasets are neighbours on which the teachers can cast every pair of votes that any neighbours allow.
+    The learner must declare the distribution of its answers or, online, of its hypotheses.
+
+    against: the adversary whose training samples are taken; with equal samples, the worlds differ in the query
+    of one round. By default the samples are neighbours on which a learner with one teacher for each example
+    can cast every pair of votes that any neighbours allow, or data and neighbour if they are given; and the
+    examples of an online learner are those of its domain, which differ in one round. worst_samples: take the
+    pair of samples of the domain from which most is learned, by solving the game of every pair.
 
     epsilon: one ε in nats or several, at which δ is computed beside that of the claim; the best adversary is
-    told for the first. delta: where the least ε is computed; default: the claim's. watch: receives what is
-    computed, how much of it is done, and the whole.
+    told for the first. delta: where the least ε is computed; default: the claim's. seed: of what the
+    adversary draws to choose its samples. watch: receives what is computed, how much is done, and the whole.
 
     Raises: InvalidArgument; Unsupported if a distribution is unknown, or the game is too large.
 
@@ -111,9 +133,28 @@ def solve(
     """
     if isinstance(epsilon, str):
         raise InvalidArgument("epsilon must be a number or several", value=epsilon)
-    epsilons: Any = [epsilon] if is_number(epsilon) else epsilon
-    configured: Learner = configure_learner(learner, split_settings(settings)["learner"])
-    posed = pose_every_vote(configured)
-    solution = solve_game(posed, rounds=rounds, epsilons=tuple(epsilons), delta=delta, watch=watch)
+    epsilons: Any = tuple([epsilon] if is_number(epsilon) else epsilon)
+    asked = split_settings(settings)
+    chosen = [against is not None, data is not None or neighbour is not None, worst_samples]
+    if sum(chosen) > 1:
+        raise InvalidArgument(
+            "the samples are chosen in several ways",
+            remedy="Name an adversary, or give data and neighbour, or ask for the worst samples.",
+        )
+    if against is None and asked["adversary"]:
+        raise InvalidArgument("an adversary has settings but no name", remedy="Say against whom: --against.")
+    configured: Learner = configure_learner(learner, asked["learner"])
+    if against is not None:
+        opponent = configure_adversary(against, asked["adversary"], learner=configured)
+        posed: PosedGame = pose_against(configured, opponent, seed=seed)
+    elif data is not None or neighbour is not None:
+        posed = pose_samples(configured, read_sample("data", data), read_sample("neighbour", neighbour))
+    elif worst_samples:
+        posed = pose_smallest(configured, rounds, epsilons[0] if epsilons else 0.0).game
+    elif "SpecialRound" in configured.protocols:
+        posed = ExampleGame(learner=configured, text="examples of its domain, which differ in one round")
+    else:
+        posed = pose_every_vote(configured)
+    solution = solve_game(posed, rounds=rounds, epsilons=epsilons, delta=delta, watch=watch)
     given = learner if isinstance(learner, str) else configured.name
     return extend_record(solution, SolveReport, posed=posed, given=given)

@@ -7,9 +7,9 @@ import click
 from audits.api.solve import DEFAULT_ROUNDS
 from audits.api.solve import solve as solve_game
 from audits.cli import REFUTED
-from audits.cli.completion import complete_learners, complete_settings
+from audits.cli.completion import complete_adversaries, complete_learners, complete_settings
 from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.options import PlotOption, parse_settings
+from audits.cli.options import PlotOption, SeedOption, parse_settings
 from audits.cli.output import Output
 from audits.data.output_files import check_output_file
 from audits.reports.solution_text import solution_json, write_solution_csv
@@ -17,18 +17,30 @@ from audits.solver.solution import Outcome
 
 
 @option_record
-class SolvedGame:
-    """The learner, and how long the game is."""
+class SolvedGame(SeedOption):
+    """The learner, what the worlds are, and how long the game is."""
 
     learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
+    against: str | None = option(
+        "--against",
+        metavar="ADVERSARY",
+        shell_complete=complete_adversaries,
+        help="Take the training samples of this adversary. If they are the same in both worlds, a query "
+        "differs instead. Default: samples on which the learner's teachers can cast every pair of votes.",
+    )
+    worst_samples: bool = option(
+        "--worst-samples",
+        help="Take the pair of samples from which most is learned, of all neighbours of a small finite domain.",
+    )
     settings: tuple[str, ...] = option(
         "--set",
         metavar="NAME=VALUE",
         shell_complete=complete_settings,
-        help="A setting of the learner. `arena show LEARNER` lists them. May be repeated.",
+        help="A setting of the learner or, as adversary.NAME=VALUE, of the adversary. `arena show PLAYER` "
+        "lists them. May be repeated.",
     )
     rounds: int = option(
-        "--rounds", metavar="T", default=DEFAULT_ROUNDS, help="Maximum number of queries in a game."
+        "--rounds", metavar="T", default=DEFAULT_ROUNDS, help="Maximum number of queries or rounds in a game."
     )
     epsilons: tuple[float, ...] = option(
         "--epsilon",
@@ -74,19 +86,21 @@ class SolutionFiles(PlotOption):
 def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
     """Compute how much the best of all adversaries of LEARNER learns, whatever its strategy.
 
-    Lower and upper bounds on δ at each ε, for every adversary that queries LEARNER at most T times, each
-    query chosen by the answers so far. So the claim is proved or refuted for these two datasets, and the best
-    adversary is known. LEARNER must declare the distribution of its answers, and train one teacher on each
-    example; the datasets are neighbours on which the teachers can cast every pair of votes. Time and memory
-    grow quickly with T where answers depend on earlier ones. Exit status: 0 the claim is not refuted, 3
-    refuted, 2 invalid usage.
+    Lower and upper bounds on δ at each ε, for every adversary that plays at most T rounds and chooses each by
+    what it has seen. So the claim is proved or refuted for these two datasets, and the best adversary is
+    known. LEARNER must declare the distribution of its answers, or online of its hypotheses. Time and memory
+    grow quickly with T where answers depend on earlier ones. An interruption (Ctrl-C) gives the longest game
+    that was solved. Exit status: 0 the claim is not refuted, 3 refuted, 2 invalid usage.
 
     \b
     Examples:
       arena solve above-threshold --set size=11 --rounds 4
       arena solve noisy-votes --set size=101 --set answers=100 --rounds 100
+      arena solve everlasting-v1 --set rounds=1 --set teachers=60 --against query-swap
+      arena solve noisy-majority --set rounds=6 --rounds 6
       arena solve above-threshold --set size=11 --strategy best.py --graph best.svg
     """
+    settings = parse_settings(game.settings)
     with output.progress_bar("done") as bar:
 
         def show(stage: str, done: int, total: int) -> None:
@@ -96,10 +110,13 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
 
         report = solve_game(
             game.learner,
+            game.against,
             rounds=game.rounds,
             epsilon=game.epsilons,
             delta=game.delta,
-            settings=parse_settings(game.settings)["learner"],
+            worst_samples=game.worst_samples,
+            settings=settings["learner"] | {f"adversary.{name}": text for name, text in settings["adversary"].items()},
+            seed=game.seed,
             watch=show,
         )
     output.print_result(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from arena import InvalidArgument
-from arena.transcript import describe_answer
 from audits.reports.plots import BLUE, GREY, ORANGE, plot, set_title
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.solution import Solution, Strategy
@@ -43,7 +42,7 @@ def draw_curve_of_solution(axes: Axes, solution: Solution) -> None:
     if not is_pure:
         axes.set_yscale("log")
     axes.set(xlabel="ε (nats)", ylabel="δ (probability)" if is_pure else "δ (probability, logarithmic)")
-    set_title(axes, solution.learner, f"Every adversary of at most {solution.rounds:,} queries")
+    set_title(axes, solution.learner, f"Every adversary of at most {solution.rounds:,} rounds")
 
 
 def build_graph(strategy: Strategy, decisions: DecisionGraph) -> nx.DiGraph:
@@ -52,11 +51,9 @@ def build_graph(strategy: Strategy, decisions: DecisionGraph) -> nx.DiGraph:
     graph = nx.DiGraph()
     graph.add_node(0, round=0)
     for node, move in enumerate(decisions.move.tolist()):
-        graph.nodes[node]["query"] = strategy.names[move]
-        ends = zip(
-            strategy.outcomes, decisions.after[node], decisions.score[node], strict=True
-        )
-        for (label, halts), after, score in ends:
+        graph.nodes[node]["query"] = strategy.moves.names[move]
+        ends = zip(strategy.moves.outcomes, decisions.after[node], decisions.score[node], strict=False)
+        for outcome, after, score in ends:
             if after == END and math.isnan(score):
                 continue
             target = int(after) if after != END else f"{node}: {score:.3g}"
@@ -64,7 +61,7 @@ def build_graph(strategy: Strategy, decisions: DecisionGraph) -> nx.DiGraph:
             if after == END:
                 graph.nodes[target]["score"] = float(score)
             answers = graph.get_edge_data(node, target, {"answers": []})["answers"]
-            graph.add_edge(node, target, answers=[*answers, describe_answer(label, halts)])
+            graph.add_edge(node, target, answers=[*answers, outcome])
     return graph
 
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from arena import Learner
-from arena.transcript import describe_answer
 from audits.data.output_files import write_atomically
 from audits.reports.formatting import WIDTH, column_table, name_table, wrap
 from audits.reports.json_form import to_data, to_json
@@ -34,7 +33,7 @@ def format_solution(solution: Solution, *, learner: str) -> str:
 
 def explain_solution(solution: Solution) -> str:
     """What the solution says about the claim, in sentences."""
-    against = f"against every adversary of at most {solution.rounds} queries on this pair of datasets"
+    against = f"against every adversary of at most {solution.rounds:,} {_unit(solution)} on this pair of datasets"
     if solution.claim.empty:
         text = f"Nothing is claimed, so there is nothing to prove or refute; the curve holds {against}."
     elif solution.outcome is Outcome.PROVED:
@@ -45,8 +44,8 @@ def explain_solution(solution: Solution) -> str:
         text = f"Neither proved nor refuted: the bounds {against} are on both sides of the claim."
     if solution.rounds < solution.asked:
         text += (
-            f" The computation was interrupted: this is the game of {solution.rounds} queries, and its lower "
-            f"bounds hold for {solution.asked} too."
+            f" The computation was interrupted: this is the game of {solution.rounds:,} {_unit(solution)}, and "
+            f"its lower bounds hold for {solution.asked:,} too."
         )
     return text
 
@@ -92,12 +91,16 @@ def write_solution_csv(solution: Solution, path: str | os.PathLike[str]) -> None
         writer.writerows((point.epsilon, point.lower, point.upper) for point in solution.curve)
 
 
+def _unit(solution: Solution) -> str:
+    return "queries" if solution.strategy.moves.labels is None else "rounds"
+
+
 def _rows(solution: Solution, learner: str) -> list[tuple[str, str]]:
     at = solution.epsilon_at
     return [
         ("learner", learner),
-        ("datasets", wrap(solution.samples, WIDTH - 20)),
-        ("queries", f"at most {solution.rounds:,} in a game, each one of {solution.queries:,}"),
+        ("worlds", wrap(solution.worlds, WIDTH - 20)),
+        (_unit(solution), f"at most {solution.rounds:,} in a game, with {solution.moves:,} choices in each"),
         ("claim", str(solution.claim)),
         (f"least ε at δ = {at.delta:.3g}", f"{format_bracket(at.lower, at.upper)} nats"),
         ("error", f"bounds on δ allow {solution.rounding:.1e} for rounding"),
@@ -112,13 +115,13 @@ def _format_strategy(strategy: Strategy) -> str:
     nodes, lines = len(graph.move), []
     for node in range(min(nodes, _SHOWN)):
         ends = [
-            f"{describe_answer(label, halts)} → {_format_end(int(after), float(score))}"
-            for (label, halts), after, score in zip(
-                strategy.outcomes, graph.after[node], graph.score[node], strict=True
+            f"{outcome} → {_format_end(int(after), float(score))}"
+            for outcome, after, score in zip(
+                strategy.moves.outcomes, graph.after[node], graph.score[node], strict=False
             )
             if after != END or not math.isnan(score)
         ]
-        lines.append(f"{node + 1:>4}. query {strategy.names[graph.move[node]]}: {'; '.join(ends)}")
+        lines.append(f"{node + 1:>4}. {strategy.moves.names[graph.move[node]]}: {'; '.join(ends)}")
     if nodes > _SHOWN:
         lines.append(f"      and {nodes - _SHOWN:,} more, which --strategy FILE.py writes")
     return "\n".join([wrap(f"{head}Its decisions, by the answers so far:"), *lines])

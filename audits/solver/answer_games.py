@@ -31,7 +31,7 @@ def answer_game(
     moves: dict[tuple[int, ...], int] = {}
     for place, kernels in enumerate(numbers.T.tolist()):
         moves.setdefault(tuple(kernels), place)
-    game = _compress_game(
+    game = compress(
         steps,
         np.array(list(moves)).T,
         start,
@@ -67,7 +67,7 @@ def challenge_game(
     equal = np.repeat(np.arange(kinds)[:, None], 2, axis=1)
     pairs = np.argwhere(~np.eye(kinds, dtype=bool))
     rounds_of = [_ChallengeRounds(step, np.array([halts for _, halts in law.outcomes])) for step in steps]
-    game = _compress_game(
+    game = compress(
         [each.ask for each in rounds_of] + [each.withhold for each in rounds_of],
         np.concatenate([equal, kinds + pairs]).T,
         np.repeat(np.hstack([start, np.zeros((1, start.shape[1] + 1))]), 2, axis=0),
@@ -170,17 +170,6 @@ def _step(law: AnswerLaw, point: np.ndarray, place: slice, measures: np.ndarray)
     after = np.zeros((len(law.outcomes), *measures.shape))
     after[:, :, place] = law.step(measures[:, place], np.repeat(point, len(measures), axis=0))
     return after
-
-
-def _compress_game(
-    steps: Sequence[Step], which: np.ndarray, start: np.ndarray, *, rounds: int, halts: np.ndarray
-) -> LinearGame:
-    """As `compress`, with coordinates that also hold the measures after the last round.
-
-    Otherwise the mass of states that are first reached in that round would be lost.
-    """
-    game = compress(steps, which, start, rounds=rounds + 1, halts=halts)
-    return attrs.evolve(game, rounds=rounds)
 
 
 def _count_answers(law: AnswerLaw, rounds: int) -> int:

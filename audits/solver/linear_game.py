@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import attrs
@@ -63,45 +64,66 @@ def compress(
     size = start.shape[1]
     if size <= _SMALL:
         # The l1 norm is at most √m times the l2 norm.
-        scale, basis, reached = np.full(size, np.sqrt(size)), np.eye(size), np.empty((0, size))
-    else:
-        # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
-        scale, basis = 1 / np.sqrt(_mean_measure(steps, start, rounds)), np.empty((0, size))
-        reached = start * scale
-    for _ in range(rounds if len(reached) else 0):
+        scale = math.sqrt(size)
+        return LinearGame(
+            rounds=rounds,
+            start=start * scale,
+            kernels=np.array([step(np.eye(size)).swapaxes(-1, -2) for step in steps]),
+            which=which,
+            masses=np.full(size, 1 / scale),
+            halts=halts,
+        )
+    # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
+    scale, basis = 1 / np.sqrt(_mean_measure(steps, start, rounds)), np.empty((0, size))
+    reached = start * scale
+    for _ in range(rounds):
         axes, sizes = _principal_axes(reached, basis)
         if not len(axes):
             break
         basis = np.vstack([basis, axes])
         reached = np.concatenate([step(sizes[:, None] * axes / scale) * scale for step in steps])
         reached = reached.reshape(-1, len(scale))
+    # Measures after the last round are not held. The mass is a coordinate of its own, so it is not lost.
+    kernels = np.zeros((len(steps), len(halts), len(basis) + 1, len(basis) + 1))
+    for kernel, step in zip(kernels, steps, strict=True):
+        after = step(basis / scale)
+        kernel[:, :-1, :-1] = (after * scale @ basis.T).swapaxes(-1, -2)
+        kernel[:, -1, :-1] = after.sum(axis=2)
     return LinearGame(
         rounds=rounds,
-        start=start * scale @ basis.T,
-        kernels=np.array([(step(basis / scale) * scale @ basis.T).swapaxes(-1, -2) for step in steps]),
+        start=np.column_stack([start * scale @ basis.T, start.sum(axis=1)]),
+        kernels=kernels,
         which=which,
-        masses=(basis / scale).sum(axis=1),
+        masses=np.append(np.zeros(len(basis)), 1.0),
         halts=halts,
     )
 
 
 def _principal_axes(measures: np.ndarray, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormal axes (r, m) of measures (n, m) outside a basis (d, m), and their singular values (r,)."""
-    measures = measures - measures @ basis.T @ basis
-    if len(measures) > _SKETCH:  # random combinations span the same axes, and there are few
-        mix = np.random.default_rng(0).standard_normal((_SKETCH, len(measures))) / np.sqrt(_SKETCH)
-        measures = mix @ measures
-    _, values, axes = np.linalg.svd(measures, full_matrices=False)
-    axes, values = axes[values > _NEGLIGIBLE], values[values > _NEGLIGIBLE]
-    for _ in range(2):  # axes of small singular values are rounding to some extent
-        axes = np.linalg.qr((axes - axes @ basis.T @ basis).T)[0].T
-    return axes, values
+    found, sizes = np.empty((0, measures.shape[1])), np.empty(0)
+    generator = np.random.default_rng(0)
+    while True:
+        rest = measures
+        for known in (basis, found):
+            rest = rest - rest @ known.T @ known
+        if len(rest) > _SKETCH:  # random combinations span the same axes, if those are few
+            rest = generator.standard_normal((_SKETCH, len(rest))) / np.sqrt(_SKETCH) @ rest
+        _, values, axes = np.linalg.svd(rest, full_matrices=False)
+        axes, values = axes[values > _NEGLIGIBLE], values[values > _NEGLIGIBLE]
+        for _ in range(2):  # axes of small singular values are rounding to some extent
+            for known in (basis, found):
+                axes = axes - axes @ known.T @ known
+            axes = np.linalg.qr(axes.T)[0].T
+        found, sizes = np.vstack([found, axes]), np.append(sizes, values)
+        if len(axes) < _SKETCH:
+            return found, sizes
 
 
 def _mean_measure(steps: Sequence[Step], start: np.ndarray, rounds: int) -> np.ndarray:
     """(m,) weights that sum to 1: the states during a game of random moves, in random rounds and worlds."""
     total = measure = start.mean(axis=0)
-    for _ in range(rounds - 1):
+    for _ in range(rounds):  # states that are first reached in the last round have mass too
         measure = np.mean([step(measure[None]).sum(axis=(0, 1)) for step in steps], axis=0)
         total = total + measure
     total = np.maximum(total, np.finfo(float).tiny)

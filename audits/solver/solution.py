@@ -10,24 +10,21 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena import Claim
+from arena import Claim, InvalidArgument
 from arena.settings import at_least, at_most, check_value, less_than, whole
-from audits.exact_loss.answer_paths import AnswerLaws
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim
-from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.decision_graph import DecisionGraph, extract_decisions
-from audits.solver.every_vote import PosedGame
-from audits.solver.game_value import GameSolution
+from audits.solver.game_value import GameSolution, Values
 from audits.solver.linear_game import LinearGame, drop_dominated
+from audits.solver.posed_game import GameMoves, PosedGame
+from audits.solver.ratio_grid import RatioGrid
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _FAR = 12.0  # ε above which the curve is not drawn, as all of interest is far below
+_FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 _CURVE = 16  # further ε at which the curve is computed
-_STEPS = 64  # of a grid of log ratios, for the largest loss of one answer
-_KNOTS = 20_000  # of a grid at least
-_DEVIATIONS = 7  # by which the privacy loss of a game is followed
 _REFINE, _REFINEMENTS = 12, 3  # ε by which the least ε is narrowed down, and how often
 ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen times the unit of rounding
 
@@ -55,25 +52,23 @@ class CurvePoint:
 class Strategy:
     """The best adversary that was found for one ε, in nats: it reaches the lower bound delta there.
 
-    graph: its decisions, None if there are more than 2,000; the scores are log-likelihood ratios of world 1 against world 0. points: that it
-    queries (moves, ...). names: what they are. outcomes: the label of each, and whether the learner halts.
+    graph: its decisions, None if there are more than 2,000; the scores are log-likelihood ratios of world 1
+    against world 0. moves: of the game.
     """
 
     epsilon: float
     delta: float
     graph: DecisionGraph | None
-    points: np.ndarray
-    names: tuple[str, ...]
-    outcomes: tuple[tuple[int, bool], ...]
+    moves: GameMoves
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Solution:
     """How much the best adversary of a game learns.
 
-    learner: its name. samples: what the two samples are. rounds: T, of the game that is solved; asked: the
-    rounds asked for, which are more if the computation was interrupted. queries: how many ways there are to
-    query. claim: under test. outcome: whether the claim is proved for these two samples against every
+    learner: its name. worlds: what they are. rounds: T, of the game that is solved; asked: the
+    rounds asked for, which are more if the computation was interrupted. moves: how many an adversary can choose from in a
+    round. claim: under test. outcome: whether the claim is proved for these two samples against every
     adversary of at most T queries, refuted, or neither. epsilon_at: the least ε in nats that holds at the δ
     asked for. curve: δ*(ε) at increasing ε, the claim's among them, where it is finite. rounding: an
     allowance in every bound for the errors of floating point.
@@ -82,10 +77,10 @@ class Solution:
     kind: ClassVar[str] = "solution"
 
     learner: str
-    samples: str
+    worlds: str
     rounds: int
     asked: int
-    queries: int
+    moves: int
     claim: Claim
     outcome: Outcome
     epsilon_at: EpsilonBracket
@@ -103,7 +98,7 @@ def solve(
     limits: GraphLimits | None = None,
     watch: Watch | None = None,
 ) -> Solution:
-    """Solve the game in which two neighbouring samples are given and up to T of the points are queried.
+    """Solve a game of at most T rounds.
 
     epsilons: also computed; the strategy is the best one at the first of them, by default near half of the
     least ε that holds. delta: at which the least ε is computed; default: the claim's. watch: receives a stage
@@ -111,8 +106,8 @@ def solve(
 
     If it is interrupted (KeyboardInterrupt) after a game of fewer rounds was solved, that is the result.
 
-    Raises: InvalidArgument if a number is out of range; Unsupported if the learner tells no distribution of
-        answers, or the game is too large.
+    Raises: InvalidArgument if a number is out of range, or the worlds differ in what the claim does not
+        protect; Unsupported if the learner tells no distribution of what it shows, or the game is too large.
     """
     check_value("rounds", rounds, whole, at_least(1))
     for epsilon in epsilons:
@@ -124,23 +119,39 @@ def solve(
     given = {*map(float, epsilons), *([] if claim.empty else [claim.epsilon])}
     drawn = np.linspace(0, max(1.0, min(max(given, default=0), _FAR)), _CURVE)
     wanted = np.array(sorted(given.union(drawn.tolist())))
+    own = float(epsilons[0]) if len(epsilons) else None
+    if watch is not None:
+        watch("matrices", 0, rounds)
+    game, moves, unit = posed.build(rounds)
+    if not claim.empty and unit not in claim.protects:
+        raise InvalidArgument(
+            f"the worlds differ in {unit}, which {posed.learner.name} does not promise to protect",
+            remedy=f"It protects {' and '.join(claim.protects)}.",
+        )
+    smaller, kept = drop_dominated(game)
     solution = None
     try:
-        for fewer in _shorter_games(rounds):
-            if watch is not None:
-                watch(f"{fewer} of {rounds} rounds", 0, 1)
-            solver = _Solver(posed, fewer, wanted, limits or GraphLimits(), watch)
-            solution = solver.solve(claim, delta, float(epsilons[0]) if len(epsilons) else None)
+        for fewer in _shorter_games(smaller):
+            shorter = attrs.evolve(smaller, rounds=fewer)
+            solver = _Solver(shorter, moves.select(kept), wanted, limits or GraphLimits(), watch)
+            solution = solver.solve(claim, delta, own)
     except KeyboardInterrupt:
         if solution is None:
             raise
     assert solution is not None
-    return attrs.evolve(solution, asked=rounds)
+    return attrs.evolve(
+        solution, learner=posed.learner.name, worlds=posed.text, moves=game.moves, asked=game.rounds
+    )
 
 
-def _shorter_games(rounds: int) -> list[int]:
-    """The rounds of games that are solved one after the other: short ones take a small part of the time."""
-    return sorted({max(1, rounds // 8), max(1, min(rounds - 2, 8)), rounds})
+def _shorter_games(game: LinearGame) -> list[int]:
+    """The rounds of games that are solved one after the other: short ones take a small part of the time.
+
+    Without hidden states, a long game contains the short ones.
+    """
+    if len(game.masses) == 1:
+        return [game.rounds]
+    return sorted({max(1, game.rounds // 8), max(1, min(game.rounds - 2, 8)), game.rounds})
 
 
 @attrs.frozen(eq=False)
@@ -170,30 +181,33 @@ class _Solver:
     """A game of so many rounds, in both directions of the worlds."""
 
     def __init__(
-        self, posed: PosedGame, rounds: int, epsilons: np.ndarray, limits: GraphLimits, watch: Watch | None
+        self,
+        game: LinearGame,
+        moves: GameMoves,
+        epsilons: np.ndarray,
+        limits: GraphLimits,
+        watch: Watch | None,
     ) -> None:
         """epsilons: at which bounds are computed first, in order."""
-        self._posed, self._epsilons = posed, epsilons
-        game, points = answer_game(posed.learner, posed.samples, posed.points, rounds)
-        self._queries = game.moves
-        game, kept = drop_dominated(game)
-        self._points = points[kept]
-        self._rounding = ROUNDING * rounds * len(game.halts)
+        self._moves, self._epsilons, self._limits, self._watch = moves, epsilons, limits, watch
+        self._rounds, self._solutions = game.rounds, []
+        self._rounding = ROUNDING * game.rounds * len(game.halts)
         self._tolerance = max(TOLERANCE, 4 * self._rounding)
-        self._largest = rounds * _largest_loss(game)
+        self._largest = game.rounds * _largest_loss(game)
         self._directions = (game,) if game.is_symmetric else (game, game.exchanged)
-        self._limits, self._watch = limits, watch
-        graphs = self._build_graphs(epsilons)
+        graphs = self._build_graphs(epsilons) if len(game.masses) > 1 or game.rounds <= _FEW else []
         families = [family for graph in graphs for family in graph.families]
         # Without hidden states, the log ratios of a few rounds are few, and values are computed at all.
         self._few = len(game.masses) == 1 and all(len(family.ratios) <= limits.knots for family in families)
-        if len(game.masses) == 1 and not self._few:
-            self._limits = _choose_grid(game, epsilons[-1], limits)
-            graphs = self._build_graphs(epsilons)
-        self._solutions = self._solve(graphs)
+        self._few = self._few and bool(graphs)
+        self._grids: list[RatioGrid] = []
+        if graphs and (self._few or len(game.masses) > 1):
+            self._solutions = self._solve(graphs)
+        else:
+            self._solve_grids()
 
     def _build_graphs(self, epsilons: np.ndarray) -> list[BeliefGraph]:
-        watch, rounds = self._watch, self._directions[0].rounds
+        watch, rounds = self._watch, self._rounds
         report = None if watch is None else lambda done, _: watch("rounds", done, rounds)
         return [BeliefGraph(game, epsilons, self._limits, watch=report) for game in self._directions]
 
@@ -201,6 +215,20 @@ class _Solver:
         watch = self._watch
         report = None if watch is None else lambda *done: watch("values", *done)
         return [GameSolution(graph, watch=report) for graph in graphs]
+
+    def _solve_grids(self) -> None:
+        farthest = min(float(self._epsilons[-1]), _FAR)
+        self._grids = [RatioGrid(game, farthest) for game in self._directions]
+        try:
+            for done in range(self._rounds):
+                if self._watch is not None:
+                    self._watch("rounds", done, self._rounds)
+                for grid in self._grids:
+                    grid.add_round()
+        except KeyboardInterrupt:
+            self._rounds = min(grid.rounds for grid in self._grids)
+            if not self._rounds:
+                raise
 
     def solve(self, claim: Claim, delta: float, own: float | None) -> Solution:
         """own: the ε of the strategy; None for the one nearest to half of the least that holds."""
@@ -217,44 +245,49 @@ class _Solver:
             CurvePoint(*map(float, point)) for point in zip(bounds.epsilons, bounds.lower, upper, strict=True)
         )
         return Solution(
-            learner=self._posed.learner.name,
-            samples=self._posed.text,
-            rounds=self._directions[0].rounds,
-            asked=self._directions[0].rounds,
-            queries=self._queries,
+            learner="",
+            worlds="",
+            rounds=self._rounds,
+            asked=self._rounds,
+            moves=len(self._moves.names),
             claim=claim,
             outcome=_judge(claim, curve, self._tolerance),
             epsilon_at=bracket,
             curve=curve,
             rounding=self._rounding,
-            strategy=self._strategy(bracket.lower / 2 if own is None else own),
+            strategy=self._strategy(bracket.lower / 2 if own is None else own, bounds.lower),
         )
 
     def _bounds(self, epsilons: np.ndarray) -> _Bounds:
         """Bounds at increasing ε."""
-        if epsilons is self._epsilons or self._few:
-            solutions = self._solutions if epsilons is self._epsilons else self._solve(self._build_graphs(epsilons))
-            found = [solution.root.values for solution in solutions]
+        if self._grids:
+            # If a round was interrupted, one grid may be ahead: its upper bounds hold for fewer rounds too.
+            found = [(grid.rounds, *grid.bounds(epsilons)) for grid in self._grids]
+            uppers = [upper for _, upper, _ in found]
+            lines = np.array([line for rounds, _, line in found if rounds == self._rounds])
         else:
-            found = [solution.stage_values(0, epsilons)[0] for solution in self._solutions]
+            values = self._values(epsilons)
+            uppers = [each.upper.reshape(-1) for each in values]
+            lines = np.array(
+                [((each.accepts_0 - each.error).reshape(-1), each.accepts_1.reshape(-1)) for each in values]
+            )
         # Bounds are differences of probabilities, each a sum of products.
-        upper = np.max([values.upper.reshape(-1) for values in found], axis=0) + self._rounding
+        upper = np.max(uppers, axis=0) + self._rounding
+        lines[:, 0] -= self._rounding
         if math.isfinite(self._largest):  # the privacy loss of a game is at most that
             upper = np.minimum(upper, -np.expm1(np.minimum(epsilons - self._largest, 0)) + self._rounding)
-        lines = np.array(
-            [
-                (
-                    (values.accepts_0 - values.error).reshape(-1) - self._rounding,
-                    values.accepts_1.reshape(-1),
-                )
-                for values in found
-            ]
-        )
         lower = lines[:, 0] - np.exp(epsilons) * lines[:, 1]
         best, every = lower.argmax(axis=0), np.arange(len(epsilons))
         return _Bounds(
             epsilons, np.maximum(lower[best, every], 0), np.minimum(upper, 1), lines[best, :, every].T
         )
+
+    def _values(self, epsilons: np.ndarray) -> list[Values]:
+        if epsilons is self._epsilons:
+            return [solution.root.values for solution in self._solutions]
+        if self._few:
+            return [solution.root.values for solution in self._solve(self._build_graphs(epsilons))]
+        return [solution.stage_values(0, epsilons)[0] for solution in self._solutions]
 
     def _least_epsilon(self, bounds: _Bounds, delta: float) -> EpsilonBracket:
         """Where δ*(ε), convex in e^ε, becomes at most δ: below by the lines, above by the chords."""
@@ -274,50 +307,26 @@ class _Solver:
             upper = math.log(z[first - 1] + part * (z[first] - z[first - 1]))
         return EpsilonBracket(min(lower, float(upper)), float(upper), delta)
 
-    def _strategy(self, wanted: float) -> Strategy:
+    def _strategy(self, wanted: float, bounds: np.ndarray) -> Strategy:
         number = int(np.abs(self._epsilons - wanted).argmin())
-        lower = [float(solution.root.lower()[number]) for solution in self._solutions]
-        best = int(np.argmax(lower))
-        graph = extract_decisions(self._solutions[best], number)
-        # Scores are of world 0 of its own game against world 1.
-        if graph is not None and not best:
-            graph = attrs.evolve(graph, score=-graph.score)
-        names = dict(zip(map(_key, self._posed.points), self._posed.names, strict=True))
-        return Strategy(
-            epsilon=float(self._epsilons[number]),
-            delta=max(lower[best] - self._rounding, 0.0),
-            graph=graph,
-            points=self._points,
-            names=tuple(names[_key(point)] for point in self._points),
-            outcomes=AnswerLaws(self._posed.learner).of(self._posed.samples[0]).outcomes,
-        )
+        graph = None
+        if self._solutions:
+            lower = [float(solution.root.lower()[number]) for solution in self._solutions]
+            best = int(np.argmax(lower))
+            graph = extract_decisions(self._solutions[best], number)
+            # Scores are of world 0 of its own game against world 1.
+            if graph is not None and not best:
+                graph = attrs.evolve(graph, score=-graph.score)
+        return Strategy(float(self._epsilons[number]), float(bounds[number]), graph, self._moves)
 
 
 def _largest_loss(game: LinearGame) -> float:
     """The largest privacy loss of one answer, in either direction; infinite where there are hidden states."""
     if len(game.masses) > 1:
         return math.inf
-    return float(np.abs(_losses(game)).max())
-
-
-def _losses(game: LinearGame) -> np.ndarray:
-    """(moves, k): the privacy loss of each answer of a game without hidden states."""
     first, second = (game.kernels[which, :, 0, 0] for which in game.which)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(first == second, 0.0, np.log(first / second)))
-
-
-def _choose_grid(game: LinearGame, epsilon: float, limits: GraphLimits) -> GraphLimits:
-    """Log ratios so fine that the errors of T rounds add up to some 0.1 %, and so far that no more matter."""
-    losses = np.abs(_losses(game))
-    loss = float(losses[np.isfinite(losses)].max(initial=0.0)) or 1.0
-    reach = min(epsilon, _FAR) + _DEVIATIONS * loss * math.sqrt(game.rounds)
-    step = min(loss / _STEPS, 2 * reach / _KNOTS)
-    return attrs.evolve(limits, offsets=1, knots=_STEPS, step=step, reach=reach)
-
-
-def _key(point: np.ndarray) -> bytes:
-    return np.asarray(point, float).tobytes()
+        return float(np.abs(np.where(first == second, 0.0, np.log(first / second))).max())
 
 
 def _finer(bounds: _Bounds, bracket: EpsilonBracket) -> np.ndarray:

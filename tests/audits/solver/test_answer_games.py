@@ -17,7 +17,7 @@ from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.decision_graph import extract_decisions
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import LinearGame
-from audits.solver.posed_games import pose_against
+from audits.solver.choice_of_samples import pose_against
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
 LINE = {"concepts": "thresholds:1..4"}

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 from arena import Adversary, Moves, Query, Sample, Train, Unsupported
 from arena.referees import Figure1
@@ -15,14 +16,15 @@ from audits.registry.given_players import configure_learner
 from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
-from audits.solver.every_vote import PosedGame, pose_every_vote
+from audits.solver.choice_of_samples import pose_every_vote
+from audits.solver.posed_game import QueryGame
 from audits.solver.game_value import GameSolution
 from audits.solver.solution import Outcome, solve
 
 FIVE = {"size": 5, "epsilon": 1.0}
 
 
-def posed(name: str, **settings: Any) -> PosedGame:
+def posed(name: str, **settings: Any) -> QueryGame:
     return pose_every_vote(configure_learner(name, settings))
 
 
@@ -58,13 +60,13 @@ def test_a_claim_below_the_truth_is_refuted() -> None:
 
 def test_an_interrupted_computation_gives_the_shorter_game_that_was_solved() -> None:
     def interrupt(stage: str, done: int, total: int) -> None:
-        if stage == "4 of 4 rounds":
+        if (stage, total) == ("rounds", 4):
             raise KeyboardInterrupt
 
     solution = solve(posed("above-threshold", **FIVE), rounds=4, watch=interrupt)
     assert (solution.rounds, solution.asked) == (2, 4)
     with pytest.raises(KeyboardInterrupt):
-        solve(posed("above-threshold", **FIVE), rounds=1, watch=lambda *_: interrupt("4 of 4 rounds", 0, 1))
+        solve(posed("above-threshold", **FIVE), rounds=1, watch=lambda *_: interrupt("rounds", 0, 4))
 
 
 @attrs.frozen(eq=False)
@@ -118,3 +120,31 @@ def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int
 def test_a_learner_without_votes_is_refused() -> None:
     with pytest.raises(Unsupported, match="static-erm does not train one teacher"):
         posed("static-erm")
+
+
+def test_an_interrupted_long_game_is_solved_up_to_the_round_that_is_done() -> None:
+    def interrupt(stage: str, done: int, total: int) -> None:
+        if (stage, done) == ("rounds", 20):
+            raise KeyboardInterrupt
+
+    game = posed("noisy-votes", **FIVE, answers=40)
+    solution, short = solve(game, rounds=40, watch=interrupt), solve(game, rounds=20)
+    assert (solution.rounds, solution.asked) == (20, 40)
+    for found, expected in zip(solution.curve, short.curve, strict=True):
+        assert found.lower <= expected.upper
+        assert expected.lower <= found.upper <= found.lower + 1e-3
+
+
+def test_fifty_answers_of_one_teacher_are_optimal_composition() -> None:
+    """The closed form of Kairouz, Oh and Viswanath is between the bounds, which hardly differ."""
+    game = posed("noisy-votes", size=1, epsilon=0.3, answers=50)
+    solution = solve(game, rounds=50)
+    p = 1 - np.exp(-0.15) / 2  # of the answer of the vote, with Laplace noise: randomised response
+    loss = np.arange(-50, 51, 2) * np.log(p / (1 - p))
+    heads = np.arange(51)
+    log_mass = gammaln(51) - gammaln(heads + 1) - gammaln(51 - heads) + heads * np.log(p)
+    mass = np.exp(log_mass + (50 - heads) * np.log1p(-p))
+    for point in solution.curve:
+        exact = (mass * np.maximum(-np.expm1(point.epsilon - loss), 0)).sum()
+        assert point.lower - 1e-15 <= exact <= point.upper + 1e-15
+        assert point.upper - point.lower < 1e-12

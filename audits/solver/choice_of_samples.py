@@ -1,25 +1,26 @@
-"""The samples and queries for which a game is solved: those of an adversary, or the worst ones."""
+"""The samples and queries for which a game is solved: for all votes, of an adversary, or the worst ones."""
 
 from __future__ import annotations
 
 from itertools import combinations, combinations_with_replacement
 from math import comb
-from typing import Never
+from typing import Any, Never
 
 import attrs
 import numpy as np
 
-from arena import Adversary, AnswerLaw, Learner, Sample, Training, Unsupported, play
+from arena import Adversary, AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported, play
 from arena.capabilities import finite_domain
+from arena.concepts.finite.finite_class import build_vote_pairs
 from arena.referees import REFEREES
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.exact_loss.path_enumeration import ANSWERING
 from audits.exact_loss.wrapped_players import PresetStates
 from audits.solver.answer_games import answer_game, number_points
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.every_vote import PosedGame
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import drop_dominated
+from audits.solver.posed_game import QueryGame
 
 MOST_POINTS = 4_096  # that are listed as queries
 MOST_SAMPLES = 2_000  # samples whose answers are compared
@@ -35,12 +36,59 @@ class WorstSamples:
     samples with different answers that were solved.
     """
 
-    game: PosedGame
+    game: QueryGame
     delta: float
     pairs: int
 
 
-def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> PosedGame:
+def pose_every_vote(learner: Learner) -> QueryGame:
+    """The learner with a concept class on which its n teachers can cast every pair of votes.
+
+    Replacing one example moves the number of votes for label 1 by at most one, so every neighbouring pair of
+    samples of any class allows some of these pairs of votes, and no others. See `build_vote_pairs`.
+
+    Raises: Unsupported unless the learner trains one teacher on each of a fixed number of examples.
+    """
+    size = learner.sample_size
+    if size is None:
+        raise _no_votes(learner)
+    concepts = build_vote_pairs(size)
+    common = np.arange(size - 1.0)
+    samples = [Sample(np.append(common, last), np.ones(size)) for last in (size - 1.0, float(size))]
+    points = np.arange(size + 1, concepts.matrix.shape[1])
+    ones = concepts.matrix[:, points]
+    votes = zip(*(ones[: size - 1].sum(axis=0) + ones[last] for last in (size - 1, size)), strict=True)
+    learner, setting = _with_class(learner, concepts, f"votes:{size}")
+    return QueryGame(
+        learner=learner,
+        samples=(samples[0], samples[1]),
+        points=points.astype(float),
+        text=f"neighbours on which {size} teachers can cast every pair of votes "
+        "(a|b: a for label 1 in world 0, b in world 1)",
+        names=tuple(f"{first}|{second}" for first, second in votes),
+        settings={setting: f"votes:{size}"},
+    )
+
+
+def _with_class(learner: Any, concepts: Any, text: str) -> tuple[Learner, str]:
+    """The learner with another concept class, and the name of the setting that holds it."""
+    names = {field.name for field in attrs.fields(type(learner))}
+    if "concepts" in names:
+        return attrs.evolve(learner, concepts=concepts), "concepts"
+    if "teacher" in names and learner.concepts is not None:
+        teacher = attrs.evolve(learner.teacher, concepts=concepts, text=text)
+        return attrs.evolve(learner, teacher=teacher), "teacher"
+    raise _no_votes(learner)
+
+
+def _no_votes(learner: Learner) -> Unsupported:
+    return Unsupported(
+        f"{learner.name} does not train one teacher on each of a fixed number of examples",
+        remedy="Name an adversary, whose samples are taken.",
+    )
+
+
+def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> QueryGame:
     """The samples that an adversary hands over in both worlds, and all points that are worth a query.
 
     These are the points of a finite domain, or of the real line one in each interval between the points of
@@ -66,7 +114,28 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Po
             samples.append(received.sample)
         else:
             raise Unsupported(f"{adversary.name} gives {learner.name} no training sample")
-    return PosedGame(learner, (samples[0], samples[1]), list_queries(learner, samples))
+    differ = "" if samples[0] != samples[1] else ", the same in both worlds, which differ in one query"
+    return QueryGame(
+        learner=learner,
+        text=f"the training samples of {adversary.name}{differ}",
+        samples=(samples[0], samples[1]),
+        points=list_queries(learner, samples),
+    )
+
+
+def pose_samples(learner: Learner, first: Sample, second: Sample) -> QueryGame:
+    """Given samples of worlds 0 and 1, which must differ in one example or not at all.
+
+    Raises: InvalidArgument if they differ in more; Unsupported as `list_queries` does.
+    """
+    places = first.differences(second)
+    if places not in (0, 1):
+        raise InvalidArgument(
+            "the samples of the two worlds must be equally long and differ in at most one example",
+            value=f"{places} examples" if places > 0 else f"{first.size} and {second.size} examples",
+        )
+    text = f"the given samples of {first.size:,} examples"
+    return QueryGame(learner=learner, text=text, samples=(first, second), points=list_queries(learner, [first, second]))
 
 
 def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
@@ -144,7 +213,9 @@ def pose_smallest(
             value = float(GameSolution(graph).root.lower()[0])
             if value > delta:
                 best, delta = ordered, value
-    return WorstSamples(PosedGame(learner, best, points), max(delta, 0.0), len(pairs))
+    text = f"the worst of {len(pairs):,} neighbouring pairs of samples: {best[0]} and {best[1]}"
+    game = QueryGame(learner=learner, text=text, samples=best, points=points)
+    return WorstSamples(game, max(delta, 0.0), len(pairs))
 
 
 def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tuple[Sample, Sample]]:

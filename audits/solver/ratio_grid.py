@@ -1,0 +1,95 @@
+"""Long games of learners that remember nothing, on a uniform grid of log ratios.
+
+Without hidden states only the log ratio of a history matters, and an answer moves it by a constant. On a
+uniform grid all points are moved alike, so that a round is a few additions of shifted arrays. The bounds are
+those of `game_value`: chords above, and below lines, each of which is an adversary.
+"""
+
+from __future__ import annotations
+
+import math
+import numpy as np
+
+from audits.solver.linear_game import LinearGame
+
+_STEPS = 64  # of the grid at least, for the largest privacy loss of one answer
+_POINTS, _WORK = 400_000, 5e7  # of the grid, where few rounds make that cheap, and times rounds
+_DEVIATIONS = 7  # by which the privacy loss of a game is followed
+
+
+class RatioGrid:
+    """Bounds on the value of a game without hidden states, after each round counted from the end."""
+
+    def __init__(self, game: LinearGame, epsilon: float) -> None:
+        """epsilon: the largest ε of interest. At first, no round is solved; `rounds` counts those that are."""
+        self._game = game
+        self._chances = np.array([game.kernels[which, :, 0, 0] for which in game.which])  # (2, moves, k)
+        loss = float(np.abs(_finite_losses(game)).max(initial=0.0)) or 1.0
+        reach = epsilon + _DEVIATIONS * loss * math.sqrt(game.rounds)
+        points = min(_POINTS, _WORK / game.rounds)
+        # A divisor of the loss: then the grid is exact where all losses are multiples of it.
+        self._step = loss / max(_STEPS, math.ceil(points * loss / (2 * reach)))
+        half = math.ceil(reach / self._step)
+        self._ratios = self._step * np.arange(-half, half + 1)
+        self._z = np.exp(self._ratios)
+        self._pad = math.ceil(loss / self._step) + 1
+        self._upper = np.maximum(1 - self._z, 0)
+        self._accepts = np.array([self._z < 1, self._z < 1], float)
+        self.rounds = 0
+
+    def bounds(self, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(e,): upper bounds at some ε; (2, e): the probabilities that the best adversary accepts there."""
+        z, right = np.exp(epsilons), np.clip(np.searchsorted(self._ratios, epsilons), 1, len(self._ratios) - 1)
+        lines = [self._accepts[:, right - 1], self._accepts[:, right]]
+        first, second = (line[0] - z * line[1] for line in lines)
+        return np.interp(z, self._z, self._upper), np.where(first > second, *lines)
+
+    def add_round(self) -> None:
+        """Compute the values of games of one more round."""
+        # Beyond the grid: a chord from the value 1 at z = 0, and at most the last value, since it decreases.
+        before = np.exp(self._ratios[0] + self._step * np.arange(-self._pad, 0)) / self._z[0]
+        upper = np.concatenate(
+            [1 - (1 - self._upper[0]) * before, self._upper, np.full(self._pad, self._upper[-1])]
+        )
+        accepts = np.pad(self._accepts, ((0, 0), (self._pad, self._pad)), mode="edge")
+        best, lower = np.zeros_like(self._upper), np.full_like(self._upper, -np.inf)
+        lines = np.zeros_like(self._accepts)
+        for first, second in self._chances.swapaxes(0, 1):
+            total, line = np.zeros_like(best), np.zeros_like(lines)
+            for outcome, halts in enumerate(self._game.halts):
+                p, q = first[outcome], second[outcome]
+                if halts or not q:
+                    accept = p > self._z * q
+                    total += np.where(accept, p - self._z * q, 0)
+                    line += np.multiply.outer((p, q), accept)
+                elif p:
+                    self._go_on(upper, accepts, p, q, total, line)
+            np.maximum(best, total, out=best)
+            value = line[0] - self._z * line[1]
+            better = value > lower
+            np.copyto(lower, value, where=better)
+            np.copyto(lines, line, where=better)
+        self._upper, self._accepts = best, lines
+        self.rounds += 1
+
+    def _go_on(
+        self, upper: np.ndarray, accepts: np.ndarray, p: float, q: float, total: np.ndarray, line: np.ndarray
+    ) -> None:
+        """Add what an outcome with probabilities p and q contributes to upper bounds and lines."""
+        steps = math.log(q / p) / self._step
+        shift, size = math.floor(steps), len(self._z)
+        weight = math.expm1((steps - shift) * self._step) / math.expm1(self._step)
+        near = slice(self._pad + shift, self._pad + shift + size)
+        far = slice(near.start + 1, near.stop + 1)
+        total += p * ((1 - weight) * upper[near] + weight * upper[far])
+        z = self._z * (q / p)
+        other = accepts[0, far] - z * accepts[1, far] > accepts[0, near] - z * accepts[1, near]
+        line[0] += p * np.where(other, accepts[0, far], accepts[0, near])
+        line[1] += q * np.where(other, accepts[1, far], accepts[1, near])
+
+
+def _finite_losses(game: LinearGame) -> np.ndarray:
+    """The finite privacy losses of the answers of a game without hidden states."""
+    first, second = (game.kernels[which, :, 0, 0] for which in game.which)
+    both = (first > 0) & (second > 0)
+    return np.asarray(np.log(first[both] / second[both]))
