@@ -96,7 +96,7 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
     Examples:
       arena solve above-threshold --set size=11 --rounds 4
       arena solve noisy-votes --set size=101 --set answers=100 --rounds 100
-      arena solve everlasting-v1 --set rounds=1 --set teachers=60 --against query-swap
+      arena solve steady-thresholds --set size=11 --against training-swap
       arena solve noisy-majority --set rounds=6 --rounds 6
       arena solve above-threshold --set size=11 --strategy best.py --graph best.svg
     """

@@ -29,6 +29,30 @@ def extract_decisions(solution: GameSolution, root: int, most: int = 2_000) -> D
     return _Extraction(solution, root, most).graph
 
 
+def end_before_second_challenge(graph: DecisionGraph, differs: np.ndarray) -> DecisionGraph:
+    """The graph in which a move that differs between the worlds is not made twice in a game.
+
+    A second one, which the rules refuse, ends the game in the matrices, so it stands for not caring what
+    follows. differs: (moves,) bool.
+    """
+    flag, ends = np.zeros(len(graph.move), bool), np.zeros(len(graph.move), bool)
+    for node, (move, after) in enumerate(zip(graph.move, graph.after, strict=True)):
+        ends[node] = flag[node] and differs[move]
+        flag[after[after != END]] |= flag[node] or differs[move]
+    after, score = graph.after.copy(), graph.score.copy()
+    for node in np.flatnonzero(ends):
+        arrivals = after == node
+        score[arrivals] = graph.score[node][~np.isnan(graph.score[node])].max(initial=-np.inf)
+        after[arrivals] = END
+    reached = np.zeros(len(ends) + 1, bool)  # the last entry is END
+    reached[0] = True
+    for node in range(len(ends)):
+        reached[after[node]] |= reached[node]
+    kept = np.flatnonzero(reached[:-1])
+    numbers = np.append(np.cumsum(reached[:-1]) - 1, END)
+    return DecisionGraph(graph.move[kept], numbers[after[kept]], score[kept])
+
+
 class _Extraction:
     def __init__(self, solution: GameSolution, root: int, most: int) -> None:
         self.graph: DecisionGraph | None = None

@@ -30,6 +30,12 @@ class GameMoves:
     outcomes: tuple[str, ...]
     answers: tuple[tuple[int, bool], ...] = ()
 
+    @property
+    def differ(self) -> np.ndarray:
+        """(moves,) bool: whether the worlds differ in a move."""
+        parts = [self.points, *([] if self.labels is None else [self.labels])]
+        return np.any([(part[:, 0] != part[:, 1]).reshape(len(part), -1).any(axis=1) for part in parts], axis=0)
+
     def select(self, kept: np.ndarray) -> GameMoves:
         """Some of the moves."""
         return attrs.evolve(

@@ -11,17 +11,22 @@ import attrs
 import numpy as np
 
 from arena import Claim, InvalidArgument
-from arena.settings import at_least, at_most, check_value, less_than, whole
+from arena.settings import at_least, at_most, check_value, whole
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.decision_graph import DecisionGraph, extract_decisions
+from audits.solver.decision_graph import (
+    DecisionGraph,
+    end_before_second_challenge,
+    extract_decisions,
+)
 from audits.solver.game_value import GameSolution, Values
 from audits.solver.linear_game import LinearGame, drop_dominated
 from audits.solver.posed_game import GameMoves, PosedGame
 from audits.solver.ratio_grid import RatioGrid
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
+_LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is
 _FAR = 12.0  # ε above which the curve is not drawn, as all of interest is far below
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 _CURVE = 16  # further ε at which the curve is computed
@@ -111,12 +116,12 @@ def solve(
     """
     check_value("rounds", rounds, whole, at_least(1))
     for epsilon in epsilons:
-        check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
+        check_value("epsilon", epsilon, at_least(0), at_most(_LARGEST))
     claim = read_claim(posed.learner)
     if delta is None:
         delta = 0.0 if claim.empty else claim.delta
     check_value("delta", delta, at_least(0), at_most(1))
-    given = {*map(float, epsilons), *([] if claim.empty else [claim.epsilon])}
+    given = {*map(float, epsilons), *([] if claim.empty else [min(claim.epsilon, _LARGEST)])}
     drawn = np.linspace(0, max(1.0, min(max(given, default=0), _FAR)), _CURVE)
     wanted = np.array(sorted(given.union(drawn.tolist())))
     own = float(epsilons[0]) if len(epsilons) else None
@@ -314,9 +319,10 @@ class _Solver:
             lower = [float(solution.root.lower()[number]) for solution in self._solutions]
             best = int(np.argmax(lower))
             graph = extract_decisions(self._solutions[best], number)
-            # Scores are of world 0 of its own game against world 1.
-            if graph is not None and not best:
-                graph = attrs.evolve(graph, score=-graph.score)
+            if graph is not None:
+                # Scores are of world 0 of its own game against world 1.
+                graph = attrs.evolve(graph, score=graph.score if best else -graph.score)
+                graph = end_before_second_challenge(graph, self._moves.differ)
         return Strategy(float(self._epsilons[number]), float(bounds[number]), graph, self._moves)
 
 
@@ -339,7 +345,7 @@ def _finer(bounds: _Bounds, bracket: EpsilonBracket) -> np.ndarray:
 
 
 def _judge(claim: Claim, curve: Sequence[CurvePoint], tolerance: float) -> Outcome:
-    own = [point for point in curve if point.epsilon == claim.epsilon]
-    if own and own[0].lower > claim.delta + tolerance:
+    own = [point for point in curve if point.epsilon == min(claim.epsilon, _LARGEST)]
+    if own and own[0].epsilon == claim.epsilon and own[0].lower > claim.delta + tolerance:
         return Outcome.REFUTED
     return Outcome.PROVED if own and own[0].upper <= claim.delta + tolerance else Outcome.OPEN

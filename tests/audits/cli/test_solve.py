@@ -7,11 +7,15 @@ import json
 import math
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.command_line import Command
+from support.online_decisions import delta_of_scores
 
 import audits
+from arena import InvalidArgument, Sample
+from audits.registry.given_players import configure_adversary, configure_learner
 
 SMALL = ("above-threshold", "--set", "size=5", "--set", "epsilon=1", "--rounds", "3")
 arena = Command("solve")
@@ -60,6 +64,52 @@ def test_the_written_adversary_has_the_loss_of_the_lower_bound(game: tuple[str, 
     assert 0 <= certified <= (exact["epsilon_at"]["upper"] or math.inf)
 
 
+@pytest.mark.thorough
+def test_a_written_adversary_with_a_challenge_query_has_the_loss_of_the_lower_bound(tmp_path: Path) -> None:
+    sample, file = Sample([1.0, 1.0, 2.0], [0, 1, 1]), tmp_path / "best.py"
+    settings = {"size": 3, "epsilon": 1.0, "halts": 2, "concepts": "thresholds:1..2"}
+    report = audits.solve(
+        "steady-thresholds", data=sample, neighbour=sample, settings=settings, rounds=3, epsilon=0.1
+    )
+    report.write_strategy(file)
+    assert "withheld" in report.summary()
+    exact = audits.exact(
+        "steady-thresholds", f"{file}:BestAdversary", settings=settings, rounds=3, epsilon=0.1
+    )
+    assert exact.deltas[0].lower == pytest.approx(report.strategy.delta, rel=1e-9)
+    assert report.strategy.delta > 0.01
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "settings", [{"rounds": 4}, {"rounds": 4, "concepts": "thresholds:1..2"}, {"concepts": "thresholds:1..2"}]
+)
+def test_a_written_adversary_of_an_online_learner_has_the_loss_of_the_lower_bound(
+    settings: dict[str, Any], tmp_path: Path
+) -> None:
+    name = {1: "noisy-majority", 2: "weighted-majority"}[len(settings)] if "rounds" in settings else "halving"
+    file = tmp_path / "best.py"
+    report = audits.solve(name, rounds=3, epsilon=0.1, settings=settings)
+    report.write_strategy(file)
+    learner = configure_learner(name, settings)
+    best = configure_adversary(f"{file}:BestAdversary", {}, learner=learner)
+    assert delta_of_scores(learner, best, 3, 0.1) == pytest.approx(report.strategy.delta, rel=1e-9)
+    assert report.strategy.delta > 0.01
+    played = audits.audit(name, f"{file}:BestAdversary", rounds=3, games=20_000, settings=settings, epsilon=9)
+    assert 0 < played.epsilon_lower
+
+
+def test_the_worst_samples_and_given_ones() -> None:
+    settings = {"size": 2, "epsilon": 1.0, "concepts": "thresholds:1..2"}
+    worst = audits.solve("noisy-votes", rounds=1, settings=settings, worst_samples=True)
+    assert worst.epsilon_at.upper == pytest.approx(1)
+    data, neighbour = ([1.0, 1.0], [0, 0]), ([1.0, 1.0], [0, 1])
+    given = audits.solve("noisy-votes", rounds=1, settings=settings, data=data, neighbour=neighbour)
+    assert given.curve[0].lower <= worst.curve[0].upper
+    with pytest.raises(InvalidArgument, match="differ in at most one example"):
+        audits.solve("noisy-votes", settings=settings, data=data, neighbour=([2.0, 2.0], [1, 1]))
+
+
 def test_the_files(tmp_path: Path) -> None:
     names = {"--graph": "graph.svg", "--plot": "curve.svg", "--html": "page.html", "--csv": "curve.csv"}
     arena.text(*SMALL, *(word for flag, name in names.items() for word in (flag, str(tmp_path / name))))
@@ -74,6 +124,9 @@ def test_the_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ((*SMALL, "--against", "training-swap", "--worst-samples"), "the samples are chosen in several ways"),
+        ((*SMALL, "--set", "adversary.queries=3"), "an adversary has settings but no name"),
+        (("realizable",), "realizable does not declare the distribution of the hypotheses that it shows"),
         (("static-erm",), "static-erm does not train one teacher on each of a fixed number of examples"),
         (("laplace-count",), "laplace-count does not train one teacher"),
         (("above-treshold",), "Did you mean above-threshold"),
