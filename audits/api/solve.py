@@ -114,11 +114,11 @@ def solve(
 
     The learner must declare the distribution of its answers or, online, of its hypotheses.
 
-    against: the adversary whose training samples are taken; with equal samples, the worlds differ in the query
-    of one round. By default the samples are neighbours on which a learner with one teacher for each example
-    can cast every pair of votes that any neighbours allow, or data and neighbour if they are given; and the
-    examples of an online learner are those of its domain, which differ in one round. worst_samples: take the
-    pair of samples of the domain from which most is learned, by solving the game of every pair.
+    against: the adversary whose training samples are taken; with equal samples, a query of one round differs
+    between the worlds. data, neighbour: samples instead. worst_samples: take the neighbouring samples of the
+    domain from which most is learned, by solving the game of every pair. By default the samples are
+    neighbours on which a learner with one teacher for each example can cast every pair of votes that any
+    neighbours allow. Online, one round's examples differ, which are any of the domain.
 
     epsilon: one ε in nats or several, at which δ is computed beside that of the claim; the best adversary is
     told for the first. delta: where the least ε is computed; default: the claim's. seed: of what the
@@ -133,7 +133,8 @@ def solve(
     """
     if isinstance(epsilon, str):
         raise InvalidArgument("epsilon must be a number or several", value=epsilon)
-    epsilons: Any = tuple([epsilon] if is_number(epsilon) else epsilon)
+    several: Any = [epsilon] if is_number(epsilon) else epsilon
+    epsilons = tuple(several)
     asked = split_settings(settings)
     chosen = [against is not None, data is not None or neighbour is not None, worst_samples]
     if sum(chosen) > 1:

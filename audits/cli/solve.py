@@ -30,7 +30,7 @@ class SolvedGame(SeedOption):
     )
     worst_samples: bool = option(
         "--worst-samples",
-        help="Take the pair of samples from which most is learned, of all neighbours of a small finite domain.",
+        help="Take those neighbouring samples of a small finite domain from which most is learned.",
     )
     settings: tuple[str, ...] = option(
         "--set",
@@ -45,7 +45,7 @@ class SolvedGame(SeedOption):
     epsilons: tuple[float, ...] = option(
         "--epsilon",
         metavar="E",
-        help="Also compute δ at this ε, in nats. May be repeated. The best adversary is the one at the first; "
+        help="Also compute δ at this ε, in nats. May be repeated. The best adversary is told for the first; "
         "default: half of the least ε that holds.",
     )
     delta: float | None = option(
@@ -115,12 +115,15 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
             epsilon=game.epsilons,
             delta=game.delta,
             worst_samples=game.worst_samples,
-            settings=settings["learner"] | {f"adversary.{name}": text for name, text in settings["adversary"].items()},
+            settings=settings["learner"]
+            | {f"adversary.{name}": text for name, text in settings["adversary"].items()},
             seed=game.seed,
             watch=show,
         )
     output.print_result(
-        report, lambda report: report.summary(), lambda report, header: solution_json(report, report.posed.learner, header)
+        report,
+        lambda report: report.summary(),
+        lambda report, header: solution_json(report, report.posed.learner, header),
     )
     if files.csv_file is not None:
         write_solution_csv(report, files.csv_file)

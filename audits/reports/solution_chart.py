@@ -92,6 +92,6 @@ def draw_strategy(solution: Solution, path: str | os.PathLike[str]) -> None:
         axes.set_axis_off()
         set_title(
             axes,
-            f"The best adversary of {solution.learner} at ε = {strategy.epsilon:.3g}: δ = {strategy.delta:.4g}",
-            "What it queries, by the answers so far; at the ends, the score (the log-likelihood ratio)",
+            f"The best against {solution.learner}: δ = {strategy.delta:.4g} at ε = {strategy.epsilon:.3g}",
+            "What it does, by what it has seen; at the ends, the score (the log-likelihood ratio)",
         )

@@ -33,7 +33,9 @@ def format_solution(solution: Solution, *, learner: str) -> str:
 
 def explain_solution(solution: Solution) -> str:
     """What the solution says about the claim, in sentences."""
-    against = f"against every adversary of at most {solution.rounds:,} {_unit(solution)} on this pair of datasets"
+    against = (
+        f"against every adversary of at most {solution.rounds:,} {_unit(solution)} on this pair of datasets"
+    )
     if solution.claim.empty:
         text = f"Nothing is claimed, so there is nothing to prove or refute; the curve holds {against}."
     elif solution.outcome is Outcome.PROVED:
@@ -44,8 +46,8 @@ def explain_solution(solution: Solution) -> str:
         text = f"Neither proved nor refuted: the bounds {against} are on both sides of the claim."
     if solution.rounds < solution.asked:
         text += (
-            f" The computation was interrupted: this is the game of {solution.rounds:,} {_unit(solution)}, and "
-            f"its lower bounds hold for {solution.asked:,} too."
+            f" The computation was interrupted: this game is of {solution.rounds:,} {_unit(solution)}. Its "
+            f"lower bounds hold for {solution.asked:,} too."
         )
     return text
 
@@ -128,4 +130,6 @@ def _format_strategy(strategy: Strategy) -> str:
 
 
 def _format_end(after: int, score: float) -> str:
-    return f"{after + 1}" if after != END else f"end, score {score:.4g}" if abs(score) > 1e-9 else "end, score 0"
+    return (
+        f"{after + 1}" if after != END else f"end, score {score:.4g}" if abs(score) > 1e-9 else "end, score 0"
+    )

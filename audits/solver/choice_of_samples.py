@@ -135,7 +135,9 @@ def pose_samples(learner: Learner, first: Sample, second: Sample) -> QueryGame:
             value=f"{places} examples" if places > 0 else f"{first.size} and {second.size} examples",
         )
     text = f"the given samples of {first.size:,} examples"
-    return QueryGame(learner=learner, text=text, samples=(first, second), points=list_queries(learner, [first, second]))
+    return QueryGame(
+        learner=learner, text=text, samples=(first, second), points=list_queries(learner, [first, second])
+    )
 
 
 def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
@@ -214,8 +216,8 @@ def pose_smallest(
             if value > delta:
                 best, delta = ordered, value
     text = f"the worst of {len(pairs):,} neighbouring pairs of samples: {best[0]} and {best[1]}"
-    game = QueryGame(learner=learner, text=text, samples=best, points=points)
-    return WorstSamples(game, max(delta, 0.0), len(pairs))
+    posed = QueryGame(learner=learner, text=text, samples=best, points=points)
+    return WorstSamples(posed, max(delta, 0.0), len(pairs))
 
 
 def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tuple[Sample, Sample]]:

@@ -25,7 +25,7 @@ class DecisionGraph:
 
 
 def extract_decisions(solution: GameSolution, root: int, most: int = 2_000) -> DecisionGraph | None:
-    """The adversary of the lower bound at the log ratio number `root`; None if it has more nodes than that."""
+    """The adversary of the lower bound at the log ratio number `root`; None if it has too many nodes."""
     return _Extraction(solution, root, most).graph
 
 
@@ -36,9 +36,9 @@ def end_before_second_challenge(graph: DecisionGraph, differs: np.ndarray) -> De
     follows. differs: (moves,) bool.
     """
     flag, ends = np.zeros(len(graph.move), bool), np.zeros(len(graph.move), bool)
-    for node, (move, after) in enumerate(zip(graph.move, graph.after, strict=True)):
-        ends[node] = flag[node] and differs[move]
-        flag[after[after != END]] |= flag[node] or differs[move]
+    for number, (move, following) in enumerate(zip(graph.move, graph.after, strict=True)):
+        ends[number] = flag[number] and differs[move]
+        flag[following[following != END]] |= flag[number] or differs[move]
     after, score = graph.after.copy(), graph.score.copy()
     for node in np.flatnonzero(ends):
         arrivals = after == node
@@ -46,8 +46,8 @@ def end_before_second_challenge(graph: DecisionGraph, differs: np.ndarray) -> De
         after[arrivals] = END
     reached = np.zeros(len(ends) + 1, bool)  # the last entry is END
     reached[0] = True
-    for node in range(len(ends)):
-        reached[after[node]] |= reached[node]
+    for number in range(len(ends)):
+        reached[after[number]] |= reached[number]
     kept = np.flatnonzero(reached[:-1])
     numbers = np.append(np.cumsum(reached[:-1]) - 1, END)
     return DecisionGraph(graph.move[kept], numbers[after[kept]], score[kept])

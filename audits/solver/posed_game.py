@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+
 import attrs
 import numpy as np
 
@@ -34,7 +35,9 @@ class GameMoves:
     def differ(self) -> np.ndarray:
         """(moves,) bool: whether the worlds differ in a move."""
         parts = [self.points, *([] if self.labels is None else [self.labels])]
-        return np.any([(part[:, 0] != part[:, 1]).reshape(len(part), -1).any(axis=1) for part in parts], axis=0)
+        return np.any(
+            [(part[:, 0] != part[:, 1]).reshape(len(part), -1).any(axis=1) for part in parts], axis=0
+        )
 
     def select(self, kept: np.ndarray) -> GameMoves:
         """Some of the moves."""

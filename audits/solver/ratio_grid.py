@@ -8,6 +8,7 @@ those of `game_value`: chords above, and below lines, each of which is an advers
 from __future__ import annotations
 
 import math
+
 import numpy as np
 
 from audits.solver.linear_game import LinearGame
@@ -21,7 +22,7 @@ class RatioGrid:
     """Bounds on the value of a game without hidden states, after each round counted from the end."""
 
     def __init__(self, game: LinearGame, epsilon: float) -> None:
-        """epsilon: the largest ε of interest. At first, no round is solved; `rounds` counts those that are."""
+        """epsilon: the largest ε of interest. At first no round is solved; `rounds` counts those that are."""
         self._game = game
         self._chances = np.array([game.kernels[which, :, 0, 0] for which in game.which])  # (2, moves, k)
         loss = float(np.abs(_finite_losses(game)).max(initial=0.0)) or 1.0
@@ -39,7 +40,10 @@ class RatioGrid:
 
     def bounds(self, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(e,): upper bounds at some ε; (2, e): the probabilities that the best adversary accepts there."""
-        z, right = np.exp(epsilons), np.clip(np.searchsorted(self._ratios, epsilons), 1, len(self._ratios) - 1)
+        z, right = (
+            np.exp(epsilons),
+            np.clip(np.searchsorted(self._ratios, epsilons), 1, len(self._ratios) - 1),
+        )
         lines = [self._accepts[:, right - 1], self._accepts[:, right]]
         first, second = (line[0] - z * line[1] for line in lines)
         return np.interp(z, self._z, self._upper), np.where(first > second, *lines)

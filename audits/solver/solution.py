@@ -71,10 +71,10 @@ class Strategy:
 class Solution:
     """How much the best adversary of a game learns.
 
-    learner: its name. worlds: what they are. rounds: T, of the game that is solved; asked: the
-    rounds asked for, which are more if the computation was interrupted. moves: how many an adversary can choose from in a
-    round. claim: under test. outcome: whether the claim is proved for these two samples against every
-    adversary of at most T queries, refuted, or neither. epsilon_at: the least ε in nats that holds at the δ
+    learner: its name. worlds: what they are. rounds: T, of the game that is solved; asked: the rounds asked
+    for, which are more if the computation was interrupted. moves: how many an adversary can choose from in a
+    round. claim: under test. outcome: whether the claim is proved for these two worlds against every
+    adversary of at most T rounds, refuted, or neither. epsilon_at: the least ε in nats that holds at the δ
     asked for. curve: δ*(ε) at increasing ε, the claim's among them, where it is finite. rounding: an
     allowance in every bound for the errors of floating point.
     """
@@ -161,9 +161,9 @@ def _shorter_games(game: LinearGame) -> list[int]:
 
 @attrs.frozen(eq=False)
 class _Bounds:
-    """Bounds on δ* at some ε, of the worlds as they are or exchanged, and lines below δ* as a function of e^ε.
+    """Bounds on δ* at some ε, and lines below δ* as a function of e^ε.
 
-    Shapes (e,); a line is accepts_0 - e^ε·accepts_1 - error.
+    Shapes: epsilons, lower and upper (e,); lines (2, e), of which a line is lines[0] - e^ε·lines[1].
     """
 
     epsilons: np.ndarray
@@ -174,7 +174,9 @@ class _Bounds:
     def join(self, other: _Bounds) -> _Bounds:
         """The bounds at the ε of both, in order."""
         order = np.argsort(np.append(self.epsilons, other.epsilons), kind="stable")
-        both = [np.concatenate([one, two], axis=-1) for one, two in zip(_parts(self), _parts(other), strict=True)]
+        both = [
+            np.concatenate([one, two], axis=-1) for one, two in zip(_parts(self), _parts(other), strict=True)
+        ]
         return _Bounds(*(part[..., order] for part in both))
 
 

@@ -50,47 +50,47 @@ class {cls}(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         first, second = (np.array([node[world] for node in NODES]) for world in (0, 1))
         after = np.array([[-1 if isinstance(end, str) else end for end in node[2:]] for node in NODES])
-        scores = np.array([[float(end) if isinstance(end, str) else 0.0 for end in node[2:]] for node in NODES])
+        scores = np.array([[float(end) if isinstance(end, str) else 0 for end in node[2:]] for node in NODES])
         node, score, live = np.zeros(games, int), np.zeros(games), np.ones(games, bool)
 '''
-_STEP = '''            following = after[node, outcome]
+_STEP = """            following = after[node, outcome]
             score = np.where(live & (following < 0), scores[node, outcome], score)
             live &= following >= 0
             node = np.where(live, following, node)
-'''
+"""
 _QUERIES = (
-    '''# The training samples of worlds 0 and 1: points, labels, and how often each example occurs.
+    """# The training samples of worlds 0 and 1: points, labels, and how often each example occurs.
 SAMPLES = (
 {samples}
 )
 # The label of each answer, and whether the learner halts with it.
 ANSWERS = {answers!r}
-'''
+"""
     + _NODES
-    + '''        yield Train(*(Sample(*sample) for sample in SAMPLES))
+    + """        yield Train(*(Sample(*sample) for sample in SAMPLES))
         for _ in range({rounds}):
             x, other = first[node], np.where({live}, second[node], first[node])
             reply = yield {query}
             outcome = np.full(games, {unseen})
             for number, (label, halted) in enumerate(ANSWERS):
                 outcome[(reply.label == label) & (reply.halted == halted)] = number
-{withheld}'''
+{withheld}"""
     + _STEP
-    + '''        return score
-'''
+    + """        return score
+"""
 )
-_WITHHELD = '''            outcome[(x != other).reshape(games, -1).any(axis=1)] = len(ANSWERS)  # the answer is withheld
-'''
+_WITHHELD = """            outcome[(x != other).reshape(games, -1).any(axis=1)] = len(ANSWERS)  # withheld
+"""
 _EXAMPLES = (
-    '''# The hypotheses that the learner can show, one for each outcome.
+    """# The hypotheses that the learner can show, one for each outcome.
 HYPOTHESES = np.array({hypotheses})
-'''
+"""
     + _NODES
-    + '''        shown = yield Ready()
+    + """        shown = yield Ready()
         for _ in range({rounds}):
             concepts = shown.hypothesis.concepts.reshape(games, 1, -1)
             outcome = (concepts == HYPOTHESES.reshape(1, len(HYPOTHESES), -1)).all(axis=2).argmax(axis=1)
-'''
+"""
     + _STEP
     + '''            other = np.where(live, second[node].T, first[node].T).T
             (x, y), (x1, y1) = (_split(examples) for examples in (first[node], other))
@@ -121,9 +121,7 @@ def write_strategy(solution: Solution, posed: PosedGame, path: str | os.PathLike
         unfinished.write_text(text, encoding="utf-8")
 
 
-def _format_file(
-    solution: Solution, graph: DecisionGraph, posed: PosedGame, path: str, learner: str
-) -> str:
+def _format_file(solution: Solution, graph: DecisionGraph, posed: PosedGame, path: str, learner: str) -> str:
     strategy, moves = solution.strategy, solution.strategy.moves
     is_online = moves.labels is not None
     protocols = ("SpecialRound",) if is_online else ("Figure1", "Voting")

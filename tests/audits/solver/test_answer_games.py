@@ -14,10 +14,10 @@ from audits.exact_loss.view_laws import view_law
 from audits.registry.given_players import configure_adversary, configure_learner
 from audits.solver.answer_games import answer_game, build_game, challenge_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
+from audits.solver.choice_of_samples import pose_against
 from audits.solver.decision_graph import extract_decisions
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import LinearGame
-from audits.solver.choice_of_samples import pose_against
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
 LINE = {"concepts": "thresholds:1..4"}

@@ -15,10 +15,10 @@ from audits.exact_loss.view_laws import view_law
 from audits.registry.given_players import configure_learner
 from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
 from audits.solver.choice_of_samples import pose_every_vote
-from audits.solver.posed_game import QueryGame
+from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
 from audits.solver.game_value import GameSolution
+from audits.solver.posed_game import QueryGame
 from audits.solver.solution import Outcome, solve
 
 FIVE = {"size": 5, "epsilon": 1.0}
