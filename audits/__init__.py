@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from audits.api.exact import ExactReport, exact
     from audits.api.race import RaceReport, race
     from audits.api.search import SearchReport, search
+    from audits.api.tournament import TournamentReport, tournament
     from audits.runs.plan import Plan
     from audits.runs.run import run
     from audits.runs.verdict import Verdict
@@ -25,11 +26,19 @@ if TYPE_CHECKING:
     from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
 
 # Verbs.
-__all__ = ["assert_private", "assert_refuted", "audit", "certify", "exact", "race", "search"]
+__all__ = ["assert_private", "assert_refuted", "audit", "certify", "exact", "race", "search", "tournament"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
-__all__ += ["AuditReport", "Certificate", "ExactReport", "RaceReport", "SearchReport", "Verdict"]
+__all__ += [
+    "AuditReport",
+    "Certificate",
+    "ExactReport",
+    "RaceReport",
+    "SearchReport",
+    "TournamentReport",
+    "Verdict",
+]
 __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
@@ -38,6 +47,7 @@ _MODULES = {
     "api.exact": ("ExactReport", "exact"),
     "api.race": ("RaceReport", "race"),
     "api.search": ("SearchReport", "search"),
+    "api.tournament": ("TournamentReport", "tournament"),
     "runs.plan": ("Plan",),
     "runs.run": ("run",),
     "runs.verdict": ("Verdict",),

@@ -52,6 +52,7 @@ _ARENA: Sections = {
         "exact": ("exact:exact", "Compute output distributions and the exact privacy loss."),
         "search": ("search:search", "Search for an adversary that refutes a privacy claim."),
         "race": ("race:race", "Compare learners by mistakes, regret or errors."),
+        "tournament": ("tournament:tournament", "Audit all learners against all adversaries."),
     },
     "Players": {
         "list": ("list:list_players", "List the learners and adversaries."),
