@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
+from audits.api.report import extend_record
+from audits.api.tournament import TournamentReport
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.completion import complete_adversaries, complete_learners, complete_protocols
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import LedgerOption, SeedOption, WorkerOptions
 from audits.cli.output import Output, format_command, report_interruption
 from audits.data.output_files import check_output_file
-from audits.tournaments import Tournament, plan_tournament, run_tournament
-from audits.tournaments.tournament_page import check_tournament_page, write_tournament_page
+from audits.tournaments import plan_tournament, run_tournament
 from audits.tournaments.tournament_plan import CONFIDENCE, GAMES, RACE_GAMES
 from audits.tournaments.tournament_text import tournament_json, tournament_text, write_tournament_csv
 
@@ -43,16 +44,6 @@ class TournamentOptions(SeedOption):
         "--confidence", default=CONFIDENCE, help="Confidence of the bound of each pair, by itself."
     )
 
-    def plan(self) -> Tournament:
-        return plan_tournament(
-            self.learners,
-            self.against,
-            protocols=self.protocols,
-            games=self.games,
-            confidence=self.confidence,
-            seed=self.seed,
-        )
-
 
 @option_record
 class TournamentFiles(LedgerOption):
@@ -63,7 +54,7 @@ class TournamentFiles(LedgerOption):
 
     def __attrs_post_init__(self) -> None:
         if self.html is not None:
-            check_tournament_page(self.html, self.ledger)
+            check_output_file("HTML report", self.html, packages=("jinja2",), ledger=self.ledger)
         if self.csv_file is not None:
             check_output_file("CSV file", self.csv_file, ledger=self.ledger)
 
@@ -76,9 +67,9 @@ def tournament(
     """Audit every LEARNER against every ADVERSARY that it can meet, and rank the adversaries.
 
     Default: all players of arena list, in minutes. Under protocols of two worlds each pair is a small audit,
-    with the exact ε where it is quickly computed; in games of one world mistakes or regret are counted, as by
-    arena race. Each pair has a seed of its own, which depends on --seed and the names of its players only,
-    and a line that plays it again. Pairs that cannot be played are listed with the reason, and a player that
+    with the exact ε where it is quickly computed. In games of one world mistakes or regret are counted as in
+    races. Each pair has a seed of its own, which depends on --seed and the names of its players only, and a
+    line that plays it again. Pairs that cannot be played are listed with the reason, and a player that
     raises ends its pair only. The figures depend neither on --jobs nor on interruptions. Exit status: 0 done
     and no claim refuted, 3 a learner's own claim or a promised bound is refuted, 2 invalid usage, 130
     interrupted (the pairs so far are printed).
@@ -90,7 +81,14 @@ def tournament(
       arena tournament laplace-count svt-1 svt-2 --csv pairs.csv
       arena tournament everlasting-v1 everlasting-v2 --against halt-counter --against query-swap --games 500
     """
-    plan = asked.plan()
+    plan = plan_tournament(
+        asked.learners,
+        asked.against,
+        protocols=asked.protocols,
+        games=asked.games,
+        confidence=asked.confidence,
+        seed=asked.seed,
+    )
     with output.count_progress("pairs", len(plan.cells)) as watch:
         result = run_tournament(
             plan, jobs=workers.build(), ledger=files.ledger, watch=watch, command=format_command()
@@ -103,5 +101,5 @@ def tournament(
         if files.csv_file is not None:
             write_tournament_csv(result, files.csv_file)
         if files.html is not None:
-            write_tournament_page(result, files.html)
+            extend_record(result, TournamentReport).to_html(files.html)
     click.get_current_context().exit(INTERRUPTED if result.interrupted else REFUTED if result.refuted else 0)

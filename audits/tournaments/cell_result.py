@@ -8,9 +8,18 @@ from typing import Any, Self
 import attrs
 from attrs.validators import in_, instance_of, optional
 
-from arena.errors import InvalidArgument
+from arena.errors import (
+    ArenaError,
+    BudgetExceeded,
+    InternalError,
+    InvalidArgument,
+    NothingTested,
+    ProtocolViolation,
+    describe_error,
+)
 
 AUDITED, RACED, REFUSED, FAILED = OUTCOMES = ("audited", "raced", "refused", "failed")
+_REFUSALS = (InvalidArgument, NothingTested, ProtocolViolation, BudgetExceeded)  # the players cannot meet
 
 
 def _number() -> Any:
@@ -67,3 +76,20 @@ class CellResult:
         if result.to_bytes() != blob:
             raise InvalidArgument("these bytes encode a cell of a tournament in another way")
         return result
+
+
+def describe_refusal(error: BaseException) -> CellResult:
+    """The cell of players that cannot meet, or of which one has a fault. Raises: InternalError."""
+    if isinstance(error, InternalError):
+        raise error
+    own_fault = error.__cause__ is not None and not isinstance(error.__cause__, ArenaError)
+    outcome = REFUSED if isinstance(error, _REFUSALS) and not own_fault else FAILED
+    return CellResult(outcome=outcome, reason=explain(error))
+
+
+def explain(error: BaseException) -> str:
+    """What an error says, without its advice."""
+    if not isinstance(error, ArenaError):
+        return describe_error(error)
+    remedy = getattr(error, "remedy", "")
+    return str(error).removesuffix(f" {remedy}").removesuffix(".") if remedy else str(error)

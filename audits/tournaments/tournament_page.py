@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-from audits.data.output_files import check_output_file, write_atomically
 from audits.reports.formatting import nats
 from audits.reports.html_report import render_template
 from audits.tournaments.cell_result import AUDITED, RACED
@@ -19,18 +17,6 @@ from audits.tournaments.tournament_text import (
 
 _SHADES = 8  # of a heat map
 _DIGITS = 2
-
-
-def check_tournament_page(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | None = None) -> None:
-    """Refuse a page before any game is played; raises as `check_output_file` does."""
-    check_output_file("HTML report", path, packages=("jinja2",), ledger=ledger)
-
-
-def write_tournament_page(result: TournamentResult, path: str | os.PathLike[str]) -> None:
-    """Write the page to a file. Raises: InvalidArgument if it cannot be written."""
-    page = render_tournament(result)
-    with write_atomically("HTML report", path) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
 
 
 def render_tournament(result: TournamentResult) -> str:

@@ -10,22 +10,24 @@ from typing import Any
 
 import attrs
 
-from arena import REFEREES, Adversary, ArenaError, InvalidArgument, Learner
+from arena import REFEREES, InvalidArgument, Learner
 from arena.capabilities import DrawsFromPopulation
+from arena.errors import RAISED
 from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.races.online_race import OnlineRace, plan_online_race
-from audits.registry.given_players import GivenAdversary, is_function
+from audits.registry.given_players import GivenAdversary, check_player, is_function
 from audits.registry.match import Match, build_match
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, resolve_learner
 from audits.registry.suggestions import unknown_name
 from audits.registry.tested_claim import read_claim
 from audits.runs.plan import describe, versions
+from audits.tournaments.cell_result import CellResult, describe_refusal
 
 CONFIDENCE = 0.999  # of each cell: of a thousand true claims one is refuted
 REFERENCE_EPSILON = 1.0  # nats, against which learners without a claim are tested
 # Games of each cell, by protocol: games of Figure1 are long, those of Release are single draws.
-GAMES = {"Release": 200_000, "Voting": 40_000, "Figure1": 20_000, "SpecialRound": 4_000}
-RACE_GAMES = 200
+GAMES = {"Release": 1_000_000, "Voting": 100_000, "Figure1": 50_000, "SpecialRound": 5_000}
+RACE_GAMES = 500
 _SEED_BYTES = 4
 _INCOMPATIBLE = "they play no protocol in common"
 
@@ -34,10 +36,10 @@ _INCOMPATIBLE = "they play no protocol in common"
 class Cell:
     """A learner and an adversary that play a protocol in common.
 
-    learner, adversary: names. game: the players that are audited, or the race; None if they are refused, for
-    `refusal`. claim: as text. epsilon, delta: the claim under test (nats, probability), which is a reference
-    if the learner claims nothing. command: the line that plays the cell again; empty for players that are
-    given as objects.
+    learner, adversary: names. game: the players that are audited, or the race; None if there is a refusal,
+        which is the result of the cell.
+    claim: as text. epsilon, delta: the claim under test (nats, probability), a reference if there is no claim.
+    command: the line that plays the cell again; empty for players that are given as objects.
     """
 
     learner: str
@@ -46,7 +48,7 @@ class Cell:
     games: int
     seed: int
     game: Match | OnlineRace | None = None
-    refusal: str = ""
+    refusal: CellResult | None = None
     claim: str = ""
     epsilon: float = REFERENCE_EPSILON
     delta: float = 0.0
@@ -136,7 +138,9 @@ def plan_tournament(
                 )
             )
     if all(cell.game is None for cell in cells):
-        reasons = [cell.refusal for cell in cells] or [reason for *_, reason in unmatched]
+        reasons = [cell.refusal.reason for cell in cells if cell.refusal] or [
+            reason for *_, reason in unmatched
+        ]
         raise InvalidArgument(
             f"no learner of this tournament can meet an adversary of it ({reasons[0]})",
             remedy="`arena list` shows who plays what.",
@@ -185,11 +189,10 @@ def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
     """The name and the protocols of a player."""
     if isinstance(item, str) and registry is LEARNERS and is_function(item):
         return item.rpartition(":")[2], LEARNERS.find(resolve_learner(item)[0]).protocols
-    player = registry.find(item) if isinstance(item, str) else item
-    if not isinstance(item, str) and not isinstance(item, Learner | Adversary):
-        raise InvalidArgument(
-            f"a {registry.kind} is given as an instance or a name".replace("a a", "an a"), value=item
-        )
+    if isinstance(item, str):
+        player = registry.find(item)
+    else:
+        check_player(registry.kind, player := item, registry.base)
     return player.name, player.protocols
 
 
@@ -235,8 +238,8 @@ def _plan_cell(
                 remedy="`arena race` counts errors.",
             )
         game = match if match.referee.two_worlds else _plan_race(match, cell, confidence)
-    except ArenaError as error:
-        return attrs.evolve(cell, refusal=explain(error))
+    except RAISED as error:
+        return attrs.evolve(cell, refusal=describe_refusal(error))
     return attrs.evolve(
         cell,
         game=game,
@@ -247,13 +250,6 @@ def _plan_cell(
         has_claim=not claim.empty,
         command=_write_command(cell, game, learner[1], adversary[1], claim.empty, restricted, confidence),
     )
-
-
-def explain(error: BaseException) -> str:
-    """What an error says, without its advice."""
-    if not isinstance(error, InvalidArgument) or not error.remedy:
-        return str(error) or type(error).__name__
-    return str(error).removesuffix(f". {error.remedy}")
 
 
 def _plan_race(match: Match, cell: Cell, confidence: float) -> OnlineRace:
@@ -297,4 +293,4 @@ def _describe_cell(cell: Cell) -> dict[str, object]:
         [] if game is None else [describe(item) for item in (game.learner, game.adversary, game.referee)]
     )
     digest = sha256(json.dumps(players, sort_keys=True).encode()).hexdigest()[:16]
-    return {"games": cell.games, "seed": cell.seed, "players": digest, "refusal": cell.refusal}
+    return {"games": cell.games, "seed": cell.seed, "players": digest}

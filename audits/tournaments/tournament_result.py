@@ -100,30 +100,23 @@ class TournamentResult:
         for row in self.rows:
             if row.share is not None:
                 by_adversary[row.cell.protocol, row.cell.adversary].append(row)
-        unranked = [
+        places = [
             AdversaryRank(
                 protocol=protocol,
                 rank=0,
                 adversary=adversary,
                 score=sum(min(1.0, row.share or 0.0) for row in rows) / len(rows),
                 refuted=sum(row.refuted for row in rows),
-                best=sum(row.rank == 1 and bool(row.share) for row in rows),
+                best=sum(row.rank == 1 and row.share != 0 for row in rows),
                 learners=len(rows),
             )
             for (protocol, adversary), rows in by_adversary.items()
         ]
-        unranked.sort(key=lambda place: (place.protocol, -place.score, -place.refuted, place.adversary))
+        places.sort(key=lambda place: (place.protocol, -place.score, -place.refuted, place.adversary))
+        protocols = [place.protocol for place in places]
         return [
-            attrs.evolve(
-                place,
-                rank=1
-                + sum(
-                    other.protocol == place.protocol
-                    and (other.score, other.refuted) > (place.score, place.refuted)
-                    for other in unranked
-                ),
-            )
-            for place in unranked
+            attrs.evolve(place, rank=1 + number - protocols.index(place.protocol))
+            for number, place in enumerate(places)
         ]
 
 

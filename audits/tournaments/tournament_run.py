@@ -11,15 +11,10 @@ from contextlib import closing, nullcontext
 from functools import partial
 from typing import Any
 
-from arena import (
-    ArenaError,
-    BudgetExceeded,
-    InvalidArgument,
-    LearnerFails,
-    NothingTested,
-    ProtocolViolation,
-)
-from arena.errors import RAISED, InternalError, describe_error
+import attrs
+
+from arena import ArenaError, LearnerFails
+from arena.errors import RAISED
 from audits.races import OnlineRace, run_race
 from audits.registry.match import Match
 from audits.runs.blocks import choose_distinguisher
@@ -27,12 +22,11 @@ from audits.runs.ledger import Store
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.workers import Workers, map_in_order
-from audits.tournaments.cell_result import AUDITED, FAILED, RACED, REFUSED, CellResult
+from audits.tournaments.cell_result import AUDITED, RACED, CellResult, describe_refusal, explain
 from audits.tournaments.first_game import check_size
-from audits.tournaments.tournament_plan import Cell, Tournament, explain
+from audits.tournaments.tournament_plan import Cell, Tournament
 from audits.tournaments.tournament_result import TournamentResult
 
-_REFUSALS = (InvalidArgument, NothingTested, ProtocolViolation, BudgetExceeded)
 _MAX_PATHS = 2_000  # of an exact ε: a second or two
 
 
@@ -96,27 +90,19 @@ def run_tournament(
 def play_cell(tournament: Tournament, index: int) -> CellResult:
     """Play cell `index`. An exception of a player is part of the result."""
     cell, start = tournament.cells[index], time.perf_counter()
+    if cell.refusal is not None:
+        return cell.refusal
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LearnerFails)
             figures = _play(cell, tournament.confidence)
-    except InternalError:
-        raise
     except RAISED as error:
-        text = explain(error) if isinstance(error, ArenaError) else describe_error(error)
-        figures = {"outcome": REFUSED if _is_refusal(error) else FAILED, "reason": text}
+        return attrs.evolve(describe_refusal(error), seconds=time.perf_counter() - start)
     return CellResult(**figures, seconds=time.perf_counter() - start)
 
 
-def _is_refusal(error: BaseException) -> bool:
-    """Whether an error says that the players cannot meet, and not that one of them has a fault."""
-    cause = error.__cause__
-    return isinstance(error, _REFUSALS) and (cause is None or isinstance(cause, ArenaError))
-
-
 def _play(cell: Cell, confidence: float) -> dict[str, Any]:
-    if cell.game is None:
-        return {"outcome": REFUSED, "reason": cell.refusal}
+    assert cell.game is not None
     if isinstance(cell.game, OnlineRace):
         result = run_race(cell.game)
         return {"outcome": RACED, "mean": float(result.standings[0].mean[-1]), "refuted": result.broken}

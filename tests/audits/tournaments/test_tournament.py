@@ -110,13 +110,25 @@ def test_protocols_can_be_chosen() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"learners": ("laplace-cont",)}, "no learner of that name, got 'laplace-cont'. Did you mean laplace-"),
-        ({"adversaries": ("count-swp",)}, "no adversary of that name, got 'count-swp'. Did you mean count-swap"),
-        ({"protocols": ("Releas",)}, "there is no protocol of that name, got 'Releas'. Did you mean Release?"),
+        (
+            {"learners": ("laplace-cont",)},
+            "no learner of that name, got 'laplace-cont'. Did you mean laplace-",
+        ),
+        (
+            {"adversaries": ("count-swp",)},
+            "no adversary of that name, got 'count-swp'. Did you mean count-swap",
+        ),
+        (
+            {"protocols": ("Releas",)},
+            "there is no protocol of that name, got 'Releas'. Did you mean Release?",
+        ),
         ({"learners": ("soa", "soa")}, "two of the learners are called soa"),
         ({"learners": ("soa",), "adversaries": ("count-swap",)}, "no learner of this tournament can meet an"),
-        ({"learners": ("soa",), "adversaries": ("honest",)}, "(they play no protocol in common). `arena list`"),
-        ({"learners": (7,)}, "a learner is given as an instance or a name, got 7"),
+        (
+            {"learners": ("soa",), "adversaries": ("honest",)},
+            "(they play no protocol in common). `arena list`",
+        ),
+        ({"learners": (7,)}, "a learner is given as an instance or a name, got 7. Give a learner"),
         ({"games": 0}, "games must be at least 1, got 0"),
         ({"confidence": 1.0}, "confidence must be less than 1, got 1.0. Write 0.95 for 95 %."),
         ({"confidence": 0.0}, "confidence must be more than 0, got 0.0"),
@@ -206,6 +218,7 @@ def test_a_player_that_raises_ends_its_cell_only(plugin: Path) -> None:
     rows = {row.cell.adversary: row for row in result.rows}
     assert (rows["faulty"].verdict, rows["count-swap"].verdict) == ("failed", "not refuted")
     assert "RuntimeError: this adversary is broken" in rows["faulty"].result.reason
+    assert rows["unbuilt"].verdict == "failed"
     assert "no configuration suits it" in rows["unbuilt"].result.reason
     assert "faulty: " not in tournament_text(result).partition("Failed:")[0]
 
@@ -222,7 +235,9 @@ def test_players_may_be_objects() -> None:
     from adversaries.release.count_swap import CountSwap
     from learners.releases.laplace_count import LaplaceCount
 
-    result = run_tournament(plan_tournament([LaplaceCount(epsilon=0.5)], [CountSwap(), "point-swap"], games=50))
+    result = run_tournament(
+        plan_tournament([LaplaceCount(epsilon=0.5)], [CountSwap(), "point-swap"], games=50)
+    )
     assert [row.cell.epsilon for row in result.rows] == [0.5, 0.5]
     assert {row.cell.command for row in result.rows} == {""}
 
@@ -276,11 +291,15 @@ def test_a_ledger_of_another_tournament_is_refused(tmp_path) -> None:
     run_tournament(plan("laplace-count", against=("count-swap",)), ledger=path)
     with pytest.raises(InvalidArgument, match=r"holds another plan: seed: 0 -> 1; tournament\."):
         run_tournament(plan("laplace-count", against=("count-swap",), seed=1), ledger=path)
-    with pytest.raises(InvalidArgument, match=r"contains a tournament, not an audit\. To resume it, give it to"):
+    with pytest.raises(
+        InvalidArgument, match=r"contains a tournament, not an audit\. To resume it, give it to"
+    ):
         audits.audit("laplace-count", "count-swap", games=50, ledger=path)
 
 
-@pytest.mark.parametrize("blob", [b"", b"{}", b"[]", b'{"outcome": "won"}', b'{"outcome": "audited"}', b"\xff"])
+@pytest.mark.parametrize(
+    "blob", [b"", b"{}", b"[]", b'{"outcome": "won"}', b'{"outcome": "audited"}', b"\xff"]
+)
 def test_other_bytes_are_no_cell(blob: bytes) -> None:
     with pytest.raises(InvalidArgument, match="these bytes encode"):
         CellResult.from_bytes(blob)
