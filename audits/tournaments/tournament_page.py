@@ -27,7 +27,7 @@ def render_tournament(result: TournamentResult) -> str:
     return render_template(
         "audits.tournaments",
         "tournament.html.j2",
-        title="Tournament",
+        title="Every learner against every adversary",
         facts=summarize(result),
         notes=explain_figures(result),
         maps=[

@@ -38,7 +38,7 @@ class Cell:
 
     learner, adversary: names. game: the players that are audited, or the race; None if there is a refusal,
         which is the result of the cell.
-    claim: as text. epsilon, delta: the claim under test (nats, probability), a reference if there is no claim.
+    claim: as text. epsilon, delta: the claim under test (nats, probability), a reference if there is none.
     command: the line that plays the cell again; empty for players that are given as objects.
     """
 

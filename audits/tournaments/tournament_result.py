@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import attrs
 
+from arena import REFEREES
 from audits.tournaments.cell_result import AUDITED, RACED, CellResult
 from audits.tournaments.tournament_plan import Cell, Tournament
 
@@ -73,7 +74,7 @@ class TournamentResult:
 
     @property
     def rows(self) -> list[TournamentRow]:
-        """The played cells by protocol and learner; audits of a learner from the best adversary on."""
+        """The played cells by protocol, those of two worlds first, and learner; best adversaries first."""
         pairs = zip(self.tournament.cells, self.results, strict=True)
         rows = [TournamentRow(cell=cell, result=result) for cell, result in pairs if result is not None]
         rows.sort(key=_sort_key)
@@ -126,4 +127,5 @@ def _game_of(row: TournamentRow) -> tuple[str, str]:
 
 def _sort_key(row: TournamentRow) -> tuple[object, ...]:
     bound = row.result.epsilon_lower
-    return (*_game_of(row), bound is None, -(bound or 0.0), row.cell.adversary)
+    one_world = not REFEREES[row.cell.protocol].two_worlds
+    return (one_world, *_game_of(row), bound is None, -(bound or 0.0), row.cell.adversary)

@@ -68,6 +68,8 @@ def run_tournament(
     with book as store:
         results: dict[int, CellResult] = {} if store is None else dict(store.blocks())
         missing = [index for index in cells if index not in results]
+        # Cells of few games are long, and come first, so that at the end no worker is left with one of them.
+        missing.sort(key=lambda index: tournament.cells[index].games)
         keep = None if store is None else store.add
         workers = Workers.from_jobs(jobs, len(missing))
         interrupted = False
