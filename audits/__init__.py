@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from audits.api.race import RaceReport, race
     from audits.api.search import SearchReport, search
     from audits.api.solve import SolveReport, solve
+    from audits.api.tournament import TournamentReport, tournament
     from audits.runs.plan import Plan
     from audits.runs.run import run
     from audits.runs.verdict import Verdict
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "certify", "exact", "race", "search", "solve"]
+__all__ += ["tournament"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
 __all__ += ["AuditReport", "Certificate", "ExactReport", "RaceReport", "SearchReport", "SolveReport"]
-__all__ += ["Verdict"]
+__all__ += ["TournamentReport", "Verdict"]
 __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
@@ -41,6 +43,7 @@ _MODULES = {
     "api.race": ("RaceReport", "race"),
     "api.search": ("SearchReport", "search"),
     "api.solve": ("SolveReport", "solve"),
+    "api.tournament": ("TournamentReport", "tournament"),
     "runs.plan": ("Plan",),
     "runs.run": ("run",),
     "runs.verdict": ("Verdict",),

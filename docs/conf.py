@@ -14,6 +14,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_click", "site_directives"
 smartquotes = False  # they would make dashes of the options of commands
 html_theme = "furo"
 html_title = "dp-arena"
+html_extra_path = ["tournament.html"]  # a page of its own, by `make tournament`
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3

@@ -15,7 +15,7 @@ from arena.settings import at_least, at_most, check_value, less_than
 from audits.exact_loss.declared_law import check_declared_law
 from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
 from audits.exact_loss.released_values import LabelledLoss
-from audits.exact_loss.view_laws import ViewLaw, view_law
+from audits.exact_loss.view_laws import MAX_PATHS, ViewLaw, view_law
 from audits.registry.tested_claim import check_protected, read_claim
 
 _MAX_REVEALING = 10  # views in the report
@@ -105,12 +105,14 @@ def exact(
     *,
     epsilons: Sequence[float] = (),
     delta: float | None = None,
+    max_paths: int = MAX_PATHS,
     watch: Callable[[float], object] | None = None,
 ) -> ExactAudit:
     """Audit `learner` by the exact distribution of what `adversary` sees of it.
 
     epsilons: further ε in nats at which δ(ε) is computed. delta: at which ε(δ) is; default: the claim's.
-    watch: called with the part of the probability that is done, between 0 and 1, if views are enumerated.
+    max_paths: the number of paths that may be played, if views are enumerated. watch: called with the part
+        of the probability that is done, between 0 and 1.
 
     Raises: InvalidArgument if these are out of range, if a player does not play the protocol, or if the
         worlds differ in something that the learner does not promise to protect; NothingTested if they do not
@@ -123,7 +125,7 @@ def exact(
     for epsilon in epsilons:
         check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
     check_value("delta", delta, at_least(0), at_most(1))
-    law = view_law(learner, adversary, referee, watch=watch)
+    law = view_law(learner, adversary, referee, max_paths=max_paths, watch=watch)
     check_protected(law.challenges, learner, adversary)
     if not law.challenges:
         raise NothingTested(

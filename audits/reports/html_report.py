@@ -72,17 +72,12 @@ def write_html(
 
 def render_html(run: RunHistory) -> str:
     """The HTML page on a run."""
-    from importlib import resources
+    from audits.reports.run_charts import draw_run  # with matplotlib
 
-    from jinja2 import Environment  # an extra, and slow to import
-
-    from audits.reports.run_charts import draw_run
-
-    template = resources.files("audits.reports").joinpath("html_report.html.j2").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["csp_hash"] = _hash_script
     verdict, notes = run.verdict, run.notes
-    return environment.from_string(template).render(
+    return render_template(
+        "audits.reports",
+        "html_report.html.j2",
         title=f"{verdict.learner} against {verdict.adversary}",
         outcome=name_outcome(verdict),
         refuted=verdict.refuted,
@@ -96,6 +91,18 @@ def render_html(run: RunHistory) -> str:
         settings=list(_list_settings(run)),
         command=notes.command,
     )
+
+
+def render_template(package: str, name: str, **values: object) -> str:
+    """The page that a template in the folder of a package makes of values. All texts are escaped."""
+    from importlib import resources
+
+    from jinja2 import Environment  # an extra, and slow to import
+
+    template = resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["csp_hash"] = _hash_script
+    return environment.from_string(template).render(values)
 
 
 def _escape(value: object) -> object:

@@ -7,7 +7,7 @@ import click
 from audits.cli import INTERRUPTED
 from audits.cli.option_groups import REAL, option, option_groups, option_record
 from audits.cli.options import ColumnOptions, LedgerOption, PlotOption, SeedOption, WorkerOptions
-from audits.cli.output import Output
+from audits.cli.output import Output, report_interruption
 from audits.experiments import METHODS, PateExperiment, run_experiment
 from audits.experiments.experiment_chart import draw_experiment
 from audits.experiments.experiment_plan import SHARES
@@ -122,13 +122,7 @@ def pate(
     with output.count_progress("splits", plan.repeats) as watch:
         result = run_experiment(plan, jobs=workers.build(), ledger=storage.ledger, watch=watch)
     if result.interrupted:
-        if not result.tallies:
-            raise KeyboardInterrupt
-        done = f"interrupted after {len(result.tallies)} of {plan.repeats} repetitions"
-        fate = "are lost; --ledger FILE would have kept them"
-        if storage.ledger is not None:
-            fate = f"{storage.ledger} keeps; the same command continues from there"
-        click.echo(f"arena: {done}, which {fate}", err=True)
+        report_interruption("repetitions", len(result.tallies), plan.repeats, storage.ledger)
     if result.tallies:
         output.print_result(result, experiment_text, experiment_json)
         if chart.plot is not None:

@@ -12,7 +12,11 @@ MAX_BYTES = 1 << 22  # of the text of a plan, and of notes
 _MAX_DEPTH = 64  # of mappings and lists within each other
 _TOO_DEEP = f"has entries more than {_MAX_DEPTH} deep"
 _MAX_INTEGER = 2**63 - 1
-_KINDS = (("experiment", "an experiment", "arena experiment"), ("games", "an audit", "arena audit"))
+_KINDS = (
+    ("experiment", "an experiment", "arena experiment"),
+    ("tournament", "a tournament", "arena tournament"),
+    ("games", "an audit", "arena audit"),
+)
 
 
 def parse_entries(text: bytes) -> dict[str, Any]:

@@ -51,7 +51,9 @@ def faults(line: str) -> list[str]:
         told = command.make_context(command.name, arguments, parent=context).params
     except click.UsageError as error:
         return [error.format_message()]
-    names = [told.get("learner"), told.get("against"), *(told.get("learners") or ())]
+    against = told.get("against")
+    names = [told.get("learner"), *(against if isinstance(against, tuple) else (against,))]
+    names += told.get("learners") or ()
     if told.get("settings"):
         names.append(told.get("player"))  # without settings, it may be a concept class
     players = [name.split("=")[-1] for name in names if name is not None]

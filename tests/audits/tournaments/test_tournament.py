@@ -1,0 +1,355 @@
+"""Tournaments: pairs, seeds, figures, ledgers, rankings, reports and refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from pathlib import Path
+
+import attrs
+import pytest
+from support.command_line import Command
+from support.waiting import interrupt_at
+
+import audits
+from arena import Adversary, InvalidArgument
+from audits.races import OnlineRace
+from audits.runs.plan import describe
+from audits.tournaments import CellResult, Tournament, TournamentResult, plan_tournament, run_tournament
+from audits.tournaments.tournament_page import render_tournament
+from audits.tournaments.tournament_plan import derive_seed
+from audits.tournaments.tournament_run import TournamentLedger
+from audits.tournaments.tournament_text import describe_tournament, tournament_text, write_tournament_csv
+
+LEARNERS = ("laplace-count", "randomised-response", "static-erm", "soa")
+ADVERSARIES = ("count-swap", "point-swap", "reconstruct", "honest", "shattered-tree")
+PLUGIN = '''
+import attrs
+from adversaries.release.count_swap import CountSwap
+
+@attrs.frozen
+class Best(CountSwap):
+    """The shipped one under another name."""
+    name = "best"
+
+@attrs.frozen
+class Faulty(CountSwap):
+    """Raises in its first move."""
+    name = "faulty"
+    def play(self, games, rng):
+        raise RuntimeError("this adversary is broken")
+        yield
+
+@attrs.frozen
+class Unbuilt(CountSwap):
+    """Raises when it is created."""
+    name = "unbuilt"
+    def __attrs_post_init__(self):
+        raise RuntimeError("no configuration suits it")
+'''
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(PLUGIN)
+    return path
+
+
+def plan(*learners: str, against: tuple = ADVERSARIES, games: int = 100, **settings) -> Tournament:
+    return plan_tournament(learners or LEARNERS, against, games=games, **settings)
+
+
+@pytest.fixture(scope="module")
+def small() -> TournamentResult:
+    return run_tournament(plan())
+
+
+def figures_of(result: TournamentResult) -> list[CellResult | None]:
+    return list(result.results)
+
+
+# --- the plan -----------------------------------------------------------------------------------------
+
+
+def test_every_pair_is_a_cell_or_is_listed_with_the_reason() -> None:
+    tournament = plan()
+    pairs = {(cell.learner, cell.adversary) for cell in tournament.cells}
+    unmatched = {(learner, adversary) for learner, adversary, _ in tournament.unmatched}
+    assert pairs | unmatched == {(one, other) for one in LEARNERS for other in ADVERSARIES}
+    assert not pairs & unmatched
+    assert all(cell.refusal for cell in tournament.cells if cell.game is None)
+    assert {reason for *_, reason in tournament.unmatched} == {"they play no protocol in common"}
+
+
+def test_a_seed_depends_on_the_names_of_the_pair_only() -> None:
+    few = plan("laplace-count", against=("count-swap",))
+    seeds = {str(cell): cell.seed for cell in plan().cells}
+    assert seeds[str(few.cells[0])] == few.cells[0].seed == derive_seed(0, "laplace-count", "count-swap")
+    assert len(set(seeds.values())) == len(seeds)
+    assert plan("laplace-count", against=("count-swap",), seed=1).cells[0].seed != few.cells[0].seed
+
+
+def test_adversaries_from_files_join_the_shipped_ones_unless_some_are_named(plugin: Path) -> None:
+    mine = f"{plugin}:Best"
+    joined = plan("laplace-count", against=(mine,))
+    assert {"best", "count-swap", "low-bits"} <= {cell.adversary for cell in joined.cells}
+    alone = plan("laplace-count", against=(mine, "count-swap"))
+    assert [cell.adversary for cell in alone.cells] == ["best", "count-swap"]
+
+
+def test_protocols_can_be_chosen() -> None:
+    tournament = plan(protocols=("Adaptive",))
+    assert {cell.protocol for cell in tournament.cells} == {"Adaptive"}
+    reasons = {(one, other): reason for one, other, reason in tournament.unmatched}
+    assert reasons["laplace-count", "count-swap"] == "they play Release only"
+    assert all("--protocol Adaptive" in cell.command for cell in tournament.cells)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"learners": ("laplace-cont",)},
+            "no learner of that name, got 'laplace-cont'. Did you mean laplace-",
+        ),
+        (
+            {"adversaries": ("count-swp",)},
+            "no adversary of that name, got 'count-swp'. Did you mean count-swap",
+        ),
+        (
+            {"protocols": ("Releas",)},
+            "there is no protocol of that name, got 'Releas'. Did you mean Release?",
+        ),
+        ({"learners": ("soa", "soa")}, "two of the learners are called soa"),
+        ({"learners": ("soa",), "adversaries": ("count-swap",)}, "no learner of this tournament can meet an"),
+        (
+            {"learners": ("soa",), "adversaries": ("honest",)},
+            "(they play no protocol in common). `arena list`",
+        ),
+        ({"learners": (7,)}, "a learner is given as an instance or a name, got 7. Give a learner"),
+        ({"games": 0}, "games must be at least 1, got 0"),
+        ({"confidence": 1.0}, "confidence must be less than 1, got 1.0. Write 0.95 for 95 %."),
+        ({"confidence": 0.0}, "confidence must be more than 0, got 0.0"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+    ],
+)
+def test_refusals(settings, message) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        plan_tournament(**{"learners": ("laplace-count",), "adversaries": ("count-swap",), **settings})
+    assert message in str(refused.value)
+
+
+# --- the figures --------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+def test_the_line_of_an_audit_repeats_its_figures(small: TournamentResult) -> None:
+    for name in ("laplace-count against count-swap", "static-erm against reconstruct"):
+        row = next(row for row in small.rows if str(row.cell) == name)
+        replayed = Command()(*shlex.split(row.cell.command)[1:], "--json")
+        again = json.loads(replayed.stdout)
+        assert again["epsilon_lower"] == row.result.epsilon_lower
+        assert (again["ceiling"], again["games"]) == (row.result.ceiling, row.cell.games)
+        assert again["refuted"] == row.result.refuted
+
+
+def test_the_line_of_a_race_repeats_its_figures(small: TournamentResult) -> None:
+    row = next(row for row in small.rows if str(row.cell) == "soa against shattered-tree")
+    again = Command().json(*shlex.split(row.cell.command)[1:])
+    assert again["learners"][0]["mean"][-1] == row.result.mean
+    assert (row.cell.quantity, again["quantity"]) == ("mistakes", "mistakes")
+
+
+@pytest.mark.thorough
+def test_every_race_is_the_one_of_its_line() -> None:
+    from audits.api.race import plan_race
+    from audits.cli.options import parse_settings
+    from audits.registry.entrants import find_entrants
+
+    for cell in plan_tournament(protocols=("Adaptive", "Oblivious")).cells:
+        if not isinstance(cell.game, OnlineRace):
+            continue
+        race, _ = plan_race(
+            find_entrants([cell.learner]),
+            parse_settings([], labels=[cell.learner]),
+            against=cell.adversary,
+            rounds=cell.game.rounds,
+            games=cell.games,
+            protocol=cell.protocol,
+            agnostic=False,
+            marks=None,
+            as_set=False,
+            data=None,
+            confidence=0.999,
+            seed=cell.seed,
+        )
+        one, other = race.entrants[0], cell.game.entrants[0]
+        for role in ("learner", "adversary", "referee"):
+            assert describe(getattr(one, role)) == describe(getattr(other, role)), str(cell)
+
+
+@pytest.mark.thorough
+def test_exact_losses_are_computed_or_the_reason_is_given(small: TournamentResult) -> None:
+    by_name = {str(row.cell): row.result for row in small.rows}
+    assert by_name["laplace-count against count-swap"].exact == pytest.approx(1.0)
+    assert by_name["static-erm against reconstruct"].exact_reason == "infinite"
+    pytest.importorskip("sklearn")
+    logistic = run_tournament(plan("logistic", against=("cover-swap",))).results[0]
+    assert logistic is not None
+    assert logistic.exact_reason == "logistic does not declare its output distribution"
+    assert {result.delta_star for result in by_name.values()} == {None}
+
+
+def test_pairs_that_cannot_be_played_say_why(small: TournamentResult) -> None:
+    reasons = {str(row.cell): row.result.reason for row in small.rows if row.verdict == "not played"}
+    assert reasons["static-erm against honest"].startswith("honest draws all examples from one distribution")
+    assert "configured for" in reasons["randomised-response against count-swap"]
+
+
+def test_a_learner_without_a_claim_is_tested_but_not_ranked(small: TournamentResult) -> None:
+    row = next(row for row in small.rows if str(row.cell) == "static-erm against reconstruct")
+    assert (row.verdict, row.share, row.rank) == ("no claim", None, None)
+    assert (row.result.refuted, row.refuted) == (True, False)
+    assert "--epsilon 1 " in row.cell.command
+    assert "reconstruct" not in [place.adversary for place in small.ranking]
+
+
+def test_a_player_that_raises_ends_its_cell_only(plugin: Path) -> None:
+    against = (f"{plugin}:Faulty", f"{plugin}:Unbuilt", "count-swap")
+    result = run_tournament(plan("laplace-count", against=against))
+    rows = {row.cell.adversary: row for row in result.rows}
+    assert (rows["faulty"].verdict, rows["count-swap"].verdict) == ("failed", "not refuted")
+    assert "RuntimeError: this adversary is broken" in rows["faulty"].result.reason
+    assert rows["unbuilt"].verdict == "failed"
+    assert "no configuration suits it" in rows["unbuilt"].result.reason
+    assert "faulty: " not in tournament_text(result).partition("Failed:")[0]
+
+
+@pytest.mark.thorough
+def test_an_adversary_from_a_file_is_ranked_among_the_others(plugin: Path) -> None:
+    result = run_tournament(plan("laplace-count", against=(f"{plugin}:Best", "count-swap", "point-swap")))
+    places = {place.adversary: place.rank for place in result.ranking}
+    assert (places["best"] in (1, 2), places["point-swap"]) == (True, 3)
+    ranks = {row.cell.adversary: row.rank for row in result.rows}
+    assert ranks == places
+
+
+def test_players_may_be_objects() -> None:
+    from adversaries.release.count_swap import CountSwap
+    from learners.releases.laplace_count import LaplaceCount
+
+    result = run_tournament(
+        plan_tournament([LaplaceCount(epsilon=0.5)], [CountSwap(), "point-swap"], games=50)
+    )
+    assert [row.cell.epsilon for row in result.rows] == [0.5, 0.5]
+    assert {row.cell.command for row in result.rows} == {""}
+
+
+def test_a_game_with_too_many_numbers_is_refused() -> None:
+    from audits.tournaments import first_game
+
+    @attrs.frozen
+    class Long(Adversary):
+        name = "long"
+        protocols = ("Release",)
+
+        def play(self, games, rng):
+            from arena import Sample, Train
+
+            yield Train(Sample(points=[0.0] * 2_000, labels=[0] * 2_000))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(first_game, "MAX_NUMBERS", 1_000)
+        result = run_tournament(plan_tournament(["laplace-count"], [Long(), "count-swap"], games=50))
+    assert [row.verdict for row in result.rows] == ["not refuted", "not played"]
+    assert "hands over more than 1,000 numbers" in result.rows[1].result.reason
+
+
+# --- workers and ledgers ------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+def test_the_figures_do_not_depend_on_workers_or_other_players(small: TournamentResult) -> None:
+    assert figures_of(run_tournament(plan(), jobs=2)) == figures_of(small)
+    fewer = run_tournament(plan("laplace-count", "soa"))
+    whole = {str(cell): figures for cell, figures in zip(plan().cells, small.results, strict=True)}
+    assert fewer.results == tuple(whole[str(cell)] for cell in plan("laplace-count", "soa").cells)
+
+
+@pytest.mark.thorough
+def test_an_interrupted_tournament_goes_on_to_the_same_figures(small, tmp_path) -> None:
+    path = tmp_path / "t.ledger"
+    part = run_tournament(plan(), ledger=path, watch=interrupt_at(3))
+    assert part.interrupted
+    assert sum(result is not None for result in part.results) == 3
+    assert "3 of " in tournament_text(part)
+    assert "(interrupted)" in tournament_text(part)
+    whole = run_tournament(plan(), ledger=path)
+    assert (whole.interrupted, figures_of(whole)) == (False, figures_of(small))
+    with TournamentLedger.read(path) as book:
+        assert len(book.block_indices()) == len(plan().cells)
+
+
+@pytest.mark.thorough
+def test_a_ledger_of_another_tournament_is_refused(tmp_path) -> None:
+    path = tmp_path / "t.ledger"
+    run_tournament(plan("laplace-count", against=("count-swap",)), ledger=path)
+    with pytest.raises(InvalidArgument, match=r"holds another plan: seed: 0 -> 1; tournament\."):
+        run_tournament(plan("laplace-count", against=("count-swap",), seed=1), ledger=path)
+    with pytest.raises(
+        InvalidArgument, match=r"contains a tournament, not an audit\. To resume it, give it to"
+    ):
+        audits.audit("laplace-count", "count-swap", games=50, ledger=path)
+
+
+@pytest.mark.parametrize(
+    "blob", [b"", b"{}", b"[]", b'{"outcome": "won"}', b'{"outcome": "audited"}', b"\xff"]
+)
+def test_other_bytes_are_no_cell(blob: bytes) -> None:
+    with pytest.raises(InvalidArgument, match="these bytes encode"):
+        CellResult.from_bytes(blob)
+
+
+def test_a_cell_is_stored_to_the_last_bit(small: TournamentResult) -> None:
+    for result in small.results:
+        assert result is not None
+        again = CellResult.from_bytes(result.to_bytes())
+        assert (again, again.seconds) == (result, result.seconds)
+
+
+# --- reports ------------------------------------------------------------------------------------------
+
+
+def test_reports_agree_with_each_other(small: TournamentResult, tmp_path) -> None:
+    table = tmp_path / "t.csv"
+    write_tournament_csv(small, table)
+    with table.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    cells = describe_tournament(small)["cells"]
+    assert [row["adversary"] for row in rows] == [cell["adversary"] for cell in cells]
+    assert [row["command"] for row in rows] == [cell["command"] for cell in cells]
+    bounds = [cell["epsilon_lower"] for cell in cells]
+    assert [float(row["epsilon_lower"]) if row["epsilon_lower"] else None for row in rows] == bounds
+    assert len(describe_tournament(small)["unmatched"]) == len(small.tournament.unmatched)
+
+
+@pytest.mark.thorough
+def test_the_page_needs_nothing_and_has_every_line(small: TournamentResult) -> None:
+    pytest.importorskip("jinja2")
+    page = render_tournament(small)
+    assert page == render_tournament(run_tournament(plan()))
+    assert "http" not in page.replace("http-equiv", "")
+    for row in small.rows:
+        if row.result.outcome in ("audited", "raced"):
+            assert f"<code>{row.cell.command}</code>" in page
+
+
+@pytest.mark.thorough
+def test_names_are_escaped(plugin: Path) -> None:
+    pytest.importorskip("jinja2")
+    plugin.write_text(PLUGIN.replace('"best"', '"<b>best"'))
+    page = render_tournament(run_tournament(plan("laplace-count", against=(f"{plugin}:Best", "count-swap"))))
+    assert "&lt;b&gt;best" in page
+    assert "<b>best" not in page
