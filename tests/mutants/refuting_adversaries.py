@@ -10,6 +10,7 @@ import numpy as np
 
 from adversaries.online.update_swap import UpdateSwap
 from adversaries.voting.small_margin import SmallMargin
+from adversaries.voting.vote_inference import VoteInference
 from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
 from audits.adversary_search.script import AGAINST, WITH, Show, Special
 
@@ -473,6 +474,7 @@ REFUTING: dict[str, Adversary] = {
     "tells-the-vote": TRIES_THE_TIE,
     "counts-the-stable": TRIES_THE_TIE,
     "too-far-by-one": TRIES_THE_TIE,
+    "tells-the-tie": VoteInference(),
     "bare-distance": AskTeachers(ALL_BUT_ONE, ALL, labels, queries=(0.0,)),
     "pays-for-one-vote": COUNTS_ONES,
     "two-teachers-each": AskTeachers(
