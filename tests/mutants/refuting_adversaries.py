@@ -8,6 +8,7 @@ from itertools import chain, cycle, islice
 import attrs
 import numpy as np
 
+from adversaries.halfspaces.first_swap import FirstSwap
 from adversaries.online.update_swap import UpdateSwap
 from adversaries.voting.small_margin import SmallMargin
 from adversaries.voting.vote_inference import VoteInference
@@ -548,4 +549,7 @@ REFUTING: dict[str, Adversary] = {
     "nothing-new": RepeatExample(2, NO_STEP_OR_STEP, RIGHT, leaves_the_first),
     "watches-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
     "bare-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
+    "many-draws-after-calm": FirstSwap(rounds=40, correct=8),
+    "bare-brink": UpdateSwap(rounds=40),
+    "jumps-after-calm": UpdateSwap(rounds=40, correct=8),
 }
