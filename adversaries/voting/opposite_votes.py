@@ -8,7 +8,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.common.answer_likelihood import AnswerLikelihood, answer_laws
+from adversaries.common.answer_likelihood import AnswerLikelihood, answer_laws, outcome_probabilities
 from adversaries.common.training_samples import thin_out
 from adversaries.voting.base import VotingAdversary
 from adversaries.voting.vote_swaps import (
@@ -20,8 +20,8 @@ from adversaries.voting.vote_swaps import (
 )
 from arena import AnswerLaw, InvalidArgument, Learner, Moves, Query, Sample, Train, Unsupported
 
-_RARE = 1e-3  # δ at which runs are compared: the event of a run has at least this probability
-_MAX_POINTS = 9  # of a sample, at which runs and turns are tried
+_RARE = 1e-3  # by which the probability of the event must exceed the claim's δ
+_MAX_POINTS = 11  # of a sample, at which runs and turns are tried
 _MAX_TARGETS = 2  # examples that are tried for the swap
 _NEARER = (-0.5, -0.25, 0.0, 0.25, 0.5)  # votes around the best ones that are tried next, in steps
 _NO_PROBABILITY = 1e-12  # probabilities below are taken for this one
@@ -39,7 +39,7 @@ class OppositeVotes(VotingAdversary):
 
     In world 0 one example has its label flipped, or is a copy of another. The adversary computes the probability that all runs are
     complete and all turns are answered otherwise, and chooses the example, the points and the length of a run
-    for which this event has the largest privacy loss at δ = 0.001.
+    for which this event has the largest ε, at the claim's δ plus 0.001.
 
     The score is the log-likelihood ratio of the answers. Raises: Unsupported if the learner's output
     distribution is not known; InvalidArgument if the example changes no answer.
@@ -53,9 +53,9 @@ class OppositeVotes(VotingAdversary):
         likelihood = AnswerLikelihood(self.learner, plan.samples, plan.points, games)
         answered = np.zeros(games, int)  # of the run
         yield Train(*plan.samples)
-        for _ in range(self.query_count):
+        for number in range(1, self.query_count + 1):
             turns = answered == plan.length
-            column = turns.astype(int)
+            column = turns.astype(int) if number < self.query_count or not plan.ends_at_tie else 2
             reply = yield Query(plan.points[column])
             likelihood.add(column, reply)
             answered = np.where(turns | (reply.label != plan.label), 0, answered + 1)
@@ -64,9 +64,10 @@ class OppositeVotes(VotingAdversary):
 
 @attrs.frozen(eq=False)
 class RunPlan:
-    """Neighbouring samples, the points (2, ...) of the run and of the turn, and how long a run is.
+    """Neighbouring samples, the points (3, ...) of the run, of the turn and of the end, and the run's length.
 
-    swap: which of the swaps was made. label: the answer that a run repeats. length: of a run, without the turn. loss: of the event, nats.
+    swap: which of the swaps was made. label: the answer that a run repeats. length: of a run, without the turn. ends_at_tie: whether the last query is at
+    the point of the end. loss: of the event, nats.
     """
 
     samples: Samples
@@ -74,6 +75,7 @@ class RunPlan:
     points: np.ndarray
     label: int
     length: int
+    ends_at_tie: bool
     loss: float
 
 
@@ -89,8 +91,9 @@ def plan_runs(learner: Learner | None, sample: Sample | None, queries: int) -> R
     points, size = choose_ladder(learner), sample_size_of(learner)
     step = size / len(points)
     while points.ndim == 1 and step > 1 and len(points) >= _MAX_POINTS:
-        near = size * simulate_votes(learner, best.samples[1:], best.points)[0]
-        votes = np.unique(np.clip(np.rint(near[:, None] + step * np.array(_NEARER)), 1, size).astype(int))
+        near = size * simulate_votes(learner, best.samples[1:], best.points[:2])[0]
+        votes = np.append(np.rint(near[:, None] + step * np.array(_NEARER)), (size + 1) // 2)
+        votes = np.unique(np.clip(votes, 1, size).astype(int))
         step *= _NEARER[-1] - _NEARER[-2]
         nearer = _choose_plan(learner, build_ladder_sample(learner, votes), queries, like=best)
         best = max(best, nearer, key=lambda plan: plan.loss)
@@ -144,7 +147,16 @@ def _list_plans(
             value="no learner" if learner is None else learner.name,
             remedy="Play small-margin, repeat-point or training-swap.",
         )
+    assert learner is not None  # otherwise nothing is known
     points = thin_out(np.unique(samples[1].points, axis=0), _MAX_POINTS)
+    revealing = _reveal_worlds(laws, points)
+    end = int(revealing.argmax())
+    ends_at_tie = bool(queries > 1 and revealing[end] > _NO_PROBABILITY)
+    last = points[end : end + 1]
+    if ends_at_tie:
+        queries -= 1
+        points = points[revealing <= _NO_PROBABILITY]
+    claimed = 0.0 if learner.claim.empty else learner.claim.delta
     for label in {label for label, _ in laws[0].outcomes} if answer is None else {answer}:
         measures = [np.tile(law.start(), (len(points), 1)) for law in laws]
         for length in range(queries):
@@ -152,28 +164,46 @@ def _list_plans(
                 break
             if (length + 1) & length == 0 or length == queries - 1:  # 0, 1, 3, 7, ... and the longest
                 turns = [_turn_anywhere(*each, points, label) for each in zip(laws, measures, strict=True)]
-                chosen = points[list(np.unravel_index(_loss_of(*turns).argmax(), turns[0].shape))]
+                # What reveals a world at the end takes its part of the claim's δ, in games that get there.
+                goes_on = np.minimum(turns[0][1], turns[1][1])
+                delta = _RARE + np.maximum(0.0, claimed - ends_at_tie * revealing[end] * goes_on)
+                losses = _loss_of(turns[0][0], turns[1][0], delta)
+                best = np.unravel_index(losses.argmax(), losses.shape)
+                chosen = np.concatenate([points[list(best)], last])
                 events = [_follow_runs(law, chosen, label, length, queries) for law in laws]
                 runs = min(map(len, events))
-                loss = _loss_of(events[0][:runs], events[1][:runs]).max()
-                yield RunPlan(samples, swap, chosen, label, length, float(loss))
+                loss = _loss_of(events[0][:runs], events[1][:runs], delta[best]).max()
+                yield RunPlan(samples, swap, chosen, label, length, ends_at_tie, float(loss))
             measures = [
                 _split_answers(law, measure, points, label)[0]
                 for law, measure in zip(laws, measures, strict=True)
             ]
 
 
+def _reveal_worlds(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> np.ndarray:
+    """(m,): the probability that the first answer is one that is impossible in the other world."""
+    labels = [label for label, _ in laws[0].outcomes]
+    masses = np.zeros((2, max(labels) + 1, len(points)))
+    for world, law in enumerate(laws):
+        np.add.at(masses[world], labels, outcome_probabilities(law, points))
+    return np.asarray(np.where(masses[::-1] == 0, masses, 0.0).sum(axis=1).max(axis=0))
+
+
 def _turn_anywhere(law: AnswerLaw, measures: np.ndarray, points: np.ndarray, label: int) -> np.ndarray:
-    """(m, m): the probability of another answer than `label` at each point, after each of m measures."""
-    turned = [
-        _split_answers(law, measures, np.broadcast_to(point, points.shape), label)[1:] for point in points
-    ]
-    return np.stack([measure.sum(axis=1) + halted for measure, halted in turned], axis=1)
+    """(2, m, m): the probability of another answer than `label` at each point, after each of m measures.
+
+    Also that of the answer `label` with which the learner goes on.
+    """
+    found = []
+    for point in points:
+        same, other, ended = _split_answers(law, measures, np.broadcast_to(point, points.shape), label)
+        found.append((other.sum(axis=1) + ended, same.sum(axis=1)))
+    return np.array(found).transpose(1, 2, 0)
 
 
 def _follow_runs(law: AnswerLaw, points: np.ndarray, label: int, length: int, queries: int) -> np.ndarray:
     """(j,): the probability that the first 1, ..., j runs are complete and their turns answered otherwise."""
-    run, turn = points[:1], points[1:]
+    run, turn = points[:1], points[1:2]
     measure, halted, events = law.start()[None], 0.0, []
     for _ in range(max(1, queries // (length + 1))):
         for _ in range(length):
@@ -199,7 +229,7 @@ def _split_answers(
     return same.sum(axis=0), other.sum(axis=0), parts[(labels != label) & halts].sum(axis=(0, 2))
 
 
-def _loss_of(in_0: np.ndarray, in_1: np.ndarray) -> np.ndarray:
-    """The ε of an event that needs δ = `_RARE`, from its probabilities in both worlds, in either direction."""
-    more, less = np.maximum(in_0, in_1) - _RARE, np.minimum(in_0, in_1)
+def _loss_of(in_0: np.ndarray, in_1: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    """The ε that an event needs at this δ, from its probabilities in both worlds, in either direction."""
+    more, less = np.maximum(in_0, in_1) - delta, np.minimum(in_0, in_1)
     return np.asarray(np.log(np.maximum(more, _NO_PROBABILITY) / np.maximum(less, _NO_PROBABILITY)))
