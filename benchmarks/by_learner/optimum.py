@@ -124,9 +124,9 @@ def compute_curve(game: PosedGame, chosen: np.ndarray, rounds: int, low: float, 
 
 
 def find_epsilon(game: PosedGame, chosen: np.ndarray, rounds: int, delta: float) -> float:
-    """The largest ε at which the best adversary needs this δ, to the width of a cell of a cell of the grid."""
+    """The largest ε at which the best adversary needs this δ, to three digits after the point."""
     low, high = 0.0, LARGEST
-    for _ in range(2):
+    for _ in range(3):
         curve = compute_curve(game, chosen, rounds, low, high)
         enough = [point.epsilon for point in curve if point.lower <= delta]
         if not enough:
