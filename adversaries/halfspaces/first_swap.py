@@ -26,8 +26,9 @@ class FirstSwap(HalfspaceAdversary):
     any weights >= 0, and they change no weights in relation to each other. They count towards the next update
     in both worlds, and every update redraws the shown weights from those that the first example made.
 
-    The score is the sum, over all changes of the shown weights, of the share of the first coordinates
-    before the special round minus that now. Half of the coordinates change that share most, and one coordinate its logarithm.
+    The score is the sum, over all changes of the shown weights, of the share of the first coordinates before
+    the special round minus that now. Half of the coordinates change that share most, and one coordinate its
+    logarithm.
     """
 
     name = "first-swap"

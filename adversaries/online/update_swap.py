@@ -29,9 +29,10 @@ class UpdateSwap(Adversary):
     when all has been well for a while.
 
     In the special round, the label is that of h_1 (after correct rounds, of the hypothesis shown last) in
-    world 0, so no mistake, and against it in world 1. So a learner that counts its mistakes, as with AboveThreshold, has one more in world 1. The probes that
-    follow are labelled against h_1 too (`probes` = against), so that the update comes in both worlds, one
-    round apart; or as h_1 labels them (`probes` = with), so that only the swap can cause an update.
+    world 0, so no mistake, and against it in world 1. So a learner that counts its mistakes, as with
+    AboveThreshold, has one more in world 1. The probes that follow are labelled against h_1 too (`probes` =
+    against), so that the update comes in both worlds, one round apart; or as h_1 labels them (`probes` =
+    with), so that only the swap can cause an update.
 
     Let h be the function shown before the swap. The score is higher the sooner the learner leaves h: minus
     the number of later hypotheses before the first that is not h (`score` = first-change), or minus the
@@ -45,7 +46,7 @@ class UpdateSwap(Adversary):
     rounds: int = setting(100, help="T", check=[whole, at_least(2)])
     before: int | None = setting(
         None,
-        help="mistakes before the special round, fewer than T; default: one fewer than the first update takes",
+        help="mistakes before the special round, fewer than T; default: one too few for the first update",
         check=[whole, at_least(0)],
     )
     correct: int = setting(

@@ -25,8 +25,8 @@ class DisagreementWalk(VotingAdversary):
 
     After an answer 1 it moves to the point with the next fewer votes for 1, after an answer 0 to the point
     with the next more votes, and after an unstable answer it stays. So every game starts at the point closest
-    to a tie and stays near it. One example, at the point where votes are closest, is
-    labelled 0 in world 0 and 1 in world 1.
+    to a tie and stays near it. One example, at the point where votes are closest, is labelled 0 in world 0
+    and 1 in world 1.
 
     The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
     otherwise the mean position in the walk, negated. Raises: as small-margin.

@@ -1,4 +1,4 @@
-"""opposite-votes: a run of one answer at one point, then a query where the example moves the votes the other way."""
+"""opposite-votes: a run of equal answers, then a query where the example moves votes the other way."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class OppositeVotes(VotingAdversary):
     both leaks add up. If it cannot, the votes at the second point are the same in both worlds. A run ends
     with the turn or with another answer.
 
-    In world 0 one example has its label flipped, or is a copy of another. The adversary computes the probability that all runs are
-    complete and all turns are answered otherwise, and chooses the example, the points and the length of a run
-    for which this event has the largest ε, at the claim's δ plus 0.001.
+    In world 0 one example has its label flipped, or is a copy of another. The adversary computes the
+    probability that all runs are complete and all turns are answered otherwise, and chooses the example, the
+    points and the length of a run for which this event has the largest ε, at the claim's δ plus 0.001.
 
     The score is the log-likelihood ratio of the answers. Raises: Unsupported if the learner's output
     distribution is not known; InvalidArgument if the example changes no answer.
@@ -66,8 +66,8 @@ class OppositeVotes(VotingAdversary):
 class RunPlan:
     """Neighbouring samples, the points (3, ...) of the run, of the turn and of the end, and the run's length.
 
-    swap: which of the swaps was made. label: the answer that a run repeats. length: of a run, without the turn. ends_at_tie: whether the last query is at
-    the point of the end. loss: of the event, nats.
+    swap: which of the swaps was made. label: the answer that a run repeats. length: of a run, without the
+    turn. ends_at_tie: whether the last query is at the point of the end. loss: of the event, nats.
     """
 
     samples: Samples
@@ -103,7 +103,10 @@ def plan_runs(learner: Learner | None, sample: Sample | None, queries: int) -> R
 def _choose_plan(
     learner: Learner | None, sample: Sample, queries: int, like: RunPlan | None = None
 ) -> RunPlan:
-    """The best plan on this sample; if another is given, of those with its swap and the answer of its runs."""
+    """The best plan on this sample.
+
+    like: only plans with its swap and the answer of its runs.
+    """
     plans: list[RunPlan] = []
     for swap, samples in enumerate(_swap_examples(sample)):
         if like is None:

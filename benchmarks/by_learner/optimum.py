@@ -2,10 +2,10 @@
 
 python benchmarks/by_learner/optimum.py [NAME ...] [--rounds T]
 
-Every adversary that plays the learner's protocol with neighbouring training sets makes at most T queries, with
-its other settings at their defaults. Its ε is exact, at the claim's δ plus a thousandth of the largest δ of the
-game, since a pure claim has δ = 0. Beside it is the optimum for three sets of vote pairs: those of its own
-samples, those that thresholds on a line allow, and all. Adversaries that draw random numbers or need more
+Every adversary that plays the learner's protocol with neighbouring training sets makes at most T queries,
+with its other settings at their defaults. Its ε is exact, at the claim's δ plus a thousandth of the largest δ
+of the game, since a pure claim has δ = 0. Beside it is the optimum for three sets of vote pairs: those of its
+own samples, those that thresholds on a line allow, and all. Adversaries that draw random numbers or need more
 queries are left out.
 """
 
@@ -169,10 +169,7 @@ def measure(name: str, learner: Learner, rounds: int) -> Iterator[tuple[object, 
             f"{epsilon:.3f}",
             *(f"{limit:.3f}" for limit in (find_epsilon(game, chosen, rounds, delta), on_line, best)),
             f"{min(epsilon / on_line, 1):.0%}",
-            *(
-                f"{loss.delta(at).lower / most:.0%}"
-                for at, most in zip((0.0, half), optimum, strict=True)
-            ),
+            *(f"{loss.delta(at).lower / most:.0%}" for at, most in zip((0.0, half), optimum, strict=True)),
         )
 
 

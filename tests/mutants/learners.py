@@ -137,7 +137,12 @@ MUTANTS = (
         online.BareBrink(), NoisyMajority(), loses=inf, protocol="SpecialRound", rounds=40, searched=False
     ),
     BrokenLearner(
-        online.JumpsAfterCalm(), NoisyMajority(), loses=inf, protocol="SpecialRound", rounds=40, searched=False
+        online.JumpsAfterCalm(),
+        NoisyMajority(),
+        loses=inf,
+        protocol="SpecialRound",
+        rounds=40,
+        searched=False,
     ),
     BrokenLearner(online.PaysForOneRound(), NoisyMajority(rounds=12), loses=11.0, protocol="SpecialRound"),
     *(
