@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md docs/guides/*.md)
-SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts) local_levels
+SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts optimum) local_levels
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
@@ -23,7 +23,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-scale pictures tournament docs test-lowest format clean
+.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-optimum bench-scale pictures tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -77,6 +77,9 @@ bench-winnow: .venv/ready  ## learners of halfspaces with margin: mistakes by di
 
 bench-everlasting: .venv/ready  ## everlasting predictors: errors by round, examples needed, and their picture (minutes)
 	@.venv/bin/python benchmarks/by_learner/everlasting.py
+
+bench-optimum: .venv/ready  ## shipped adversaries beside the best adversary of small games (minutes)
+	@.venv/bin/python benchmarks/by_learner/optimum.py --rounds 3
 
 bench-scale: .venv/ready  ## runs of up to 10^8 games: cost, memory, backends, ledger (ten minutes)
 	@.venv/bin/python benchmarks/scale.py

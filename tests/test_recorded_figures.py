@@ -52,6 +52,7 @@ distance-to-instability --against canary
 pate-gaussian --against repeat-point
 pate-svt --against small-margin
 sparse-vector --against canary
+sparse-vector --against opposite-votes --set teachers=31 --set queries=8 --set scale=2 --set threshold=6
 sparse-vector-printed --against canary
 agnostic-batched --against special-swap
 agnostic-experts --against special-swap

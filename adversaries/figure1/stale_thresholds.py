@@ -19,6 +19,7 @@ _SIMULATED_GAMES = 512
 _HALVINGS = 12  # of the bisection for the border
 _MAX_BORDER_ONES = 0.8  # largest share of labels 1 at the border, so that it stays in doubt
 _MAX_POINTS = 16  # of the user's sample that are tried as the border
+_MANY_ATTEMPTS = 16  # at which games are also told apart by the parity of their answers 1
 _SPLIT_ONES = 0.4  # share of labels 1 at the tie; teachers that err at the border vote 1 there too
 
 
@@ -35,8 +36,11 @@ class StaleThresholds(Figure1Adversary):
 
     A run has probability about run^-3, so a learner that allows many redraws allows as many attempts. The
     adversary gives up after `budget` answers 1, so that the learner does not halt. Without a sample it builds
-    one with a border, at which simulated games answer 1 with probability `firing`, and a tie. The score is
-    minus the number of answers 0 before the first 1 among the `probes`, and 0 in games without a run.
+    one with a border, at which simulated games answer 1 with probability `firing`, and a tie.
+
+    The score is minus the number of answers 0 before the first 1 among the `probes`, and 0 in games without a
+    run. If there are 16 or more attempts, it is less by 1/2 after an odd number of answers 1, since a learner
+    may redraw at every second one. Fewer games are not divided further.
     """
 
     name = "stale-thresholds"
@@ -76,7 +80,8 @@ class StaleThresholds(Figure1Adversary):
             probes_done += probes
             zeros_first += probes & (zeros_first == probes_done - 1) & ~is_one
             challenged |= challenge
-        return -zeros_first.astype(float)
+        is_odd = (ones % 2 == 1) & (zeros_first > 0) & (budget >= _MANY_ATTEMPTS)
+        return -zeros_first - is_odd / 2
 
 
 @attrs.frozen

@@ -15,7 +15,10 @@ _SAME = 1e-9  # weights that differ by less have not been redrawn
 
 @attrs.frozen
 class FirstSwap(HalfspaceAdversary):
-    """The first example is a mistake in both worlds, with opposite z = y'x at nearly every coordinate.
+    """The first mistake has opposite z = y'x in the two worlds at nearly every coordinate.
+
+    By default it is the first example. Before it, `correct` rounds show examples that all weights >= 0 label
+    correctly, for learners that react to a mistake when all has been well for a while.
 
     In world 0, z is 1 at the first `coordinates` of the d and -1 at the others. In world 1, it is -1 at the
     first, and 1 at as many others as leave it a mistake. So an update with this example makes the first
@@ -23,8 +26,9 @@ class FirstSwap(HalfspaceAdversary):
     any weights >= 0, and they change no weights in relation to each other. They count towards the next update
     in both worlds, and every update redraws the shown weights from those that the first example made.
 
-    The score is the sum, over all changes of the shown weights, of the share of the first coordinates in h_1
-    minus that now. Half of the coordinates change that share most, and one coordinate its logarithm.
+    The score is the sum, over all changes of the shown weights, of the share of the first coordinates before
+    the special round minus that now. Half of the coordinates change that share most, and one coordinate its
+    logarithm.
     """
 
     name = "first-swap"
@@ -38,23 +42,30 @@ class FirstSwap(HalfspaceAdversary):
         help="the number of coordinates that the swap affects; default: (d - 1)/2, the most",
         check=[whole, at_least(1)],
     )
+    correct: int = setting(
+        0, help="rounds without a mistake before the special round", check=[whole, at_least(0)]
+    )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         halfspaces = self.halfspaces
         size = self._choose_size(halfspaces)
         weights = normalise_weights((yield Ready()).hypothesis.concepts)
+        ones = np.ones(halfspaces.dimension, np.int8)
+        correct = min(self.correct, self.rounds - 1)
+        for _ in range(correct):
+            weights = normalise_weights((yield Example(ones, 1)).hypothesis.concepts)
         first_share = weights[:, :size].sum(axis=1)
         up, down = build_opposite_mistakes(weights, size)
         score = np.zeros(games)
         move = Example(-up, 0, -down, 0)
-        for _ in range(self.rounds):
+        for _ in range(self.rounds - correct):
             hypothesis = (yield move).hypothesis
             if hypothesis is None:
                 break
             before, weights = weights, normalise_weights(hypothesis.concepts)
             changed = (np.abs(weights - before) > _SAME).any(axis=1)
             score += np.where(changed, first_share - weights[:, :size].sum(axis=1), 0.0)
-            move = Example(np.ones(halfspaces.dimension, np.int8), 0)
+            move = Example(ones, 0)
         return score
 
     def _choose_size(self, halfspaces: Halfspaces) -> int:

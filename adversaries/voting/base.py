@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -21,7 +21,7 @@ _DEFAULT_QUERIES = 100  # for a learner without a setting `queries`
 class VotingAdversary(Adversary):
     """Base of the adversaries of Voting. A subclass implements `play`."""
 
-    protocols = ("Voting",)
+    protocols: ClassVar[tuple[str, ...]] = ("Voting",)
     returns_score = True
 
     queries: int | None = setting(

@@ -24,9 +24,9 @@ class DisagreementWalk(VotingAdversary):
     """Queries only points where teachers disagree, and moves by the up-and-down method.
 
     After an answer 1 it moves to the point with the next fewer votes for 1, after an answer 0 to the point
-    with the next more votes, and after an unstable answer it stays. So every game starts in the middle of the
-    region, finds the tie by itself and stays near it. One example, at the point where votes are closest, is
-    labelled 0 in world 0 and 1 in world 1.
+    with the next more votes, and after an unstable answer it stays. So every game starts at the point closest
+    to a tie and stays near it. One example, at the point where votes are closest, is labelled 0 in world 0
+    and 1 in world 1.
 
     The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
     otherwise the mean position in the walk, negated. Raises: as small-margin.
@@ -38,7 +38,7 @@ class DisagreementWalk(VotingAdversary):
         region = find_disputed_region(self.learner, self.sample)
         likelihood = AnswerLikelihood(self.learner, region.samples, region.points, games)
         last = len(region.points) - 1
-        position = np.full(games, last // 2)
+        position = np.full(games, region.start)
         descent = np.zeros(games)
         yield Train(*region.samples)
         for _ in range(self.query_count):
@@ -51,10 +51,14 @@ class DisagreementWalk(VotingAdversary):
 
 @attrs.frozen(eq=False)
 class DisputedRegion:
-    """Neighbouring samples, and points (m, ...) at which teachers disagree, by increasing votes for 1."""
+    """Neighbouring samples, and points (m, ...) at which teachers disagree, by increasing votes for 1.
+
+    start: the index of the point at which the votes are closest to a tie.
+    """
 
     samples: Samples
     points: np.ndarray
+    start: int
 
 
 @lru_cache(maxsize=32)
@@ -75,4 +79,6 @@ def find_disputed_region(learner: Learner | None, sample: Sample | None) -> Disp
     # The point of the swap is preferred to others with as many votes.
     same = np.flatnonzero((points == swap.point).reshape(len(points), -1).all(axis=1))
     first = np.where(np.isin(levels, votes[same]), same[0] if len(same) else 0, first)
-    return DisputedRegion(swap.samples, points[first[(levels > 0) & (levels < 1)]])
+    disputed = (levels > 0) & (levels < 1)
+    start = int(np.abs(levels[disputed] - 0.5).argmin())
+    return DisputedRegion(swap.samples, points[first[disputed]], start)

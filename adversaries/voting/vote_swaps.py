@@ -91,16 +91,24 @@ def choose_ladder(learner: Learner | None) -> np.ndarray:
     return np.asarray(learner.some_points, float)
 
 
-def build_ladder_sample(learner: Learner | None) -> Sample:
+def build_ladder_sample(learner: Learner | None, votes: np.ndarray | None = None) -> Sample:
     """As many examples as the learner needs, spread over a ladder of points.
 
-    On the line all labels are 1, so that the votes of teachers with one example each rise along it. Vectors
-    are labelled 0 and 1 in turn.
+    On the line all labels are 1, so that the votes of teachers with one example each rise along it, and at
+    the middle point the last example makes the majority. Vectors are labelled 0 and 1 in turn.
+
+    votes: (k,), on the line, those at the first k points, in increasing order; default: evenly spread.
     """
     points, size = choose_ladder(learner), sample_size_of(learner)
-    counts = np.diff(size * np.arange(len(points) + 1) // len(points))
-    labels = np.ones(len(points), int) if points.ndim == 1 else np.arange(len(points)) % 2
-    return build_sample(points, labels, counts)
+    if points.ndim > 1:
+        counts = np.diff(size * np.arange(len(points) + 1) // len(points))
+        return build_sample(points, np.arange(len(points)) % 2, counts)
+    if votes is None:
+        votes = size * np.arange(1, len(points) + 1) // len(points)
+        votes[len(points) // 2] = (size + 1) // 2
+    counts = np.diff(votes, prepend=0)
+    counts[-1] += size - votes[-1]
+    return build_sample(points[: len(counts)], np.ones(len(counts), int), counts)
 
 
 def choose_candidates(learner: Learner | None, sample: Sample) -> np.ndarray:

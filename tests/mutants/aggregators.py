@@ -136,6 +136,25 @@ class TooFarByOne(BrokenSvt):
     state_class = TooFarByOneState
 
 
+class TellsTheTieState(ScreeningState):
+    def _answer(self, ones: np.ndarray) -> np.ndarray:
+        tie = self._nearness[ones] == 0
+        return np.where(tie, self._labels_above[ones], super()._answer(ones))
+
+
+@attrs.frozen
+class TellsTheTie(BrokenSvt):
+    """The slip: where one vote decides, the label is shown, as if any label would do there. No ε holds.
+
+    Of 101 numbers of votes, two tie.
+    """
+
+    name = "tells-the-tie"
+    state_class = TellsTheTieState
+
+    teachers: int = 101
+
+
 # --- distance-to-instability --------------------------------------------------------------------------------
 
 
@@ -306,6 +325,7 @@ AGGREGATORS: tuple[tuple[Any, float, dict[str, Any]], ...] = (
     (TellsTheVote(), inf, {}),
     (CountsTheStable(), inf, {}),
     (TooFarByOne(), inf, {"pairs": 512}),
+    (TellsTheTie(), inf, {"searched": False}),
     (BareDistance(), inf, {}),
     (PaysForOneVote(), 5.47, {}),
     (TwoTeachersEach(), 2.31, {"searched": False}),

@@ -25,8 +25,10 @@ STEADY = SteadyThresholdsPredictor(size=200, epsilon=0.1, alpha=0.4)
 class RefreshesState(CounterState):
     """counter-refreshes in a batch of games."""
 
+    mechanism = BetweenThresholds
+
     def _open_round(self, round: BBLRound) -> None:
-        self._between = BetweenThresholds(
+        self._between = self.mechanism(
             self._games,
             self._rng,
             lower=0.5 - self._learner.gap,
@@ -61,6 +63,38 @@ class CounterRefreshes(EverlastingCounter):
 
     def start(self, games: int, rng: np.random.Generator) -> RefreshesState:
         return RefreshesState(self, games, rng)
+
+
+class EverySecond(BetweenThresholds):
+    """BetweenThresholds whose thresholds are drawn anew at every second outcome "between"."""
+
+    def __init__(self, games: int, rng: np.random.Generator, **settings: float) -> None:
+        self._starts = np.zeros(games, int)
+        super().__init__(games, rng, **settings)  # type: ignore[arg-type]
+
+    def _start(self, rows: np.ndarray) -> None:
+        due = rows[self._starts[rows] % 2 == 0]
+        self._starts[rows] += 1
+        super()._start(due)
+
+
+class RefreshesLateState(RefreshesState):
+    """counter-refreshes-late in a batch of games."""
+
+    mechanism = EverySecond
+
+
+@attrs.frozen
+class CounterRefreshesLate(CounterRefreshes):
+    """The slip: that of counter-refreshes, with thresholds that are drawn anew after every second ⊤.
+
+    A query that causes a ⊤ makes usual thresholds of unusual ones if it is the second one.
+    """
+
+    name = "counter-refreshes-late"
+
+    def start(self, games: int, rng: np.random.Generator) -> RefreshesLateState:
+        return RefreshesLateState(self, games, rng)
 
 
 @attrs.frozen

@@ -90,6 +90,7 @@ PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (halfspaces.NothingNew(), inf, 2, {}),
     (halfspaces.WatchesMistakes(), inf, 10, {}),
     (halfspaces.BareMistakes(), inf, 10, {}),
+    (halfspaces.ManyDrawsAfterCalm(), 0.5 + 60 * 0.8, 40, {"searched": False}),
 )
 
 MUTANTS = (
@@ -132,6 +133,17 @@ MUTANTS = (
     BrokenLearner(voting.BARE, voting.VOTES, loses=inf, protocol="Voting"),
     BrokenLearner(online.StaleMajority(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
     BrokenLearner(online.NoisyStart(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
+    BrokenLearner(
+        online.BareBrink(), NoisyMajority(), loses=inf, protocol="SpecialRound", rounds=40, searched=False
+    ),
+    BrokenLearner(
+        online.JumpsAfterCalm(),
+        NoisyMajority(),
+        loses=inf,
+        protocol="SpecialRound",
+        rounds=40,
+        searched=False,
+    ),
     BrokenLearner(online.PaysForOneRound(), NoisyMajority(rounds=12), loses=11.0, protocol="SpecialRound"),
     *(
         BrokenLearner(mutant, mutant.twin, loses, protocol="SpecialRound", rounds=rounds, **more)

@@ -8,8 +8,10 @@ from itertools import chain, cycle, islice
 import attrs
 import numpy as np
 
+from adversaries.halfspaces.first_swap import FirstSwap
 from adversaries.online.update_swap import UpdateSwap
 from adversaries.voting.small_margin import SmallMargin
+from adversaries.voting.vote_inference import VoteInference
 from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
 from audits.adversary_search.script import AGAINST, WITH, Show, Special
 
@@ -473,6 +475,7 @@ REFUTING: dict[str, Adversary] = {
     "tells-the-vote": TRIES_THE_TIE,
     "counts-the-stable": TRIES_THE_TIE,
     "too-far-by-one": TRIES_THE_TIE,
+    "tells-the-tie": VoteInference(),
     "bare-distance": AskTeachers(ALL_BUT_ONE, ALL, labels, queries=(0.0,)),
     "pays-for-one-vote": COUNTS_ONES,
     "two-teachers-each": AskTeachers(
@@ -546,4 +549,7 @@ REFUTING: dict[str, Adversary] = {
     "nothing-new": RepeatExample(2, NO_STEP_OR_STEP, RIGHT, leaves_the_first),
     "watches-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
     "bare-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
+    "many-draws-after-calm": FirstSwap(rounds=40, correct=8),
+    "bare-brink": UpdateSwap(rounds=40),
+    "jumps-after-calm": UpdateSwap(rounds=40, correct=8),
 }

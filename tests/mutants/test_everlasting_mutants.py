@@ -8,6 +8,7 @@ from mutants.everlasting import (
     ROUND,
     STEADY,
     CounterRefreshes,
+    CounterRefreshesLate,
     CountsHalf,
     NeverHalts,
     TrueTopsPredictor,
@@ -32,6 +33,7 @@ ONE_HALT = attrs.evolve(STEADY, halts=1)
 # The slip, the correct one, the adversary, games.
 SLIPS: list[tuple[Learner, Learner, Adversary, int]] = [
     (CounterRefreshes(**settings(ROUND)), ROUND, StaleThresholds(), 8_000),
+    (CounterRefreshesLate(**settings(ROUND)), ROUND, StaleThresholds(), 8_000),
     (CountsHalf(**settings(ROUND)), ROUND, WaitsForTheHalt(before=92, after=5), 32_000),
     (NeverHalts(**settings(STEADY)), STEADY, TrainingSwap(queries=800), 4_000),
     (

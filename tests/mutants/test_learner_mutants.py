@@ -13,7 +13,10 @@ from mutants.refuting_adversaries import REFUTING
 from mutants.release_learners import VarianceForDeviation
 from scipy import stats
 
-from arena import Learner, Sample
+from adversaries.halfspaces.first_swap import FirstSwap
+from adversaries.online.update_swap import UpdateSwap
+from adversaries.voting.small_margin import SmallMargin
+from arena import Adversary, Learner, Sample
 from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
@@ -22,11 +25,14 @@ from audits.runs.verdict import Verdict
 CONFIDENCE = 1 - 1e-6
 
 
-def run_audit(mutant: BrokenLearner, learner: Learner) -> Verdict:
-    """The verdict on a learner by the adversary written for the mutant, against the mutant's claim."""
+def run_audit(mutant: BrokenLearner, learner: Learner, adversary: Adversary | None = None) -> Verdict:
+    """The verdict on a learner against the mutant's claim.
+
+    adversary: default: the one written for the mutant.
+    """
     plan = Plan(
         learner=learner,
-        adversary=attrs.evolve(REFUTING[mutant.name], learner=learner),
+        adversary=attrs.evolve(adversary or REFUTING[mutant.name], learner=learner),
         referee=mutant.referee,
         epsilon=mutant.spec.claim.epsilon,
         delta=mutant.spec.claim.delta,
@@ -74,6 +80,20 @@ def test_the_twin_is_not(mutant: BrokenLearner) -> None:
     assert not run_audit(mutant, mutant.twin).refuted
 
 
+@pytest.mark.parametrize(
+    ("name", "adversary"),
+    [
+        ("tells-the-tie", SmallMargin()),  # which queries far from a tie
+        ("bare-brink", UpdateSwap(rounds=40, before=10)),  # the update has come when it swaps
+        ("jumps-after-calm", UpdateSwap(rounds=40)),
+        ("many-draws-after-calm", FirstSwap(rounds=40)),
+    ],
+)
+def test_an_adversary_that_misses_the_place_refutes_nothing(name: str, adversary: Adversary) -> None:
+    mutant = next(mutant for mutant in MUTANTS if mutant.name == name)
+    assert not run_audit(mutant, mutant.spec, adversary).refuted
+
+
 PLAYERS = {player.name: player for mutant in MUTANTS for player in (mutant.spec, mutant.twin)}
 
 
@@ -82,7 +102,7 @@ PLAYERS = {player.name: player for mutant in MUTANTS for player in (mutant.spec,
 def test_no_mutant_or_twin_breaks_the_contract_of_a_learner(name: str) -> None:
     player = PLAYERS[name]
     points = np.multiply.outer([0.0, 0.0, 1.0, 1.0], np.ones(player.point_shape))
-    trained = Sample(points, [0, 1, 0, 1], [5] * 4)
+    trained = Sample(points, [0, 1, 0, 1], [26] * 4)
     check_learner(player, sample=None if "SpecialRound" in player.protocols else trained, games=500)
 
 

@@ -291,6 +291,16 @@ def test_the_disputed_region_rises_and_is_nowhere_unanimous() -> None:
     assert 0.8 < votes[-1] < 1
 
 
+def test_the_ladder_has_a_tie_that_the_swaps_turn() -> None:
+    learner = gaussian(teachers=101)
+    region = find_disputed_region(learner, None)
+    walk = simulate_votes(learner, region.samples, region.points)[:, region.start]
+    case = find_inference_case(learner, None, None, "flipped")
+    inference = simulate_votes(learner, case.samples, case.points[:1])[:, 0]
+    for votes in (walk, inference):
+        assert 101 * votes == pytest.approx([50, 51])
+
+
 def test_games_walk_down_after_1_up_after_0_and_stay_after_unstable() -> None:
     learner = Screened(teachers=101, queries=30)
     played = play(learner, DisagreementWalk(learner=learner), Voting(), games=40, seed=1, record=True)

@@ -14,7 +14,7 @@ from support.command_line import Command
 from support.online_decisions import delta_of_scores
 
 import audits
-from arena import InvalidArgument
+from arena import InvalidArgument, Sample
 from audits.registry.given_players import configure_adversary, configure_learner
 
 SMALL = ("above-threshold", "--set", "size=5", "--set", "epsilon=1", "--rounds", "3")
@@ -67,18 +67,17 @@ def test_the_written_adversary_has_the_loss_of_the_lower_bound(game: tuple[str, 
 @pytest.mark.thorough
 def test_a_written_adversary_with_a_challenge_query_has_the_loss_of_the_lower_bound(tmp_path: Path) -> None:
     file = tmp_path / "best.py"
-    settings = {"rounds": 1, "teachers": 5, "epsilon": 1.0}
+    settings = {"concepts": "thresholds:1..4", "rounds": 1, "teachers": 60, "chunk": 1, "answers": 5}
+    settings |= {"training_rate": 1.0, "noise": 0.99, "halts": 1, "alpha_1": 0.45}
+    sample = Sample([1.0, 3.0], [1, 1], [30, 30])
     report = audits.solve(
-        "everlasting-counter",
-        "query-swap",
-        settings=settings | {"adversary.patience": 10**9},
-        rounds=3,
-        epsilon=0.1,
+        "everlasting-v1", data=sample, neighbour=sample, settings=settings, rounds=3, epsilon=0.1
     )
     report.write_strategy(file)
+    assert report.outcome == "refuted"
     assert "withheld" in report.summary()
     against = f"{file}:BestAdversary"
-    exact = audits.exact("everlasting-counter", against, settings=settings, rounds=3, epsilon=0.1)
+    exact = audits.exact("everlasting-v1", against, settings=settings, rounds=3, epsilon=0.1)
     assert exact.deltas[0].lower == pytest.approx(report.strategy.delta, rel=1e-9)
     assert report.strategy.delta > 0.01
 

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from mutants.online.online_realizable import BareSum, SumAtMistakes
 
-from arena import Claim
+from arena import Claim, Hypothesis
 from arena.concepts import Halfspaces
 from learners.halfspaces.base import MultiplicativeWeights
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
@@ -207,3 +207,37 @@ class BareMistakes(Brink):
 
     name = "bare-mistakes"
     state_class = BareSumState
+
+
+CALM = 8
+
+
+class ManyDrawsState(DpWinnowState):
+    rounds, mistakes = 0, 0
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        if self.rounds < CALM:
+            self.mistakes = self.mistakes + (Hypothesis(self._class, self._shown)(x) != y)
+        self.rounds += 1
+        super().observe(x, y)
+
+    def _update(self, rows: np.ndarray) -> None:
+        calm = (self.rounds > CALM) & (self.mistakes[rows] == 0)
+        for draws, some in ((1, rows[~calm]), (DRAWS, rows[calm])):
+            self._draws = draws
+            super()._update(some)
+
+
+@attrs.frozen
+class ManyDrawsAfterCalm(Brink):
+    """The slip: an update shows 60 draws instead of one if the first eight rounds had no mistake.
+
+    The loss is 4η for each draw.
+    """
+
+    name = "many-draws-after-calm"
+    state_class = ManyDrawsState
+
+    concepts: Halfspaces = Halfspaces(3, 0.5)
+    rounds: int = 40
+    rate: float | None = 0.2

@@ -101,3 +101,66 @@ class PaysForOneRound(Majority):
     state_class = OneRoundPaidState
 
     rounds: int = 12
+
+
+class BareBrinkState(MajorityState):
+    def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self.mistakes = np.zeros(games)
+        self.shown = np.ones(games, bool)
+
+    def hypothesis(self) -> Hypothesis:
+        noisy = self.lead + laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon) >= 0
+        self.shown = np.where(self.mistakes == MISTAKES, noisy, self.shown)
+        return Hypothesis(Thresholds(), np.where(self.shown, -np.inf, np.inf))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        super().observe(x, y)
+        self.mistakes = self.mistakes % MISTAKES + (self.shown != (y == 1))
+
+
+MISTAKES = 10
+
+
+@attrs.frozen
+class BareBrink(Majority):
+    """The slip: every tenth mistake, counted without noise, brings a noisy update. No ε holds.
+
+    A function that changes has erred in the round before.
+    """
+
+    name = "bare-brink"
+    state_class = BareBrinkState
+
+
+class JumpsAfterCalmState(MajorityState):
+    def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self.right = np.zeros(games)
+        self.label, self.jumps = np.ones(games, bool), np.zeros(games, bool)
+
+    def hypothesis(self) -> Hypothesis:
+        noisy = self.lead + self.noise() >= 0
+        self.label = np.where(self.jumps, ~self.label, noisy)
+        return Hypothesis(Thresholds(), np.where(self.label, -np.inf, np.inf))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        super().observe(x, y)
+        is_right = self.label == (y == 1)
+        self.jumps = ~is_right & (self.right >= CALM)
+        self.right = np.where(is_right, self.right + 1, 0)
+
+    def noise(self) -> np.ndarray:
+        return laplace_noise(self.rng, (self.games,), 2 * self.spec.rounds / self.spec.epsilon)
+
+
+CALM = 8
+
+
+@attrs.frozen
+class JumpsAfterCalm(Majority):
+    """The slip: a mistake after eight correct rounds is taken for a change of the data, which is followed at
+    once and without noise. No ε holds."""
+
+    name = "jumps-after-calm"
+    state_class = JumpsAfterCalmState
