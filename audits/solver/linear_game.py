@@ -63,18 +63,16 @@ def compress(
     size = start.shape[1]
     if size <= _SMALL:
         # The l1 norm is at most √m times the l2 norm.
-        scale, basis, reached = np.full(size, np.sqrt(size)), np.eye(size), np.empty((0, size))
+        scale, basis = np.full(size, np.sqrt(size)), np.eye(size)
     else:
         # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
-        scale, basis = 1 / np.sqrt(_mean_measure(steps, start, rounds)), np.empty((0, size))
-        reached = start * scale
-    for _ in range(rounds if len(reached) else 0):
-        axes, sizes = _principal_axes(reached, basis)
-        if not len(axes):
-            break
-        basis = np.vstack([basis, axes])
-        reached = np.concatenate([step(sizes[:, None] * axes / scale) * scale for step in steps])
-        reached = reached.reshape(-1, len(scale))
+        scale = 1 / np.sqrt(_mean_measure(steps, start, rounds))
+        basis = _reachable_axes(
+            start * scale,
+            lambda measures: np.concatenate([step(measures / scale) * scale for step in steps]),
+            rounds,
+            _NEGLIGIBLE,
+        )
     return LinearGame(
         rounds=rounds,
         start=start * scale @ basis.T,
@@ -85,14 +83,43 @@ def compress(
     )
 
 
-def _principal_axes(measures: np.ndarray, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
+    """The game with fewer coordinates, which hold all measures that it reaches but for negligible parts."""
+    kernels = game.kernels[np.unique(game.which)]
+    basis = _reachable_axes(
+        game.start, lambda measures: measures @ kernels.swapaxes(-1, -2), game.rounds, negligible
+    )
+    return attrs.evolve(
+        game,
+        start=game.start @ basis.T,
+        kernels=basis @ game.kernels @ basis.T,
+        masses=basis @ game.masses,
+    )
+
+
+def _reachable_axes(start: np.ndarray, follow: Step, rounds: int, negligible: float) -> np.ndarray:
+    """Orthonormal axes (d, m) of the measures (n, m) that are reached from the start, up to small parts."""
+    size = start.shape[1]
+    basis, reached = np.empty((0, size)), start
+    for _ in range(rounds):
+        axes, sizes = _principal_axes(reached, basis, negligible)
+        if not len(axes):
+            break
+        basis = np.vstack([basis, axes])
+        reached = follow(sizes[:, None] * axes).reshape(-1, size)
+    return basis
+
+
+def _principal_axes(
+    measures: np.ndarray, basis: np.ndarray, negligible: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormal axes (r, m) of measures (n, m) outside a basis (d, m), and their singular values (r,)."""
     measures = measures - measures @ basis.T @ basis
     if len(measures) > _SKETCH:  # random combinations span the same axes, and there are few
         mix = np.random.default_rng(0).standard_normal((_SKETCH, len(measures))) / np.sqrt(_SKETCH)
         measures = mix @ measures
     _, values, axes = np.linalg.svd(measures, full_matrices=False)
-    axes, values = axes[values > _NEGLIGIBLE], values[values > _NEGLIGIBLE]
+    axes, values = axes[values > negligible], values[values > negligible]
     for _ in range(2):  # axes of small singular values are rounding to some extent
         axes = np.linalg.qr((axes - axes @ basis.T @ basis).T)[0].T
     return axes, values
