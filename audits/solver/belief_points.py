@@ -18,7 +18,7 @@ _NEIGHBOURS = 40  # of the known pairs, from which a pair is composed
 _LEADING = 12  # coordinates of each world by which a decomposition is chosen
 _LINES = 64  # coordinates of each world by which lines are compared
 _PULL = 0.03  # weight of the value of a decomposition beside that of its remainder, when it is chosen
-_LEAST = 1e-300  # mass by which pairs without mass are divided
+_LEAST = 1e-15  # pairs of less mass are scaled as if they had this one
 _SAME = 1e-9  # pairs whose leading coordinates differ by less share their bounds in the search
 _KEY = 8  # leading coordinates of each world that tell pairs apart
 

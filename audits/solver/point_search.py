@@ -83,8 +83,9 @@ class PointSearch:
             if count > next_sweep:
                 next_sweep = _GROWTH * count
                 for left, level in self._levels.items():
-                    for piece in np.array_split(level.pairs.copy(), len(level) // _PIECE + 1):
-                        self._solve(left, piece)
+                    known = level.pairs.copy()
+                    for piece in range(0, len(known), _PIECE):
+                        self._solve(left, known[piece : piece + _PIECE])
             lower[wide], self.upper[wide] = self._bound(self._game.rounds, self._roots[wide])
             wide = np.flatnonzero(self.upper - lower > np.maximum(limits.gap * self.upper, limits.floor))
 
