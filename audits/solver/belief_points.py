@@ -31,7 +31,7 @@ class BeliefPoints:
     """
 
     def __init__(self, game: FinalRounds, weights: np.ndarray) -> None:
-        """weights: (m,) as of `FinalRounds.bound_coordinates`."""
+        """weights: (2, m) as of `FinalRounds.bound_coordinates`."""
         size, moves = len(game.masses), game.number.shape[1]
         self._game, self._weights = game, weights
         self._pairs, self._leading = _Rows(2, size), _Rows(2 * min(_LEADING, size))
@@ -108,11 +108,11 @@ class BeliefPoints:
         return np.maximum((pairs @ self._game.masses).sum(axis=1), _LEAST)
 
     def _weigh(self, pairs: np.ndarray) -> np.ndarray:
-        return _lead(pairs * self._weights, _LEADING)
+        return _lead(_split(pairs) * self._weights, _LEADING)
 
     def _bound_remainders(self, remainders: np.ndarray) -> np.ndarray:
         """(...): the largest f·r - g·s of all adversaries, at most, for remainders (..., 2, m)."""
-        by_coordinates = (np.abs(remainders) @ self._weights).sum(axis=-1)
+        by_coordinates = (np.abs(_split(remainders)) * self._weights).sum(axis=(-2, -1))
         mass = remainders @ self._game.masses
         by_mass = (np.linalg.norm(remainders, axis=-1).sum(axis=-1) + mass[..., 0] - mass[..., 1]) / 2
         return np.asarray(np.minimum(by_coordinates, by_mass))
@@ -144,6 +144,12 @@ class BeliefPoints:
 
 
 _SIGNS = np.array([[1.0], [-1.0]])  # of f and g in a value
+
+
+def _split(pairs: np.ndarray) -> np.ndarray:
+    """What the vectors of both worlds (..., 2, m) have in common, and half of their difference."""
+    first, second = pairs[..., 0, :], pairs[..., 1, :]
+    return np.stack([first + second, first - second], axis=-2) / 2
 
 
 class _Rows:

@@ -10,7 +10,7 @@ from audits.solver.linear_game import LinearGame
 
 FINAL = 2  # rounds that are solved in closed form
 _PIECE = 2**22  # numbers that are computed together
-_EXACT = 2**15 # histories whose vectors are followed to bound what a coordinate reveals
+_EXACT = 2**12  # histories whose vectors are followed to bound what a coordinate reveals
 _FLAT = 1e-15  # singular values of functionals that are taken as 0
 
 
@@ -100,40 +100,52 @@ class FinalRounds:
             ]
         )
 
-    def reveal(self, left: int, vectors: np.ndarray) -> np.ndarray:
-        """(n,): the largest f·r of all adversaries in one world, for vectors r (n, m)."""
-        if not left:
-            return np.maximum(vectors @ self.masses, 0)
-        ends = np.maximum(vectors @ self.one.T, 0).reshape(-1, *self.shape)
-        if left == FINAL:
-            rank = self.two.shape[1]
-            gains = np.maximum(vectors[:, :rank] @ self.two.T, 0).reshape(-1, *self.shape, *self.shape)
-            ends = np.where(self.halts, ends, gains.sum(axis=-1).max(axis=-1))
-        elif left > FINAL:
-            reached = self.follow(vectors).reshape(-1, vectors.shape[1])
-            pieces = np.array_split(reached, -(-len(reached) * len(self.two) // _PIECE))
-            after = np.concatenate([self.reveal(left - 1, piece) for piece in pieces])
-            ends = np.where(self.halts, ends, after.reshape(ends.shape))
-        return np.asarray(ends.sum(axis=-1).max(axis=-1))
+    def deep_values(self, left: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """(n,): the values of vectors (n, m) with any number of rounds left, by following all histories."""
+        if left <= FINAL:
+            return self.values(left, first, second)
+        total = np.zeros((len(first), self.number.shape[1]))
+        for outcome, halts in enumerate(self.halts):
+            one, other = (
+                (vectors @ self.kernels[:, outcome].swapaxes(-1, -2))[number].swapaxes(0, 1)
+                for vectors, number in zip((first, second), self.number, strict=True)
+            )  # (n, moves, m)
+            size = first.shape[1]
+            rest = 0 if halts else left - 1
+            after = self.deep_values(rest, one.reshape(-1, size), other.reshape(-1, size))
+            total += after.reshape(total.shape)
+        return np.asarray(total.max(axis=1))
 
     def bound_coordinates(self, rounds: int) -> list[np.ndarray]:
-        """For 0 to T rounds left, weights w (m,): no adversary has f·r > Σ_j w_j·|r_j| in one world.
+        """For 0 to T rounds left, weights (2, m): no adversary has f·r - g·s > Σ_j u_j·|c_j| + v_j·|d_j|.
 
-        Exact for each of the leading coordinates alone, while histories are few.
+        c = (r + s)/2 is the part that vectors r and s of the two worlds have in common, d = (r - s)/2. The
+        weights are exact for each of the leading coordinates alone, while histories are few.
         """
         size = len(self.masses)
-        ends = np.abs(self.one).reshape(*self.shape, size)
+        axes = np.eye(size)
+        # No measure has a larger l1 than l2 norm.
+        largest = np.array([np.ones(size), 1 + np.abs(self.masses)])
         weights: list[np.ndarray] = []
         for left in range(rounds + 1):
-            bounds = (1 + np.abs(self.masses)) / 2  # since no measure has a larger l1 than l2 norm
-            if left:  # an image of an axis has the coordinates of a column
-                after = np.einsum("okij,i->okj", np.abs(self.kernels), weights[-1])
-                after = np.where(self.halts[:, None], ends, after)
-                bounds = np.minimum(bounds, after.sum(axis=1).max(axis=0))
-            histories = (self.shape[0] * self.shape[1]) ** max(left - FINAL, 0)
-            axes = np.eye(size)[: _EXACT // histories]
-            if len(axes):
-                exact = np.maximum(self.reveal(left, axes), self.reveal(left, -axes))
-                bounds[: len(axes)] = np.minimum(bounds[: len(axes)], exact)
+            bounds = largest.copy()
+            count = min(size, _EXACT // (self.number.shape[1] * (~self.halts).sum()) ** max(left - FINAL, 0))
+            if left:
+                sums = np.zeros((2, self.number.shape[1], size))
+                for move, (one, other) in enumerate(self.number.T):
+                    for outcome, halts in enumerate(self.halts):
+                        same = np.abs(self.kernels[one, outcome] + self.kernels[other, outcome]) / 2
+                        apart = np.abs(self.kernels[one, outcome] - self.kernels[other, outcome]) / 2
+                        w = weights[0] if halts else weights[-1]
+                        sums[0, move] += w[0] @ same + w[1] @ apart
+                        sums[1, move] += w[0] @ apart + w[1] @ same
+                bounds = np.minimum(bounds, sums.max(axis=1))
+            if count:
+                few = axes[:count]
+                exact = [
+                    np.maximum(self.deep_values(left, few, sign * few), self.deep_values(left, -few, -sign * few))
+                    for sign in (1, -1)
+                ]
+                bounds[:, :count] = np.minimum(bounds[:, :count], exact)
             weights.append(bounds)
         return weights

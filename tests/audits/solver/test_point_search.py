@@ -113,11 +113,14 @@ def test_the_last_rounds_have_the_values_of_all_adversaries(game: LinearGame) ->
 
 @given(games, st.integers(0, 2**32))
 @settings(deadline=None, max_examples=20)
-def test_no_adversary_tells_vectors_apart_better_than_the_bound(game: LinearGame, seed: int) -> None:
+def test_the_value_of_a_remainder_is_at_most_its_bound(game: LinearGame, seed: int) -> None:
     final = FinalRounds(game)
-    vectors = np.random.default_rng(seed).standard_normal((5, len(game.masses)))
+    remainders = np.random.default_rng(seed).standard_normal((5, 2, len(game.masses)))
+    first, second = remainders.swapaxes(0, 1)
+    halves = np.stack([first + second, first - second], axis=1) / 2
     for left, weights in enumerate(final.bound_coordinates(4)):
-        assert (final.reveal(left, vectors) <= np.abs(vectors) @ weights + 1e-12).all()
+        bounds = (np.abs(halves) * weights).sum(axis=(1, 2))
+        assert (final.deep_values(left, first, second) <= bounds + 1e-12).all()
 
 
 @pytest.mark.parametrize(
