@@ -1,9 +1,9 @@
 """Bounds on the value of the rest of a game everywhere, from its value at some pairs of measures.
 
-The value V(a, b) of a pair of measures is the largest f·a - g·b of all adversaries (f, g), whose lines hold
-the probabilities of a guess "world 0" from each hidden state. Hence the known lines are a lower bound. Hence
-also V is sublinear: a decomposition (a, b) = Σ λ_i (a_i, b_i) + (r, s) into pairs whose values are known, with
-λ ≥ 0, and a remainder, is an upper bound. See docs/proofs/solver.md.
+The value V(a, b) of a pair of measures is the largest f·a - g·b of all adversaries. The line (f, g) of an
+adversary holds the probabilities of a guess "world 0" from each hidden state of the two worlds. Every line is
+a lower bound. V is sublinear, so a decomposition (a, b) = Σ λ_i (a_i, b_i) + (r, s) with λ ≥ 0 into pairs of
+known values and a remainder gives an upper bound. See docs/proofs/solver.md.
 """
 
 from __future__ import annotations

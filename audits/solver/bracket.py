@@ -54,4 +54,6 @@ def bracket_value(
         return Bracket(ratios, lower, search.upper, lambda root: played[root][1])
     solution = GameSolution(graph, watch=watch_stage("values"))
     root = solution.root
-    return Bracket(ratios, root.lower(), root.values.upper, lambda number: extract_decisions(solution, number))
+    return Bracket(
+        ratios, root.lower(), root.values.upper, lambda number: extract_decisions(solution, number)
+    )

@@ -1,4 +1,4 @@
-"""The last rounds of a two-world game in closed form, and what one world alone reveals in a few rounds."""
+"""The last rounds of a two-world game in closed form, and bounds on what a coordinate adds to its value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FinalRounds:
     def __init__(self, game: LinearGame) -> None:
         used, number = np.unique(game.which, return_inverse=True)
         kernels = game.kernels[used]
-        self.number = number.reshape(game.which.shape)
+        self.number: np.ndarray = number.reshape(game.which.shape)
         kinds, outcomes, size, _ = kernels.shape
         one = (game.masses @ kernels).reshape(-1, size)
         two = np.tensordot(kernels, one, axes=(2, 1)).swapaxes(-1, -2).reshape(-1, size)
@@ -126,26 +126,27 @@ class FinalRounds:
         axes = np.eye(size)
         # No measure has a larger l1 than l2 norm.
         largest = np.array([np.ones(size), 1 + np.abs(self.masses)])
+        branches = self.number.shape[1] * int((~self.halts).sum())
         weights: list[np.ndarray] = []
         for left in range(rounds + 1):
-            bounds = largest.copy()
-            count = min(size, _EXACT // (self.number.shape[1] * (~self.halts).sum()) ** max(left - FINAL, 0))
-            if left:
-                sums = np.zeros((2, self.number.shape[1], size))
-                for move, (one, other) in enumerate(self.number.T):
-                    for outcome, halts in enumerate(self.halts):
-                        same = np.abs(self.kernels[one, outcome] + self.kernels[other, outcome]) / 2
-                        apart = np.abs(self.kernels[one, outcome] - self.kernels[other, outcome]) / 2
-                        w = weights[0] if halts else weights[-1]
-                        sums[0, move] += w[0] @ same + w[1] @ apart
-                        sums[1, move] += w[0] @ apart + w[1] @ same
-                bounds = np.minimum(bounds, sums.max(axis=1))
-            if count:
-                few = axes[:count]
-                exact = [
-                    np.maximum(self.deep_values(left, few, sign * few), self.deep_values(left, -few, -sign * few))
-                    for sign in (1, -1)
-                ]
-                bounds[:, :count] = np.minimum(bounds[:, :count], exact)
+            bounds = (
+                np.minimum(largest, self._pull_weights(weights[-1], weights[0])) if left else largest.copy()
+            )
+            few = axes[: _EXACT // branches ** max(left - FINAL, 0)]
+            for own, sign in zip(bounds[:, : len(few)], (1, -1), strict=True):
+                if len(few):
+                    exact = [self.deep_values(left, axis, sign * axis) for axis in (few, -few)]
+                    np.minimum(own, np.maximum(*exact), out=own)
             weights.append(bounds)
         return weights
+
+    def _pull_weights(self, after: np.ndarray, ended: np.ndarray) -> np.ndarray:
+        """Weights (2, m) with one round more than those after it, or after an outcome that ends the game."""
+        totals = np.zeros((self.number.shape[1], *after.shape))
+        for total, one, other in zip(totals, *self.number, strict=True):
+            for outcome, halts in enumerate(self.halts):
+                first, second = self.kernels[one, outcome], self.kernels[other, outcome]
+                same, apart = np.abs(first + second) / 2, np.abs(first - second) / 2
+                common, difference = ended if halts else after
+                total += common @ same + difference @ apart, common @ apart + difference @ same
+        return np.asarray(totals.max(axis=0))
