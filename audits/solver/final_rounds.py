@@ -126,7 +126,7 @@ class FinalRounds:
         axes = np.eye(size)
         # No measure has a larger l1 than l2 norm.
         largest = np.array([np.ones(size), 1 + np.abs(self.masses)])
-        branches = self.number.shape[1] * int((~self.halts).sum())
+        branches = self.number.shape[1] * max(1, int((~self.halts).sum()))
         weights: list[np.ndarray] = []
         for left in range(rounds + 1):
             bounds = (
