@@ -37,7 +37,7 @@ class SearchLimits:
 
     gap: float = 0.01
     floor: float = 1e-5
-    pairs: int = 50_000
+    pairs: int = 75_000
 
 
 class PointSearch:
