@@ -38,11 +38,13 @@ class WorldStage:
 
 @attrs.define(eq=False)
 class Stage:
-    """The pairs of beliefs that histories of one length reach.
+    """The nodes that histories of one length reach: pairs of beliefs, each with a log ratio.
 
-    worlds: the beliefs of each world. beliefs: (2, d) the pairs. family: (d,) the family of each pair.
-    offset: (d,) its log ratio less that of the family. after: for each move and outcome, (d,) the next pair,
-    -1 where the game is over; None where it always is.
+    A pair that is reached with several log ratios has several nodes, or begins a family.
+
+    worlds: the beliefs of each world. beliefs: (2, d) the pair of each node. family: (d,) its family. offset:
+    (d,) its log ratio less that of the family. after: for each move and outcome, (d,) the next node, -1 where
+    the game is over; None where it always is.
     """
 
     worlds: tuple[WorldStage, WorldStage]
@@ -85,6 +87,10 @@ class GraphLimits:
     reach: float = np.inf
 
 
+class TooManyBeliefs(Unsupported):
+    """A game has too many beliefs for a graph."""
+
+
 class BeliefGraph:
     """The stages 0 to T - 1 of a game."""
 
@@ -99,7 +105,7 @@ class BeliefGraph:
         """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε). watch: receives each
         round and the number of pairs of beliefs.
 
-        Raises: Unsupported if a stage has too many pairs.
+        Raises: TooManyBeliefs if a stage has too many pairs, as soon as this can be foreseen.
         """
         self.game = game
         self.kernels = np.empty((2, game.moves), np.intp)  # the number of the kernel of a move in each world
@@ -107,16 +113,16 @@ class BeliefGraph:
         for world in range(2):
             used, self.kernels[world] = np.unique(game.which[world], return_inverse=True)
             worlds.append(_world_stages(game, game.start[world], game.kernels[used], limits.tolerance))
+        first, second = map(next, worlds)
         self.families = [Family(0, np.sort(ratios))]
         self.rounding = 0.0  # by which log ratios of merged histories differ
         only = np.zeros(1, np.intp)
-        self.stages = [Stage((worlds[0][0], worlds[1][0]), np.zeros((2, 1), int), only, np.zeros(1))]
-        for time in range(game.rounds - 1):
+        self.stages = [Stage((first, second), np.zeros((2, 1), int), only, np.zeros(1))]
+        for time, following in enumerate(zip(*worlds, strict=False)):
             if watch is not None:
                 watch(time, self.stages[-1].beliefs.shape[1])
-            if min(len(stages) for stages in worlds) == time + 1:
-                break
-            self._add_stage((worlds[0][time + 1], worlds[1][time + 1]), limits)
+            self._add_stage(following, limits)
+            self._check_size(limits.pairs)
 
     def branch(self, stage: Stage, move: int, outcome: int) -> list[np.ndarray]:
         """Four of (d,): the probability of an outcome in each world, and the error of each measure then."""
@@ -144,11 +150,6 @@ class BeliefGraph:
                 new.append(key)
             known = np.unique(np.concatenate(new))
         known = known[known >= 0]
-        if len(known) > limits.pairs:
-            raise Unsupported(
-                f"an adversary can have {len(known):,} pairs of beliefs, more than {limits.pairs:,}",
-                remedy="Allow fewer rounds or fewer queries, use a smaller learner, or a larger tolerance.",
-            )
         for move in range(self.game.moves):
             row: list[np.ndarray | None] = [None] * len(self.game.halts)
             for outcome in goes_on:
@@ -160,7 +161,24 @@ class BeliefGraph:
         nodes = self._choose_families(np.array(np.divmod(known, width)), limits)
         self.stages.append(Stage(worlds, *nodes))
 
-    def arrivals(self, stage: Stage) -> Iterator[Arrivals]:
+    def _check_size(self, most: int) -> None:
+        """Refuse a game whose largest stage will probably have too many pairs of beliefs.
+
+        Pairs grow about as multisets of k queries of M kinds, by (M + k - 1)/k from k - 1 to k queries.
+        """
+        counts = [stage.beliefs.shape[1] for stage in self.stages]
+        length = len(counts) - 1
+        kinds = max(1.0, length * counts[-1] / counts[-2] - length + 1)
+        for queries in range(length + 1, self.game.rounds):
+            counts.append(int(counts[-1] * (kinds + queries - 1) / queries))
+        if max(counts) > most and (length > 1 or counts[length] > most):
+            rounds = next(number for number, count in enumerate(counts) if count > most)
+            raise TooManyBeliefs(
+                f"an adversary can have about {max(counts):,} pairs of beliefs, more than {most:,}",
+                remedy=f"Allow at most {rounds} rounds, or fewer queries, or use a smaller learner.",
+            )
+
+    def _arrivals(self, stage: Stage) -> Iterator[Arrivals]:
         """The histories that arrive at the next stage, for each move and outcome that does not end it."""
         for move, row in enumerate(stage.after):
             for outcome, after in enumerate(row):
@@ -179,11 +197,11 @@ class BeliefGraph:
         """
         stage, time, pairs = self.stages[-1], len(self.stages), beliefs.shape[1]
         family, offset = np.zeros(pairs, np.intp), np.zeros(pairs)
-        for found in self.arrivals(stage):
+        for found in self._arrivals(stage):
             family[found.place], offset[found.place] = found.family, found.offset
         # Most pairs have one family and one offset. The others are listed.
         others = [np.empty(0, _NODE)]
-        for found in self.arrivals(stage):
+        for found in self._arrivals(stage):
             differ = found.differ(family, offset)
             if differ.any():
                 others.append(np.unique(found.nodes()[differ]))
@@ -200,7 +218,7 @@ class BeliefGraph:
         for head, values in zip(heads, ratios, strict=True):
             family[head], offset[head] = len(self.families), 0.0
             self.families.append(Family(time, _choose_ratios(values, limits)))
-        for found in self.arrivals(stage):
+        for found in self._arrivals(stage):
             differ = found.differ(family, offset) & ~mixed[found.place]
             if differ.any():
                 place = _find_nodes(extra, found.nodes()[differ])
@@ -276,10 +294,9 @@ def _choose_ratios(values: list[np.ndarray], limits: GraphLimits) -> np.ndarray:
 
 def _world_stages(
     game: LinearGame, start: np.ndarray, kernels: np.ndarray, tolerance: float
-) -> list[WorldStage]:
+) -> Iterator[WorldStage]:
     """The beliefs of one world, stage by stage."""
     beliefs: np.ndarray = start[None, :] / (start @ game.masses)
-    stages = []
     hashing = np.random.default_rng(0).integers(2**63, size=len(start), dtype=np.uint64) | np.uint64(1)
     for time in range(game.rounds):
         shape = len(kernels), len(game.halts), len(beliefs)
@@ -288,17 +305,17 @@ def _world_stages(
         goes_on = np.zeros(shape, bool)
         if time == game.rounds - 1:
             masses[:] = np.maximum(game.masses @ kernels @ beliefs.T, 0)
-            stages.append(WorldStage(masses, after, errors))
-            break
+            yield WorldStage(masses, after, errors)
+            return
         for kernel, matrices in enumerate(kernels):
             for piece, reached in _reach(beliefs, matrices):
                 masses[kernel, :, piece] = mass = np.maximum(reached @ game.masses, 0)
                 goes_on[kernel, :, piece] = on = (mass > NEGLIGIBLE) & ~game.halts[:, None]
                 cells = np.round(reached[on] / mass[on][:, None] / tolerance).astype(np.int64)
                 keys[kernel, :, piece][on] = cells.view(np.uint64) @ hashing
-        stages.append(WorldStage(masses, after, errors))
         if not goes_on.any():
-            break
+            yield WorldStage(masses, after, errors)
+            return
         _, first, after[goes_on] = np.unique(keys[goes_on], return_index=True, return_inverse=True)
         chosen = np.unravel_index(np.flatnonzero(goes_on)[first], shape)
         following: np.ndarray = np.empty((len(first), len(start)))
@@ -313,8 +330,8 @@ def _world_stages(
                 reached = reached[on] / masses[kernel, :, piece][on][:, None]
                 apart = np.linalg.norm(reached - following[after[kernel, :, piece][on]], axis=1)
                 errors[kernel, :, piece][on] = apart
+        yield WorldStage(masses, after, errors)
         beliefs = following
-    return stages
 
 
 def _reach(beliefs: np.ndarray, matrices: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:

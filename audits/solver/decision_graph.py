@@ -58,12 +58,12 @@ class _Extraction:
         self.graph: DecisionGraph | None = None
         self._solution = solution
         self._values: dict[tuple[int, int], list[Values]] = {}
-        self._numbers: dict[tuple[int, int, int, int, float], int] = {}
         outcomes = len(solution.graph.game.halts)
         move: list[int] = []
         after, score = [], []
         # (family, log ratio of the family, round, node of the stage, log ratio of the history)
-        waiting = [self._number(0, root, 0, 0, 0.0)]
+        waiting: list[tuple[int, int, int, int, float]] = [(0, root, 0, 0, 0.0)]
+        numbers = {waiting[0]: 0}
         for family, line, time, node, ratio in waiting:  # the list grows while it is traversed
             stage = solution.graph.stages[time]
             values = self._values_of(family, line)[time - solution.graph.families[family].time]
@@ -84,17 +84,13 @@ class _Extraction:
                     continue
                 here = solution.graph.families[family].ratios[line] + stage.offset[node]
                 state = self._follow(family, line, time + 1, place, here + np.log(mass_1 / mass_0), reached)
-                if state not in self._numbers:
-                    self._numbers[state] = len(waiting)
+                if state not in numbers:
+                    numbers[state] = len(waiting)
                     waiting.append(state)
-                after[-1][outcome] = self._numbers[state]
+                after[-1][outcome] = numbers[state]
             if len(waiting) > most:
                 return
         self.graph = DecisionGraph(np.array(move), np.array(after), np.array(score))
-
-    def _number(self, *state: float) -> tuple[int, int, int, int, float]:
-        self._numbers[state] = 0  # type: ignore[index]
-        return state  # type: ignore[return-value]
 
     def _follow(
         self, family: int, line: int, time: int, node: int, ratio: float, reached: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -74,47 +75,80 @@ def compress(
             halts=halts,
         )
     # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
-    scale, basis = 1 / np.sqrt(_mean_measure(steps, start, rounds)), np.empty((0, size))
-    reached = start * scale
-    for _ in range(rounds):
-        axes, sizes = _principal_axes(reached, basis)
-        if not len(axes):
-            break
-        basis = np.vstack([basis, axes])
-        reached = np.concatenate([step(sizes[:, None] * axes / scale) * scale for step in steps])
-        reached = reached.reshape(-1, len(scale))
-    # Measures after the last round are not held. The mass is a coordinate of its own, so it is not lost.
-    kernels = np.zeros((len(steps), len(halts), len(basis) + 1, len(basis) + 1))
-    for kernel, step in zip(kernels, steps, strict=True):
-        after = step(basis / scale)
-        kernel[:, :-1, :-1] = (after * scale @ basis.T).swapaxes(-1, -2)
-        kernel[:, -1, :-1] = after.sum(axis=2)
+    weights = 1 / np.sqrt(_mean_measure(steps, start, rounds))
+    basis = _reachable_axes(
+        start * weights,
+        lambda measures: np.concatenate([step(measures / weights) * weights for step in steps]),
+        rounds,
+        _NEGLIGIBLE,
+    )
+    after = np.array([step(basis / weights) for step in steps])
     return LinearGame(
         rounds=rounds,
-        start=np.column_stack([start * scale @ basis.T, start.sum(axis=1)]),
-        kernels=kernels,
         which=which,
-        masses=np.append(np.zeros(len(basis)), 1.0),
         halts=halts,
+        **_hold_mass(
+            start * weights @ basis.T, start.sum(axis=1), after * weights @ basis.T, after.sum(axis=3)
+        ),
     )
 
 
-def _principal_axes(measures: np.ndarray, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
+    """The game with fewer coordinates, which hold all measures that it reaches but for negligible parts."""
+    kernels = game.kernels[np.unique(game.which)]
+    basis = _reachable_axes(
+        game.start, lambda measures: measures @ kernels.swapaxes(-1, -2), game.rounds, negligible
+    )
+    after = basis @ game.kernels.swapaxes(-1, -2)
+    return attrs.evolve(
+        game,
+        **_hold_mass(game.start @ basis.T, game.start @ game.masses, after @ basis.T, after @ game.masses),
+    )
+
+
+def _hold_mass(start: np.ndarray, mass: np.ndarray, after: np.ndarray, masses: np.ndarray) -> dict[str, Any]:
+    """Fields of a game with the mass as a further coordinate, so that it is not lost after the last round.
+
+    start: (2, d), of mass (2,). after: (kernels, k, d, d), what follows each axis, of masses (kernels, k, d).
+    """
+    kernels = np.zeros((*after.shape[:2], after.shape[2] + 1, after.shape[2] + 1))
+    kernels[..., :-1, :-1] = after.swapaxes(-1, -2)
+    kernels[..., -1, :-1] = masses
+    return {
+        "start": np.column_stack([start, mass]),
+        "kernels": kernels,
+        "masses": np.append(np.zeros(after.shape[2]), 1.0),
+    }
+
+
+def _reachable_axes(start: np.ndarray, follow: Step, rounds: int, negligible: float) -> np.ndarray:
+    """Orthonormal axes (d, m) of the measures (n, m) that are reached from the start, up to small parts."""
+    size = start.shape[1]
+    basis, reached = np.empty((0, size)), start
+    for _ in range(rounds):
+        axes, sizes = _principal_axes(reached, basis, negligible)
+        if not len(axes):
+            break
+        basis = np.vstack([basis, axes])
+        reached = follow(sizes[:, None] * axes).reshape(-1, size)
+    return basis
+
+
+def _principal_axes(
+    measures: np.ndarray, basis: np.ndarray, negligible: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormal axes (r, m) of measures (n, m) outside a basis (d, m), and their singular values (r,)."""
     found, sizes = np.empty((0, measures.shape[1])), np.empty(0)
     generator = np.random.default_rng(0)
     while True:
-        rest = measures
-        for known in (basis, found):
-            rest = rest - rest @ known.T @ known
+        known = np.vstack([basis, found])
+        rest = measures - measures @ known.T @ known
         if len(rest) > _SKETCH:  # random combinations span the same axes, if those are few
             rest = generator.standard_normal((_SKETCH, len(rest))) / np.sqrt(_SKETCH) @ rest
         _, values, axes = np.linalg.svd(rest, full_matrices=False)
-        axes, values = axes[values > _NEGLIGIBLE], values[values > _NEGLIGIBLE]
+        axes, values = axes[values > negligible], values[values > negligible]
         for _ in range(2):  # axes of small singular values are rounding to some extent
-            for known in (basis, found):
-                axes = axes - axes @ known.T @ known
-            axes = np.linalg.qr(axes.T)[0].T
+            axes = np.linalg.qr((axes - axes @ known.T @ known).T)[0].T
         found, sizes = np.vstack([found, axes]), np.append(sizes, values)
         if len(axes) < _SKETCH:
             return found, sizes

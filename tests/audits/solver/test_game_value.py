@@ -166,5 +166,5 @@ def test_no_adversary_does_better(game: LinearGame, random: object) -> None:
 
 def test_too_many_beliefs_are_refused() -> None:
     game = random_game(3, rounds=3, moves=3, states=3, outcomes=2, zeros=False)
-    with pytest.raises(Unsupported, match="an adversary can have 36 pairs of beliefs, more than 20"):
+    with pytest.raises(Unsupported, match="about 36 pairs of beliefs, more than 20"):
         solve(game, pairs=20)

@@ -1,0 +1,206 @@
+"""Brackets on the value of games that are too large for a graph of all beliefs.
+
+Point-based value iteration with bounds from both sides, after Smith and Simmons, Heuristic Search Value
+Iteration for POMDPs (2004): pairs of measures that good adversaries reach are solved, from the last rounds to
+the first, until the bounds at the start of the game are close. See docs/proofs/solver.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from audits.solver.belief_points import BeliefPoints
+from audits.solver.decision_graph import END, DecisionGraph
+from audits.solver.final_rounds import FINAL, FinalRounds
+from audits.solver.linear_game import LinearGame, reduce_coordinates
+
+_DROPPED = 1e-9  # of a measure that has mass 1: coordinates that are left out of the search
+_SLACK = 2e-4  # relative: a move that promises less than this above the lower bound is not solved
+_PROGRESS = 1e-5  # relative: an adversary that raises the lower bound by less is not kept
+_NEGLIGIBLE = 1e-15  # an outcome of less probability is not followed
+_SHARE = 0.3  # of the gap that is allowed at the start; half as much is left unexplored each round
+_UNKNOWN = 0.98  # an upper bound above this part of the mass in world 0 tells nothing of the best move
+_GROWTH = 1.6  # of the number of pairs, after which all are solved once more
+_PIECE = 50  # pairs that are solved together
+
+
+@attrs.frozen(kw_only=True)
+class SearchLimits:
+    """How close the bounds are to be, and how long the search may take.
+
+    gap: between the bounds, as a part of the upper one. floor: a gap that is small enough in any case.
+    pairs: how often a pair is solved, at most.
+    """
+
+    gap: float = 0.01
+    floor: float = 1e-5
+    pairs: int = 75_000
+
+
+class PointSearch:
+    """A search for bounds on the value of a game at some log ratios: at log ratio ε it is δ*(ε).
+
+    upper: (e,) bounds, which are wider than the gap if the search ended early.
+    """
+
+    def __init__(
+        self,
+        game: LinearGame,
+        ratios: np.ndarray,
+        limits: SearchLimits,
+        *,
+        watch: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """watch: receives how many pairs are solved, and the limit."""
+        self._game, self._ratios, self._limits = game, ratios, limits
+        self._reduced = reduce_coordinates(game, _DROPPED)
+        self._final = FinalRounds(self._reduced)
+        self._last = min(FINAL, game.rounds - 1)  # rounds in closed form
+        weights = self._final.bound_coordinates(game.rounds)
+        self._levels = {
+            left: BeliefPoints(self._final, weights[left]) for left in range(self._last + 1, game.rounds + 1)
+        }
+        self._goes_on = np.flatnonzero(~game.halts)
+        self._rng = np.random.default_rng(0)  # of first moves, where nothing is known
+        self._solved = 0
+        self._roots = self._weigh_worlds(self._final.start)
+        self.upper = np.ones(len(ratios))
+        self._run(watch)
+        self.upper += game.rounds * _DROPPED
+
+    def _run(self, watch: Callable[[int, int], None] | None) -> None:
+        limits, next_sweep = self._limits, 0.0
+        lower, wide = np.zeros(len(self._ratios)), np.arange(len(self._ratios))
+        while len(wide) and self._solved < limits.pairs:
+            if watch is not None:
+                watch(self._solved, limits.pairs)
+            for left, pairs in reversed(self._explore(self._roots[wide])):
+                self._solve(left, pairs)
+            count = sum(map(len, self._levels.values()))
+            if count > next_sweep:
+                next_sweep = _GROWTH * count
+                for left, level in self._levels.items():
+                    known = level.pairs.copy()
+                    for piece in range(0, len(known), _PIECE):
+                        self._solve(left, known[piece : piece + _PIECE])
+            lower[wide], self.upper[wide] = self._bound(self._game.rounds, self._roots[wide])
+            wide = np.flatnonzero(self.upper - lower > np.maximum(limits.gap * self.upper, limits.floor))
+
+    def _weigh_worlds(self, start: np.ndarray) -> np.ndarray:
+        """(e, 2, m): the measures (2, m) at the start, with the log ratios in world 1."""
+        return start * np.exp(self._ratios)[:, None, None] ** np.array([[0.0], [1.0]])
+
+    def _explore(self, roots: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """The pairs (n, 2, m) that the best adversaries by the upper bounds reach, for each round.
+
+        Pairs that add little to the gap at the start are left out.
+        """
+        rounds, pairs, layers = self._game.rounds, roots, []
+        upper = np.minimum(self._levels[rounds].bound(roots), roots[:, 0] @ self._final.masses)
+        allowed = np.maximum(self._limits.gap * upper, self._limits.floor) * _SHARE
+        for left in range(rounds, self._last, -1):
+            layers.append((left, pairs))
+            if left - 1 == self._last:
+                break
+            bounds = self._levels[left].bound_moves(pairs)
+            move = bounds.argmax(axis=1)
+            unknown = bounds.max(axis=1) > _UNKNOWN * (pairs[:, 0] @ self._final.masses)
+            move[unknown] = self._rng.integers(self._game.moves, size=int(unknown.sum()))
+            after = self._after(self._follow(pairs), np.arange(len(pairs)), move)[:, self._goes_on]
+            after = after.reshape(-1, *pairs.shape[1:])
+            allowed = np.repeat(allowed / 2, len(self._goes_on))
+            lower, upper = self._bound(left - 1, after)
+            wide = upper - lower > allowed
+            pairs, allowed = after[wide], allowed[wide]
+            if not len(pairs):
+                break
+        return layers
+
+    def _follow(self, pairs: np.ndarray) -> np.ndarray:
+        """(n, 2, κ, k, m): what pairs (n, 2, m) become with each kernel and outcome."""
+        reached = self._final.follow(pairs.reshape(-1, pairs.shape[-1]))
+        return reached.reshape(len(pairs), 2, *reached.shape[1:])
+
+    def _after(self, reached: np.ndarray, own: np.ndarray, move: np.ndarray) -> np.ndarray:
+        """(n, k, 2, m): the pairs after each outcome of a move."""
+        number = self._final.number[:, move]
+        return np.stack([reached[own, world, number[world]] for world in range(2)], axis=2)
+
+    def _bound(self, left: int, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds (n,) on the values of pairs (n, 2, m)."""
+        if left <= self._last:
+            values = self._final.values(left, pairs[:, 0], pairs[:, 1])
+            return values, values
+        lower, _ = self._levels[left].best_lines(pairs)
+        return lower, np.maximum(self._levels[left].bound(pairs), lower)
+
+    def _solve(self, left: int, pairs: np.ndarray) -> None:
+        """Find bounds on the values of pairs (n, 2, m) from those with one round less, and keep them."""
+        level, final = self._levels[left], self._final
+        self._solved += len(pairs)
+        lower, _ = level.best_lines(pairs)
+        upper = level.bound_moves(pairs)
+        reached = self._follow(pairs)
+        own, move = np.nonzero(upper > lower[:, None] * (1 + _SLACK))
+        low, high = np.zeros(len(own)), np.zeros(len(own))
+        for outcome, after in enumerate(self._after(reached, own, move).swapaxes(0, 1)):
+            if self._game.halts[outcome]:
+                one = other = final.guess(after[:, 0], after[:, 1])
+            else:
+                one, other = np.zeros(len(own)), after[:, 0] @ final.masses
+                (on,) = np.nonzero((after @ final.masses).sum(axis=1) > _NEGLIGIBLE)
+                if len(on):
+                    one[on], other[on] = self._bound(left - 1, after[on])
+            low, high = low + one, high + other
+        upper[own, move] = np.minimum(upper[own, move], high)
+        values = np.full(upper.shape, -1.0)
+        values[own, move] = low
+        for place in np.flatnonzero(values.max(axis=1) > lower * (1 + _PROGRESS) + _NEGLIGIBLE):
+            best = int(values[place].argmax())
+            after = self._after(reached, np.array([place]), np.array([best]))[0]
+            lines = [
+                self._best_line(0 if halts else left - 1, pair)[1]
+                for halts, pair in zip(self._game.halts, after, strict=True)
+            ]
+            level.add_line(best, final.join_lines(best, lines))
+            lower[place] = values[place, best]
+        level.add_bounds(pairs, upper, np.maximum(upper.max(axis=1), lower * (1 + _SLACK)))
+
+    def _best_line(self, left: int, pair: np.ndarray) -> tuple[int, np.ndarray]:
+        """The first move, -1 for a guess at once, and the line (2, m) of the best adversary known."""
+        if 0 < left <= self._last:
+            return self._final.best_line(left, *pair)
+        number = int(self._levels[left].best_lines(pair[None])[1][0]) if left else -1
+        return self._final.best_line(0, *pair) if number < 0 else self._levels[left].line(number)
+
+    def play(self, root: int) -> tuple[float, DecisionGraph]:
+        """The exact gain of the best adversary known at a root, and its decisions."""
+        game, z = self._game, float(np.exp(self._ratios[root]))
+        gain, move = 0.0, []
+        after, score = [], []
+        waiting = [(game.rounds, self._roots[root], game.start)]  # rounds left, coordinates, measures
+        for left, pair, measures in waiting:  # the list grows while it is traversed
+            move.append(max(0, self._best_line(left, pair)[0]))
+            after.append(np.full(len(game.halts), END))
+            score.append(np.full(len(game.halts), np.nan))
+            following = self._after(self._follow(pair[None]), np.zeros(1, int), np.array(move[-1:]))[0]
+            for outcome, halts in enumerate(game.halts):
+                own = np.array(
+                    [
+                        game.kernels[number, outcome] @ measure
+                        for number, measure in zip(game.which[:, move[-1]], measures, strict=True)
+                    ]
+                )
+                rest = 0 if halts else left - 1
+                mass_0, mass_1 = np.maximum(own @ game.masses, 0)
+                if mass_0 + mass_1 > _NEGLIGIBLE and self._best_line(rest, following[outcome])[0] >= 0:
+                    after[-1][outcome] = len(waiting)
+                    waiting.append((rest, following[outcome], own))
+                    continue
+                gain += max(0.0, float(mass_0 - z * mass_1))
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    score[-1][outcome] = np.log(mass_0) - np.log(mass_1)
+        return gain, DecisionGraph(np.array(move), np.array(after), np.array(score))

@@ -1,0 +1,147 @@
+"""The search against brute force over all decision trees, and against the graph of all beliefs."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audits.solver.answer_games import answer_game
+from audits.solver.belief_graph import GraphLimits
+from audits.solver.belief_points import BeliefPoints
+from audits.solver.bracket import Bracket, bracket_value
+from audits.solver.decision_graph import END, DecisionGraph
+from audits.solver.final_rounds import FinalRounds
+from audits.solver.linear_game import LinearGame
+from audits.solver.point_search import SearchLimits
+from tests.audits.solver.test_game_value import EPSILONS, best, random_game
+from tests.audits.solver.test_solution import FIVE, posed
+
+NO_GRAPH = GraphLimits(pairs=0)
+
+
+def weigh_states(game: LinearGame) -> LinearGame:
+    """The game in coordinates in which no l1 norm exceeds the l2 norm."""
+    scale = np.sqrt(len(game.masses))
+    return attrs.evolve(game, start=game.start * scale, masses=game.masses / scale)
+
+
+games = st.builds(
+    random_game,
+    st.integers(0, 2**32),
+    rounds=st.integers(1, 4),
+    moves=st.integers(1, 2),
+    states=st.integers(1, 3),
+    outcomes=st.integers(2, 3),
+    zeros=st.booleans(),
+).map(weigh_states)
+
+
+def search(game: LinearGame, **limits: float) -> Bracket:
+    return bracket_value(
+        game,
+        EPSILONS,
+        graph_limits=NO_GRAPH,
+        search_limits=SearchLimits(**limits),  # type: ignore[arg-type]
+    )
+
+
+def gain(game: LinearGame, decisions: DecisionGraph, epsilon: float) -> float:
+    """Of an adversary that guesses world 0 where its score exceeds ε."""
+    waiting, total = [(0, game.start)], 0.0
+    for node, measures in waiting:
+        for outcome, after in enumerate(decisions.after[node]):
+            own = np.array(
+                [
+                    game.kernels[number, outcome] @ measure
+                    for number, measure in zip(game.which[:, decisions.move[node]], measures, strict=True)
+                ]
+            )
+            if after != END:
+                waiting.append((after, own))
+            elif decisions.score[node, outcome] > epsilon:
+                mass_0, mass_1 = own @ game.masses
+                total += mass_0 - np.exp(epsilon) * mass_1
+    return total
+
+
+@given(games)
+@settings(deadline=None, max_examples=40)
+@pytest.mark.thorough
+def test_the_bounds_contain_the_value_of_the_best_adversary(game: LinearGame) -> None:
+    bracket = search(game, pairs=2_000)
+    expected = np.array([best(game, epsilon) for epsilon in EPSILONS])
+    assert (bracket.lower <= expected + 1e-9).all()
+    assert (bracket.upper >= expected - 1e-12).all()
+    assert (bracket.upper - bracket.lower <= np.maximum(0.011 * bracket.upper, 1.1e-5)).all()
+
+
+@given(games, st.integers(1, 60))
+@settings(deadline=None, max_examples=40)
+@pytest.mark.thorough
+def test_a_search_that_ends_early_still_contains_it(game: LinearGame, pairs: int) -> None:
+    bracket = search(game, pairs=pairs)
+    expected = np.array([best(game, epsilon) for epsilon in EPSILONS])
+    assert (bracket.lower <= expected + 1e-9).all()
+    assert (bracket.upper >= expected - 1e-12).all()
+
+
+@given(games)
+@settings(deadline=None, max_examples=20)
+@pytest.mark.thorough
+def test_the_adversary_reaches_the_lower_bound(game: LinearGame) -> None:
+    bracket = search(game, pairs=100)
+    for number, epsilon in enumerate(EPSILONS):
+        exact = gain(game, bracket.extract_decisions(number), epsilon)
+        assert exact == pytest.approx(bracket.lower[number], abs=1e-12)
+
+
+@given(games)
+@settings(deadline=None, max_examples=20)
+def test_the_last_rounds_have_the_values_of_all_adversaries(game: LinearGame) -> None:
+    final = FinalRounds(game)
+    left = min(game.rounds, 2)
+    for epsilon in EPSILONS:
+        first, second = final.start[:1], np.exp(epsilon) * final.start[1:]
+        short = attrs.evolve(game, rounds=left)
+        assert final.values(left, first, second) == pytest.approx(best(short, epsilon), abs=1e-12)
+        line = final.best_line(left, first[0], second[0])[1]
+        assert line[0] @ first[0] - line[1] @ second[0] == pytest.approx(best(short, epsilon), abs=1e-12)
+
+
+@given(games, st.integers(0, 2**32))
+@settings(deadline=None, max_examples=20)
+def test_the_value_of_a_remainder_is_at_most_its_bound(game: LinearGame, seed: int) -> None:
+    final = FinalRounds(game)
+    remainders = np.random.default_rng(seed).standard_normal((5, 2, len(game.masses)))
+    first, second = remainders.swapaxes(0, 1)
+    halves = np.stack([first + second, first - second], axis=1) / 2
+    for left, weights in enumerate(final.bound_coordinates(4)):
+        bounds = (np.abs(halves) * weights).sum(axis=(1, 2))
+        assert (final.deep_values(left, first, second) <= bounds + 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "halts", "rounds"),
+    [("above-threshold", 1, 5), ("above-threshold", 2, 4), ("between-thresholds", 2, 3)],
+)
+@pytest.mark.thorough
+def test_the_bounds_contain_those_of_the_graph(name: str, halts: int, rounds: int) -> None:
+    posing = posed(name, **FIVE, halts=halts)
+    game, _ = answer_game(posing.learner, posing.samples, posing.points, rounds)
+    epsilons = np.array([0.0, 0.2])
+    exact = bracket_value(game, epsilons)
+    bracket = bracket_value(game, epsilons, graph_limits=NO_GRAPH)
+    assert exact.upper == pytest.approx(exact.lower, abs=1e-12)
+    assert (bracket.lower <= exact.upper + 1e-9).all()
+    assert (exact.lower <= bracket.upper).all()
+    assert (bracket.upper - bracket.lower <= 0.011 * bracket.upper).all()
+
+
+def test_a_remainder_that_is_forgotten_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BeliefPoints, "_bound_remainders", lambda points, parts: np.zeros(parts.shape[:-2]))
+    game = weigh_states(random_game(1, rounds=4, moves=2, states=3, outcomes=2, zeros=False))
+    bracket = search(game, pairs=200)
+    assert (bracket.upper < [best(game, epsilon) - 1e-3 for epsilon in EPSILONS]).any()
