@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import attrs
 import numpy as np
@@ -75,21 +74,21 @@ def compress(
             halts=halts,
         )
     # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
-    weights = 1 / np.sqrt(_mean_measure(steps, start, rounds))
+    scale = 1 / np.sqrt(_mean_measure(steps, start, rounds))
     basis = _reachable_axes(
-        start * weights,
-        lambda measures: np.concatenate([step(measures / weights) * weights for step in steps]),
+        start * scale,
+        1 / scale,
+        lambda measures: np.concatenate([step(measures / scale) * scale for step in steps]),
         rounds,
         _NEGLIGIBLE,
     )
-    after = np.array([step(basis / weights) for step in steps])
     return LinearGame(
         rounds=rounds,
+        start=start * scale @ basis.T,
+        kernels=np.array([(step(basis / scale) * scale @ basis.T).swapaxes(-1, -2) for step in steps]),
         which=which,
+        masses=(basis / scale).sum(axis=1),
         halts=halts,
-        **_hold_mass(
-            start * weights @ basis.T, start.sum(axis=1), after * weights @ basis.T, after.sum(axis=3)
-        ),
     )
 
 
@@ -97,32 +96,28 @@ def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
     """The game with fewer coordinates, which hold all measures that it reaches but for negligible parts."""
     kernels = game.kernels[np.unique(game.which)]
     basis = _reachable_axes(
-        game.start, lambda measures: measures @ kernels.swapaxes(-1, -2), game.rounds, negligible
+        game.start,
+        game.masses,
+        lambda measures: measures @ kernels.swapaxes(-1, -2),
+        game.rounds,
+        negligible,
     )
-    after = basis @ game.kernels.swapaxes(-1, -2)
     return attrs.evolve(
         game,
-        **_hold_mass(game.start @ basis.T, game.start @ game.masses, after @ basis.T, after @ game.masses),
+        start=game.start @ basis.T,
+        kernels=basis @ game.kernels @ basis.T,
+        masses=basis @ game.masses,
     )
 
 
-def _hold_mass(start: np.ndarray, mass: np.ndarray, after: np.ndarray, masses: np.ndarray) -> dict[str, Any]:
-    """Fields of a game with the mass as a further coordinate, so that it is not lost after the last round.
+def _reachable_axes(
+    start: np.ndarray, masses: np.ndarray, follow: Step, rounds: int, negligible: float
+) -> np.ndarray:
+    """Orthonormal axes (d, m) of the measures (n, m) before each round, up to small parts.
 
-    start: (2, d), of mass (2,). after: (kernels, k, d, d), what follows each axis, of masses (kernels, k, d).
+    A last axis makes the masses (m,), a functional, one of the axes' span: then measures after the last round
+    keep their mass, though they are not held.
     """
-    kernels = np.zeros((*after.shape[:2], after.shape[2] + 1, after.shape[2] + 1))
-    kernels[..., :-1, :-1] = after.swapaxes(-1, -2)
-    kernels[..., -1, :-1] = masses
-    return {
-        "start": np.column_stack([start, mass]),
-        "kernels": kernels,
-        "masses": np.append(np.zeros(after.shape[2]), 1.0),
-    }
-
-
-def _reachable_axes(start: np.ndarray, follow: Step, rounds: int, negligible: float) -> np.ndarray:
-    """Orthonormal axes (d, m) of the measures (n, m) that are reached from the start, up to small parts."""
     size = start.shape[1]
     basis, reached = np.empty((0, size)), start
     for _ in range(rounds):
@@ -131,7 +126,7 @@ def _reachable_axes(start: np.ndarray, follow: Step, rounds: int, negligible: fl
             break
         basis = np.vstack([basis, axes])
         reached = follow(sizes[:, None] * axes).reshape(-1, size)
-    return basis
+    return np.vstack([basis, _principal_axes(masses[None], basis, negligible)[0]])
 
 
 def _principal_axes(

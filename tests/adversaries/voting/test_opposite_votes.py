@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from audits.solver.every_vote import pose_every_vote
 
 from adversaries.voting.opposite_votes import OppositeVotes, plan_runs
 from adversaries.voting.vote_swaps import simulate_votes
@@ -15,7 +16,6 @@ from arena.concepts import Points
 from arena.testing import check_adversary
 from audits.exact_loss.exact_audit import exact
 from audits.registry.given_players import configure_learner
-from audits.solver.every_vote import pose_every_vote
 from audits.solver.solution import solve
 from learners.releases.laplace_count import LaplaceCount
 
