@@ -43,8 +43,10 @@ class SearchLimits:
 class PointSearch:
     """A search for bounds on the value of a game at some log ratios: at log ratio ε it is δ*(ε).
 
-    upper: (e,) bounds, which are wider than the gap if the search ended early.
+    upper: (e,) bounds, which are wider than the gap if the search ended early. interrupted: whether it did.
     """
+
+    interrupted = False
 
     def __init__(
         self,
@@ -68,7 +70,10 @@ class PointSearch:
         self._solved = 0
         self._roots = self._weigh_worlds(self._final.start)
         self.upper = np.ones(len(ratios))
-        self._run(watch)
+        try:
+            self._run(watch)
+        except KeyboardInterrupt:  # the bounds so far hold
+            self.interrupted = True
         self.upper += game.rounds * _DROPPED
 
     def _run(self, watch: Callable[[int, int], None] | None) -> None:

@@ -14,7 +14,7 @@ from arena import Claim, InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim
-from audits.solver.belief_graph import BeliefGraph, GraphLimits
+from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
 from audits.solver.decision_graph import (
     DecisionGraph,
     end_before_second_challenge,
@@ -22,6 +22,7 @@ from audits.solver.decision_graph import (
 )
 from audits.solver.game_value import GameSolution, Values
 from audits.solver.linear_game import LinearGame, drop_dominated
+from audits.solver.point_search import PointSearch, SearchLimits
 from audits.solver.posed_game import GameMoves, PosedGame
 from audits.solver.ratio_grid import RatioGrid
 
@@ -30,6 +31,7 @@ _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved i
 _FAR = 12.0  # ε above which the curve is not drawn, as all of interest is far below
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 _CURVE = 16  # further ε at which the curve is computed
+_SPARSE = 4  # of them is computed one where beliefs are too many for a graph
 _REFINE, _REFINEMENTS = 12, 3  # ε by which the least ε is narrowed down, and how often
 ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen times the unit of rounding
 
@@ -138,7 +140,9 @@ def solve(
     try:
         for fewer in _shorter_games(smaller):
             shorter = attrs.evolve(smaller, rounds=fewer)
-            solver = _Solver(shorter, moves.select(kept), wanted, limits or GraphLimits(), watch)
+            solver = _Solver(
+                shorter, moves.select(kept), wanted, np.array(sorted(given)), limits or GraphLimits(), watch
+            )
             solution = solver.solve(claim, delta, own)
     except KeyboardInterrupt:
         if solution is None:
@@ -150,13 +154,13 @@ def solve(
 
 
 def _shorter_games(game: LinearGame) -> list[int]:
-    """The rounds of games that are solved one after the other: short ones take a small part of the time.
+    """The rounds of games that are solved one after the other: a short one takes a small part of the time.
 
-    Without hidden states, a long game contains the short ones.
+    Without hidden states, a long game contains the short one.
     """
     if len(game.masses) == 1:
         return [game.rounds]
-    return sorted({max(1, game.rounds // 8), max(1, min(game.rounds - 2, 8)), game.rounds})
+    return sorted({max(1, game.rounds // 2), game.rounds})
 
 
 @attrs.frozen(eq=False)
@@ -192,26 +196,35 @@ class _Solver:
         game: LinearGame,
         moves: GameMoves,
         epsilons: np.ndarray,
+        given: np.ndarray,
         limits: GraphLimits,
         watch: Watch | None,
     ) -> None:
-        """epsilons: at which bounds are computed first, in order."""
-        self._moves, self._epsilons, self._limits, self._watch = moves, epsilons, limits, watch
-        self._rounds, self._solutions = game.rounds, []
+        """epsilons: at which bounds are computed first, in order. given: those that are asked for."""
+        self._moves, self._epsilons, self._given = moves, epsilons, given
+        self._limits, self._watch = limits, watch
+        self._rounds = game.rounds
         self._rounding = ROUNDING * game.rounds * len(game.halts)
         self._tolerance = max(TOLERANCE, 4 * self._rounding)
         self._largest = game.rounds * _largest_loss(game)
         self._directions = (game,) if game.is_symmetric else (game, game.exchanged)
-        graphs = self._build_graphs(epsilons) if len(game.masses) > 1 or game.rounds <= _FEW else []
-        families = [family for graph in graphs for family in graph.families]
-        # Without hidden states, the log ratios of a few rounds are few, and values are computed at all.
-        self._few = len(game.masses) == 1 and all(len(family.ratios) <= limits.knots for family in families)
-        self._few = self._few and bool(graphs)
+        self._solutions: list[GameSolution] = []
         self._grids: list[RatioGrid] = []
-        if graphs and (self._few or len(game.masses) > 1):
-            self._solutions = self._solve(graphs)
-        else:
-            self._solve_grids()
+        self._searches: list[PointSearch] = []
+        # Without hidden states, the log ratios of a few rounds are few, and values are computed at all.
+        self._few = len(game.masses) == 1 and game.rounds <= _FEW
+        if len(game.masses) > 1 or self._few:
+            try:
+                graphs = self._build_graphs(epsilons)
+            except TooManyBeliefs:
+                self._search()
+                return
+            families = [family for graph in graphs for family in graph.families]
+            self._few = self._few and all(len(family.ratios) <= limits.knots for family in families)
+            if len(game.masses) > 1 or self._few:
+                self._solutions = self._solve(graphs)
+                return
+        self._solve_grids()
 
     def _build_graphs(self, epsilons: np.ndarray) -> list[BeliefGraph]:
         watch, rounds = self._watch, self._rounds
@@ -222,6 +235,16 @@ class _Solver:
         watch = self._watch
         report = None if watch is None else lambda *done: watch("values", *done)
         return [GameSolution(graph, watch=report) for graph in graphs]
+
+    def _search(self) -> None:
+        self._epsilons = np.unique(np.append(self._epsilons[::_SPARSE], self._given))
+        watch = self._watch
+        report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
+        for game in self._directions:
+            self._searches.append(PointSearch(game, self._epsilons, SearchLimits(), watch=report))
+        self._played = [
+            [search.play(root) for root in range(len(self._epsilons))] for search in self._searches
+        ]
 
     def _solve_grids(self) -> None:
         farthest = min(float(self._epsilons[-1]), _FAR)
@@ -241,7 +264,7 @@ class _Solver:
         """own: the ε of the strategy; None for the one nearest to half of the least that holds."""
         bounds = self._bounds(self._epsilons)
         bracket, known = self._least_epsilon(bounds, delta), bounds
-        for _ in range(_REFINEMENTS):
+        for _ in range(0 if self._searches else _REFINEMENTS):
             finer = _finer(known, bracket)
             if not len(finer):
                 break
@@ -272,6 +295,12 @@ class _Solver:
             found = [(grid.rounds, *grid.bounds(epsilons)) for grid in self._grids]
             uppers = [upper for _, upper, _ in found]
             lines = np.array([line for rounds, _, line in found if rounds == self._rounds])
+        elif self._searches:
+            uppers = [search.upper for search in self._searches]
+            gains = np.array([[gain for gain, _ in played] for played in self._played])
+            # The guess "world 0" has at most the probability 1 in world 0, and so a gain of at most
+            # (1 - gain)/e^ε less for each unit of e^ε.
+            lines = np.stack([np.ones_like(gains), (1 - gains) / np.exp(epsilons)], axis=1)
         else:
             values = self._values(epsilons)
             uppers = [each.upper.reshape(-1) for each in values]
@@ -315,12 +344,15 @@ class _Solver:
         return EpsilonBracket(min(lower, float(upper)), float(upper), delta)
 
     def _strategy(self, wanted: float, bounds: np.ndarray) -> Strategy:
-        number = int(np.abs(self._epsilons - wanted).argmin())
-        graph = None
-        if self._solutions:
+        number, graph = int(np.abs(self._epsilons - wanted).argmin()), None
+        if self._solutions or self._searches:
             lower = [float(solution.root.lower()[number]) for solution in self._solutions]
+            lower += [played[number][0] for played in self._searches and self._played]
             best = int(np.argmax(lower))
-            graph = extract_decisions(self._solutions[best], number)
+            if self._searches:
+                graph: DecisionGraph | None = self._played[best][number][1]
+            else:
+                graph = extract_decisions(self._solutions[best], number)
             if graph is not None:
                 # Scores are of world 0 of its own game against world 1.
                 graph = attrs.evolve(graph, score=graph.score if best else -graph.score)
