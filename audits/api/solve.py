@@ -55,7 +55,8 @@ class SolveReport(Report, Solution):
     def headline(self) -> str:
         at = self.epsilon_at
         least = f"least ε at δ = {at.delta:.3g}: {format_bracket(at.lower, at.upper)}"
-        return f"{self.learner}, {self.rounds:,} queries: claim {self.outcome}, {least}"
+        claim = "no claim" if self.claim.empty else f"claim {self.outcome}"
+        return f"{self.learner}, {self.rounds:,} rounds: {claim}, {least}"
 
     def summary(self) -> str:
         return format_solution(self, learner=summarize_player(self.posed.learner))

@@ -122,6 +122,10 @@ class BeliefGraph:
             if watch is not None:
                 watch(time, self.stages[-1].beliefs.shape[1])
             self._add_stage(following, limits)
+            if not self.stages[-1].beliefs.size:  # every answer tells the worlds apart
+                self.stages.pop()
+                self.stages[-1].after.clear()
+                break
             self._check_size(limits.pairs)
 
     def branch(self, stage: Stage, move: int, outcome: int) -> list[np.ndarray]:

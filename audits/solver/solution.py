@@ -31,6 +31,7 @@ _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved i
 _FAR = 12.0  # ε above which the curve is not drawn, as all of interest is far below
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 _CURVE = 16  # further ε at which the curve is computed
+_FLOOR = 2e-4  # a gap between bounds on δ that is small enough, where they are searched for
 _SPARSE = 4  # of them is computed one where beliefs are too many for a graph
 _REFINE, _REFINEMENTS = 12, 3  # ε by which the least ε is narrowed down, and how often
 ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen times the unit of rounding
@@ -103,13 +104,15 @@ def solve(
     epsilons: Sequence[float] = (),
     delta: float | None = None,
     limits: GraphLimits | None = None,
+    search: bool = True,
     watch: Watch | None = None,
 ) -> Solution:
     """Solve a game of at most T rounds.
 
     epsilons: also computed; the strategy is the best one at the first of them, by default near half of the
     least ε that holds. delta: at which the least ε is computed; default: the claim's. watch: receives a stage
-    of the computation, how much of it is done, and the whole.
+    of the computation, how much of it is done, and the whole. search: whether bounds are searched for where
+    there are too many beliefs to list them.
 
     If it is interrupted (KeyboardInterrupt) after a game of fewer rounds was solved, that is the result.
 
@@ -141,7 +144,13 @@ def solve(
         for fewer in _shorter_games(smaller):
             shorter = attrs.evolve(smaller, rounds=fewer)
             solver = _Solver(
-                shorter, moves.select(kept), wanted, np.array(sorted(given)), limits or GraphLimits(), watch
+                shorter,
+                moves.select(kept),
+                wanted,
+                np.array(sorted(given)),
+                limits or GraphLimits(),
+                watch,
+                search=search,
             )
             solution = solver.solve(claim, delta, own)
     except KeyboardInterrupt:
@@ -199,6 +208,8 @@ class _Solver:
         given: np.ndarray,
         limits: GraphLimits,
         watch: Watch | None,
+        *,
+        search: bool,
     ) -> None:
         """epsilons: at which bounds are computed first, in order. given: those that are asked for."""
         self._moves, self._epsilons, self._given = moves, epsilons, given
@@ -217,6 +228,8 @@ class _Solver:
             try:
                 graphs = self._build_graphs(epsilons)
             except TooManyBeliefs:
+                if not search:
+                    raise
                 self._search()
                 return
             families = [family for graph in graphs for family in graph.families]
@@ -241,7 +254,7 @@ class _Solver:
         watch = self._watch
         report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
         for game in self._directions:
-            self._searches.append(PointSearch(game, self._epsilons, SearchLimits(), watch=report))
+            self._searches.append(PointSearch(game, self._epsilons, SearchLimits(floor=_FLOOR), watch=report))
         self._played = [
             [search.play(root) for root in range(len(self._epsilons))] for search in self._searches
         ]

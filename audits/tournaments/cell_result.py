@@ -40,8 +40,8 @@ class CellResult:
         of a race, whether a promised bound is violated.
     exact: the exact ε of the adversary's view at the δ under test (nats; may be infinite); exact_reason: why
         it is None.
-    delta_star: δ*, the least δ at the claim's ε that holds against every adversary, where it is solved;
-        delta_star_reason: why it is None.
+    delta_star: δ*, the least δ at the claim's ε that holds against every adversary of at most four rounds on
+        the adversary's samples, where that game is solved; delta_star_reason: why it is None.
     mean: mean mistakes or regret of an online game.
     """
 

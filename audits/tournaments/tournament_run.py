@@ -28,6 +28,7 @@ from audits.tournaments.tournament_plan import Cell, Tournament
 from audits.tournaments.tournament_result import TournamentResult
 
 _MAX_PATHS = 2_000  # of an exact ε: a second or two
+SOLVED_ROUNDS, _MAX_PAIRS = 4, 20_000  # of a game that is solved for δ*, and pairs of beliefs in it
 
 
 class TournamentLedger(Store[CellResult]):
@@ -153,5 +154,20 @@ def _find_exact(match: Match, delta: float) -> tuple[float | None, str]:
 
 
 def _find_delta_star(match: Match, epsilon: float) -> tuple[float | None, str]:
-    """δ*, the least δ at ε that holds against every adversary, or None and the reason."""
-    return None, "not solved"
+    """δ*, the least δ at ε that holds against every adversary of a few rounds, or None and the reason."""
+    from audits.solver.belief_graph import GraphLimits  # slow to import
+    from audits.solver.choice_of_samples import pose_against
+    from audits.solver.posed_game import ExampleGame, PosedGame
+    from audits.solver.solution import TOLERANCE, solve
+
+    try:
+        if "T" in attrs.fields_dict(type(match.referee)):
+            posed: PosedGame = ExampleGame(learner=match.learner, text="examples of its domain")
+        else:
+            posed = pose_against(match.learner, match.adversary)
+        limits = GraphLimits(pairs=_MAX_PAIRS)
+        solution = solve(posed, rounds=SOLVED_ROUNDS, epsilons=(epsilon,), limits=limits, search=False)
+    except ArenaError as error:
+        return None, explain(error)
+    (point,) = (point for point in solution.curve if point.epsilon == epsilon)
+    return point.upper if point.upper > TOLERANCE else 0.0, ""
