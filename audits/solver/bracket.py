@@ -24,7 +24,7 @@ class Bracket:
     ratios: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    extract_decisions: Callable[[int], DecisionGraph]
+    extract_decisions: Callable[[int], DecisionGraph | None]
 
 
 def bracket_value(

@@ -222,6 +222,7 @@ class _Solver:
         self._solutions: list[GameSolution] = []
         self._grids: list[RatioGrid] = []
         self._searches: list[PointSearch] = []
+        self._played: list[list[tuple[float, DecisionGraph]]] = []  # of each search, at each ε
         # Without hidden states, the log ratios of a few rounds are few, and values are computed at all.
         self._few = len(game.masses) == 1 and game.rounds <= _FEW
         if len(game.masses) > 1 or self._few:
@@ -255,9 +256,8 @@ class _Solver:
         report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
         for game in self._directions:
             self._searches.append(PointSearch(game, self._epsilons, SearchLimits(floor=_FLOOR), watch=report))
-        self._played = [
-            [search.play(root) for root in range(len(self._epsilons))] for search in self._searches
-        ]
+        for search in self._searches:
+            self._played.append([search.play(root) for root in range(len(self._epsilons))])
 
     def _solve_grids(self) -> None:
         farthest = min(float(self._epsilons[-1]), _FAR)
@@ -357,19 +357,18 @@ class _Solver:
         return EpsilonBracket(min(lower, float(upper)), float(upper), delta)
 
     def _strategy(self, wanted: float, bounds: np.ndarray) -> Strategy:
-        number, graph = int(np.abs(self._epsilons - wanted).argmin()), None
-        if self._solutions or self._searches:
-            lower = [float(solution.root.lower()[number]) for solution in self._solutions]
-            lower += [played[number][0] for played in self._searches and self._played]
-            best = int(np.argmax(lower))
-            if self._searches:
-                graph: DecisionGraph | None = self._played[best][number][1]
-            else:
-                graph = extract_decisions(self._solutions[best], number)
-            if graph is not None:
-                # Scores are of world 0 of its own game against world 1.
-                graph = attrs.evolve(graph, score=graph.score if best else -graph.score)
-                graph = end_before_second_challenge(graph, self._moves.differ)
+        number = int(np.abs(self._epsilons - wanted).argmin())
+        graph: DecisionGraph | None = None
+        if self._searches:
+            best = int(np.argmax([played[number][0] for played in self._played]))
+            graph = self._played[best][number][1]
+        elif self._solutions:
+            best = int(np.argmax([solution.root.lower()[number] for solution in self._solutions]))
+            graph = extract_decisions(self._solutions[best], number)
+        if graph is not None:
+            # Scores are of world 0 of its own game against world 1.
+            graph = attrs.evolve(graph, score=graph.score if best else -graph.score)
+            graph = end_before_second_challenge(graph, self._moves.differ)
         return Strategy(float(self._epsilons[number]), float(bounds[number]), graph, self._moves)
 
 

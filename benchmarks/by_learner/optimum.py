@@ -23,7 +23,6 @@ from tabulate import tabulate
 ROOT = Path(__file__).parents[2]
 sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]  # as pytest has them
 
-from audits.solver.every_vote import PosedGame, pose_every_vote  # noqa: E402
 from mutants.aggregators import KeepsThreshold  # noqa: E402 - the path comes first
 
 from arena import (  # noqa: E402
@@ -41,6 +40,7 @@ from audits.exact_loss.view_laws import view_law  # noqa: E402
 from audits.registry.given_players import configure_adversary, configure_learner  # noqa: E402
 from audits.registry.pairing import configure_game  # noqa: E402
 from audits.registry.players import ADVERSARIES  # noqa: E402
+from audits.solver.choice_of_samples import PosedGame, pose_every_vote  # noqa: E402
 from audits.solver.solution import CurvePoint, solve  # noqa: E402
 
 RARE = 1e-3  # of the largest δ
