@@ -10,6 +10,7 @@ that pairs of them are pairs of numbers. See docs/proofs/solver.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import attrs
@@ -20,6 +21,7 @@ from audits.solver.linear_game import LinearGame
 
 SAME = 1e-10  # log ratios of one pair of beliefs that differ by less are merged
 NEGLIGIBLE = 1e-15  # an outcome of less probability is not followed
+_MOST_NUMBERS = 2**27  # probabilities of answers in one stage of a world: some three gigabytes
 _CHUNK = 2**22  # numbers of measures that are computed together
 
 
@@ -304,6 +306,12 @@ def _world_stages(
     hashing = np.random.default_rng(0).integers(2**63, size=len(start), dtype=np.uint64) | np.uint64(1)
     for time in range(game.rounds):
         shape = len(kernels), len(game.halts), len(beliefs)
+        if math.prod(shape) > _MOST_NUMBERS:
+            raise TooManyBeliefs(
+                f"the {len(beliefs):,} beliefs of a world after {time} rounds have {math.prod(shape):,} "
+                f"probabilities of answers, more than {_MOST_NUMBERS:,}",
+                remedy=f"Allow at most {time} rounds, or fewer queries, or use a smaller learner.",
+            )
         masses, after, errors = np.empty(shape), np.full(shape, -1, np.int32), np.zeros(shape)
         keys = np.zeros(shape, np.uint64)
         goes_on = np.zeros(shape, bool)

@@ -32,7 +32,6 @@ _FAR = 12.0  # ε above which the curve is not drawn, as all of interest is far 
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 _CURVE = 16  # further ε at which the curve is computed
 _FLOOR = 2e-4  # a gap between bounds on δ that is small enough, where they are searched for
-_SPARSE = 4  # of them is computed one where beliefs are too many for a graph
 _REFINE, _REFINEMENTS = 12, 3  # ε by which the least ε is narrowed down, and how often
 ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen times the unit of rounding
 
@@ -251,7 +250,8 @@ class _Solver:
         return [GameSolution(graph, watch=report) for graph in graphs]
 
     def _search(self) -> None:
-        self._epsilons = np.unique(np.append(self._epsilons[::_SPARSE], self._given))
+        # Every ε takes its time, so they are few.
+        self._epsilons = np.unique(np.append(self._given, [0.0, self._given.max(initial=1.0) / 2]))
         watch = self._watch
         report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
         for game in self._directions:

@@ -219,7 +219,7 @@ def test_csv_holds_every_view(tmp_path: Path) -> None:
 def test_shipped_learners_without_a_law_say_so() -> None:
     done = arena("exact", "everlasting-v1", "--against", "halt-counter")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "everlasting-v1 does not declare its output distribution. Audit it by playing" in done.stderr
+    assert "everlasting-v1 declares its output distribution for its first round only" in done.stderr
 
 
 @pytest.mark.parametrize(
