@@ -19,9 +19,10 @@ from audits.registry.given_players import (
     configure_learner,
     read_sample,
 )
-from audits.registry.settings_text import summarize_player
+from audits.registry.settings_text import format_value, summarize_player
 from audits.registry.suggestions import explain_arguments
 from audits.reports.solution_text import format_bracket, format_solution, solution_data
+from audits.solver.bounds import Watch
 from audits.solver.choice_of_samples import (
     pose_against,
     pose_every_vote,
@@ -29,7 +30,7 @@ from audits.solver.choice_of_samples import (
     pose_smallest,
 )
 from audits.solver.posed_game import ExampleGame, PosedGame
-from audits.solver.solution import Solution, Watch
+from audits.solver.solution import Solution
 from audits.solver.solution import solve as solve_game
 from audits.solver.strategy_file import write_strategy
 
@@ -59,7 +60,12 @@ class SolveReport(Report, Solution):
         return f"{self.learner}, {self.rounds:,} rounds: {claim}, {least}"
 
     def summary(self) -> str:
-        return format_solution(self, learner=summarize_player(self.posed.learner))
+        text = summarize_player(self.posed.learner)
+        for name, value in self.posed.settings.items():  # a class of all votes is shown by its name
+            text = text.replace(
+                f"{name}={format_value(getattr(self.posed.learner, name))}", f"{name}={value}"
+            )
+        return format_solution(self, learner=text)
 
     def plot(self) -> ReportFigure:
         """δ of the best adversary at each ε.

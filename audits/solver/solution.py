@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar
 
@@ -14,28 +14,20 @@ from arena import Claim, InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim
-from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
-from audits.solver.decision_graph import (
-    DecisionGraph,
-    end_before_second_challenge,
-    extract_decisions,
-)
-from audits.solver.game_value import GameSolution, Values
+from audits.solver.belief_graph import GraphLimits
+from audits.solver.bounds import Watch, find_bounds, largest_loss
+from audits.solver.decision_graph import DecisionGraph, end_before_second_challenge
 from audits.solver.linear_game import LinearGame, drop_dominated
-from audits.solver.point_search import PointSearch, SearchLimits
+from audits.solver.point_search import SearchLimits
 from audits.solver.posed_game import GameMoves, PosedGame
-from audits.solver.ratio_grid import RatioGrid
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is
 _FAR = 12.0  # ε above which the curve is not drawn, as all of interest is far below
-_FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 _CURVE = 16  # further ε at which the curve is computed
 _FLOOR = 2e-4  # a gap between bounds on δ that is small enough, where they are searched for
 _REFINE, _REFINEMENTS = 12, 3  # ε by which the least ε is narrowed down, and how often
 ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen times the unit of rounding
-
-Watch = Callable[[str, int, int], None]
 
 
 class Outcome(StrEnum):
@@ -128,6 +120,7 @@ def solve(
     given = {*map(float, epsilons), *([] if claim.empty else [min(claim.epsilon, _LARGEST)])}
     drawn = np.linspace(0, max(1.0, min(max(given, default=0), _FAR)), _CURVE)
     wanted = np.array(sorted(given.union(drawn.tolist())))
+    few = np.unique([*given, 0.0, max(given, default=1.0) / 2]) if search else None
     own = float(epsilons[0]) if len(epsilons) else None
     if watch is not None:
         watch("matrices", 0, rounds)
@@ -142,15 +135,7 @@ def solve(
     try:
         for fewer in _shorter_games(smaller):
             shorter = attrs.evolve(smaller, rounds=fewer)
-            solver = _Solver(
-                shorter,
-                moves.select(kept),
-                wanted,
-                np.array(sorted(given)),
-                limits or GraphLimits(),
-                watch,
-                search=search,
-            )
+            solver = _Solver(shorter, moves.select(kept), wanted, few, limits or GraphLimits(), watch)
             solution = solver.solve(claim, delta, own)
     except KeyboardInterrupt:
         if solution is None:
@@ -204,80 +189,33 @@ class _Solver:
         game: LinearGame,
         moves: GameMoves,
         epsilons: np.ndarray,
-        given: np.ndarray,
+        few: np.ndarray | None,
         limits: GraphLimits,
         watch: Watch | None,
-        *,
-        search: bool,
     ) -> None:
-        """epsilons: at which bounds are computed first, in order. given: those that are asked for."""
-        self._moves, self._epsilons, self._given = moves, epsilons, given
-        self._limits, self._watch = limits, watch
-        self._rounds = game.rounds
+        """epsilons, few: as of `find_bounds`."""
+        self._moves = moves
         self._rounding = ROUNDING * game.rounds * len(game.halts)
         self._tolerance = max(TOLERANCE, 4 * self._rounding)
-        self._largest = game.rounds * _largest_loss(game)
-        self._directions = (game,) if game.is_symmetric else (game, game.exchanged)
-        self._solutions: list[GameSolution] = []
-        self._grids: list[RatioGrid] = []
-        self._searches: list[PointSearch] = []
-        self._played: list[list[tuple[float, DecisionGraph]]] = []  # of each search, at each ε
-        # Without hidden states, the log ratios of a few rounds are few, and values are computed at all.
-        self._few = len(game.masses) == 1 and game.rounds <= _FEW
-        if len(game.masses) > 1 or self._few:
-            try:
-                graphs = self._build_graphs(epsilons)
-            except TooManyBeliefs:
-                if not search:
-                    raise
-                self._search()
-                return
-            families = [family for graph in graphs for family in graph.families]
-            self._few = self._few and all(len(family.ratios) <= limits.knots for family in families)
-            if len(game.masses) > 1 or self._few:
-                self._solutions = self._solve(graphs)
-                return
-        self._solve_grids()
-
-    def _build_graphs(self, epsilons: np.ndarray) -> list[BeliefGraph]:
-        watch, rounds = self._watch, self._rounds
-        report = None if watch is None else lambda done, _: watch("rounds", done, rounds)
-        return [BeliefGraph(game, epsilons, self._limits, watch=report) for game in self._directions]
-
-    def _solve(self, graphs: list[BeliefGraph]) -> list[GameSolution]:
-        watch = self._watch
-        report = None if watch is None else lambda *done: watch("values", *done)
-        return [GameSolution(graph, watch=report) for graph in graphs]
-
-    def _search(self) -> None:
-        # Every ε takes its time, so they are few.
-        self._epsilons = np.unique(np.append(self._given, [0.0, self._given.max(initial=1.0) / 2]))
-        watch = self._watch
-        report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
-        for game in self._directions:
-            self._searches.append(PointSearch(game, self._epsilons, SearchLimits(floor=_FLOOR), watch=report))
-        for search in self._searches:
-            self._played.append([search.play(root) for root in range(len(self._epsilons))])
-
-    def _solve_grids(self) -> None:
-        farthest = min(float(self._epsilons[-1]), _FAR)
-        self._grids = [RatioGrid(game, farthest) for game in self._directions]
-        try:
-            for done in range(self._rounds):
-                if self._watch is not None:
-                    self._watch("rounds", done, self._rounds)
-                for grid in self._grids:
-                    grid.add_round()
-        except KeyboardInterrupt:
-            self._rounds = min(grid.rounds for grid in self._grids)
-            if not self._rounds:
-                raise
+        self._largest = game.rounds * largest_loss(game)
+        self._directions = [
+            find_bounds(
+                direction,
+                epsilons,
+                few=few,
+                graph_limits=limits,
+                search_limits=SearchLimits(floor=_FLOOR),
+                watch=watch,
+            )
+            for direction in ((game,) if game.is_symmetric else (game, game.exchanged))
+        ]
+        self._epsilons = self._directions[0].epsilons
 
     def solve(self, claim: Claim, delta: float, own: float | None) -> Solution:
         """own: the ε of the strategy; None for the one nearest to half of the least that holds."""
         bounds = self._bounds(self._epsilons)
         bracket, known = self._least_epsilon(bounds, delta), bounds
-        for _ in range(0 if self._searches else _REFINEMENTS):
+        for _ in range(_REFINEMENTS if self._directions[0].exact else 0):
             finer = _finer(known, bracket)
             if not len(finer):
                 break
@@ -290,8 +228,8 @@ class _Solver:
         return Solution(
             learner="",
             worlds="",
-            rounds=self._rounds,
-            asked=self._rounds,
+            rounds=min(bounds.rounds for bounds in self._directions),
+            asked=0,
             moves=len(self._moves.names),
             claim=claim,
             outcome=_judge(claim, curve, self._tolerance),
@@ -303,40 +241,26 @@ class _Solver:
 
     def _bounds(self, epsilons: np.ndarray) -> _Bounds:
         """Bounds at increasing ε."""
-        if self._grids:
-            # If a round was interrupted, one grid may be ahead: its upper bounds hold for fewer rounds too.
-            found = [(grid.rounds, *grid.bounds(epsilons)) for grid in self._grids]
-            uppers = [upper for _, upper, _ in found]
-            lines = np.array([line for rounds, _, line in found if rounds == self._rounds])
-        elif self._searches:
-            uppers = [search.upper for search in self._searches]
-            gains = np.array([[gain for gain, _ in played] for played in self._played])
-            # The guess "world 0" has at most the probability 1 in world 0, and so a gain of at most
-            # (1 - gain)/e^ε less for each unit of e^ε.
-            lines = np.stack([np.ones_like(gains), (1 - gains) / np.exp(epsilons)], axis=1)
-        else:
-            values = self._values(epsilons)
-            uppers = [each.upper.reshape(-1) for each in values]
-            lines = np.array(
-                [((each.accepts_0 - each.error).reshape(-1), each.accepts_1.reshape(-1)) for each in values]
-            )
+        found = [bounds.at(epsilons) for bounds in self._directions]
         # Bounds are differences of probabilities, each a sum of products.
-        upper = np.max(uppers, axis=0) + self._rounding
-        lines[:, 0] -= self._rounding
+        upper = np.max([upper for upper, _ in found], axis=0) + self._rounding
         if math.isfinite(self._largest):  # the privacy loss of a game is at most that
             upper = np.minimum(upper, -np.expm1(np.minimum(epsilons - self._largest, 0)) + self._rounding)
+        # If one direction was interrupted, the other is of a longer game, whose lower bounds do not hold.
+        rounds = min(bounds.rounds for bounds in self._directions)
+        lines = np.array(
+            [
+                line
+                for bounds, (_, line) in zip(self._directions, found, strict=True)
+                if bounds.rounds == rounds
+            ]
+        )
+        lines[:, 0] -= self._rounding
         lower = lines[:, 0] - np.exp(epsilons) * lines[:, 1]
         best, every = lower.argmax(axis=0), np.arange(len(epsilons))
         return _Bounds(
             epsilons, np.maximum(lower[best, every], 0), np.minimum(upper, 1), lines[best, :, every].T
         )
-
-    def _values(self, epsilons: np.ndarray) -> list[Values]:
-        if epsilons is self._epsilons:
-            return [solution.root.values for solution in self._solutions]
-        if self._few:
-            return [solution.root.values for solution in self._solve(self._build_graphs(epsilons))]
-        return [solution.stage_values(0, epsilons)[0] for solution in self._solutions]
 
     def _least_epsilon(self, bounds: _Bounds, delta: float) -> EpsilonBracket:
         """Where δ*(ε), convex in e^ε, becomes at most δ: below by the lines, above by the chords."""
@@ -356,29 +280,16 @@ class _Solver:
             upper = math.log(z[first - 1] + part * (z[first] - z[first - 1]))
         return EpsilonBracket(min(lower, float(upper)), float(upper), delta)
 
-    def _strategy(self, wanted: float, bounds: np.ndarray) -> Strategy:
+    def _strategy(self, wanted: float, lower: np.ndarray) -> Strategy:
         number = int(np.abs(self._epsilons - wanted).argmin())
-        graph: DecisionGraph | None = None
-        if self._searches:
-            best = int(np.argmax([played[number][0] for played in self._played]))
-            graph = self._played[best][number][1]
-        elif self._solutions:
-            best = int(np.argmax([solution.root.lower()[number] for solution in self._solutions]))
-            graph = extract_decisions(self._solutions[best], number)
+        lines = [bounds.at(self._epsilons)[1][:, number] for bounds in self._directions]
+        best = int(np.argmax([line @ (1, -np.exp(self._epsilons[number])) for line in lines]))
+        graph = self._directions[best].decisions(number)
         if graph is not None:
             # Scores are of world 0 of its own game against world 1.
             graph = attrs.evolve(graph, score=graph.score if best else -graph.score)
             graph = end_before_second_challenge(graph, self._moves.differ)
-        return Strategy(float(self._epsilons[number]), float(bounds[number]), graph, self._moves)
-
-
-def _largest_loss(game: LinearGame) -> float:
-    """The largest privacy loss of one answer, in either direction; infinite where there are hidden states."""
-    if len(game.masses) > 1:
-        return math.inf
-    first, second = (game.kernels[which, :, 0, 0] for which in game.which)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.abs(np.where(first == second, 0.0, np.log(first / second))).max())
+        return Strategy(float(self._epsilons[number]), float(lower[number]), graph, self._moves)
 
 
 def _finer(bounds: _Bounds, bracket: EpsilonBracket) -> np.ndarray:

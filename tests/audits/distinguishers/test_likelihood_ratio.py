@@ -145,7 +145,8 @@ def test_where_there_is_none_it_is_said() -> None:
     with pytest.raises(Unsupported, match="under Figure1, Voting and Release, not under SpecialRound"):
         build_likelihood_ratio(LaplaceCount(), CountSwap(), SpecialRound(T=5))
     learner = LEARNERS.find("everlasting-v1")()
-    with pytest.raises(Unsupported, match="everlasting-v1 declares its output distribution for its first round only"):
+    rule = "everlasting-v1 declares its output distribution for its first round only"
+    with pytest.raises(Unsupported, match=rule):
         build_likelihood_ratio(learner, HaltCounter(learner=learner), Figure1())
 
 

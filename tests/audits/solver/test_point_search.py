@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import GraphLimits
 from audits.solver.belief_points import BeliefPoints
-from audits.solver.bracket import Bracket, bracket_value
+from audits.solver.bounds import Bounds, GraphBounds, SearchBounds
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.final_rounds import FinalRounds
 from audits.solver.linear_game import LinearGame
 from audits.solver.point_search import SearchLimits
 from tests.audits.solver.test_game_value import EPSILONS, best, random_game
 from tests.audits.solver.test_solution import FIVE, posed
-
-NO_GRAPH = GraphLimits(pairs=0)
 
 
 def weigh_states(game: LinearGame) -> LinearGame:
@@ -39,13 +37,22 @@ games = st.builds(
 ).map(weigh_states)
 
 
-def search(game: LinearGame, **limits: float) -> Bracket:
-    return bracket_value(
-        game,
-        EPSILONS,
-        graph_limits=NO_GRAPH,
-        search_limits=SearchLimits(**limits),  # type: ignore[arg-type]
-    )
+@attrs.frozen(eq=False)
+class Found:
+    """Bounds (e,) at some ε, and what they were found by."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    bounds: Bounds
+
+    @staticmethod
+    def of(bounds: Bounds) -> Found:
+        upper, lines = bounds.at(bounds.epsilons)
+        return Found(lines[0] - np.exp(bounds.epsilons) * lines[1], upper, bounds)
+
+
+def search(game: LinearGame, epsilons: np.ndarray = EPSILONS, **limits: float) -> Found:
+    return Found.of(SearchBounds(game, epsilons, SearchLimits(**limits)))  # type: ignore[arg-type]
 
 
 def gain(game: LinearGame, decisions: DecisionGraph, epsilon: float) -> float:
@@ -94,7 +101,7 @@ def test_a_search_that_ends_early_still_contains_it(game: LinearGame, pairs: int
 def test_the_adversary_reaches_the_lower_bound(game: LinearGame) -> None:
     bracket = search(game, pairs=100)
     for number, epsilon in enumerate(EPSILONS):
-        exact = gain(game, bracket.extract_decisions(number), epsilon)
+        exact = gain(game, bracket.bounds.decisions(number), epsilon)
         assert exact == pytest.approx(bracket.lower[number], abs=1e-12)
 
 
@@ -132,8 +139,8 @@ def test_the_bounds_contain_those_of_the_graph(name: str, halts: int, rounds: in
     posing = posed(name, **FIVE, halts=halts)
     game, _ = answer_game(posing.learner, posing.samples, posing.points, rounds)
     epsilons = np.array([0.0, 0.2])
-    exact = bracket_value(game, epsilons)
-    bracket = bracket_value(game, epsilons, graph_limits=NO_GRAPH)
+    exact = Found.of(GraphBounds(game, epsilons, GraphLimits()))
+    bracket = search(game, epsilons)
     assert exact.upper == pytest.approx(exact.lower, abs=1e-12)
     assert (bracket.lower <= exact.upper + 1e-9).all()
     assert (exact.lower <= bracket.upper).all()

@@ -1,0 +1,172 @@
+"""Bounds on the value of a game at any log ratio, by the computation that suits the game."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
+from audits.solver.decision_graph import DecisionGraph, extract_decisions
+from audits.solver.game_value import GameSolution
+from audits.solver.linear_game import LinearGame
+from audits.solver.point_search import PointSearch, SearchLimits
+from audits.solver.ratio_grid import RatioGrid
+
+_FEW = 16  # rounds in which log ratios of games without hidden states may be listed
+
+_FAR = 12.0  # ε beyond which no bounds are of interest
+
+Watch = Callable[[str, int, int], None]
+# At increasing ε: upper bounds (e,), and lines (2, e). From its own ε on, the line lines[0] - e^ε·lines[1] is
+# below δ*(ε).
+UpperAndLines = tuple[np.ndarray, np.ndarray]
+
+
+class Bounds(ABC):
+    """Bounds on δ* in one direction of the worlds.
+
+    epsilons: (e,) those at which bounds are known, in order. rounds: those that are solved. exact: whether
+    bounds at further ε are quickly found.
+    """
+
+    epsilons: np.ndarray
+    rounds: int
+    exact = True
+
+    @abstractmethod
+    def at(self, epsilons: np.ndarray) -> UpperAndLines:
+        """The bounds at increasing ε; only at `epsilons` if not `exact`."""
+
+    @abstractmethod
+    def decisions(self, number: int) -> DecisionGraph | None:
+        """The adversary of the lower bound at epsilons[number]; None if it decides too much to be listed."""
+
+
+class GraphBounds(Bounds):
+    """From a graph of all beliefs."""
+
+    def __init__(
+        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch | None = None
+    ) -> None:
+        """Raises: TooManyBeliefs."""
+        self.epsilons, self.rounds = epsilons, game.rounds
+        self._game, self._limits, self._watch = game, limits, watch
+        graph = self._build_graph(epsilons)
+        # Values at further log ratios follow from those of later rounds, unless those are at a few only.
+        self._few = len(game.masses) == 1
+        if self._few and any(len(family.ratios) > limits.knots for family in graph.families):
+            raise TooManyBeliefs("there are too many log ratios", remedy="Allow fewer rounds.")
+        self._solution = self._solve(graph)
+
+    def at(self, epsilons: np.ndarray) -> UpperAndLines:
+        if np.array_equal(epsilons, self.epsilons):
+            values = self._solution.root.values
+        elif self._few:
+            values = self._solve(self._build_graph(epsilons)).root.values
+        else:
+            values = self._solution.stage_values(0, epsilons)[0]
+        lines = [(values.accepts_0 - values.error).reshape(-1), values.accepts_1.reshape(-1)]
+        return values.upper.reshape(-1), np.array(lines)
+
+    def decisions(self, number: int) -> DecisionGraph | None:
+        return extract_decisions(self._solution, number)
+
+    def _build_graph(self, epsilons: np.ndarray) -> BeliefGraph:
+        watch, rounds = self._watch, self.rounds
+        report = None if watch is None else lambda done, _: watch("rounds", done, rounds)
+        return BeliefGraph(self._game, epsilons, self._limits, watch=report)
+
+    def _solve(self, graph: BeliefGraph) -> GameSolution:
+        watch = self._watch
+        return GameSolution(graph, watch=None if watch is None else lambda *done: watch("values", *done))
+
+
+class GridBounds(Bounds):
+    """From a uniform grid of log ratios, for games in which nothing is remembered."""
+
+    def __init__(self, game: LinearGame, epsilons: np.ndarray, watch: Watch | None = None) -> None:
+        """If it is interrupted, fewer rounds are solved. Raises: KeyboardInterrupt if none is."""
+        self.epsilons, self._grid = epsilons, RatioGrid(game, min(float(epsilons[-1]), _FAR))
+        try:
+            for done in range(game.rounds):
+                if watch is not None:
+                    watch("rounds", done, game.rounds)
+                self._grid.add_round()
+        except KeyboardInterrupt:
+            if not self._grid.rounds:
+                raise
+        self.rounds = self._grid.rounds
+
+    def at(self, epsilons: np.ndarray) -> UpperAndLines:
+        return self._grid.bounds(epsilons)
+
+    def decisions(self, number: int) -> DecisionGraph | None:
+        return None
+
+
+class SearchBounds(Bounds):
+    """From a search, for games with too many beliefs for a graph."""
+
+    exact = False
+
+    def __init__(
+        self,
+        game: LinearGame,
+        epsilons: np.ndarray,
+        limits: SearchLimits,
+        watch: Watch | None = None,
+    ) -> None:
+        self.epsilons, self.rounds = epsilons, game.rounds
+        report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
+        search = PointSearch(game, epsilons, limits, watch=report)
+        self._upper = search.upper
+        self._played = [search.play(number) for number in range(len(epsilons))]
+
+    def at(self, epsilons: np.ndarray) -> UpperAndLines:
+        gains = np.array([gain for gain, _ in self._played])
+        # The adversary accepts with probability at most 1 in world 0, so with (1 - gain)/e^ε in world 1.
+        return self._upper, np.array([np.ones_like(gains), (1 - gains) / np.exp(epsilons)])
+
+    def decisions(self, number: int) -> DecisionGraph | None:
+        return self._played[number][1]
+
+
+def find_bounds(
+    game: LinearGame,
+    epsilons: np.ndarray,
+    *,
+    few: np.ndarray | None = None,
+    graph_limits: GraphLimits | None = None,
+    search_limits: SearchLimits | None = None,
+    watch: Watch | None = None,
+) -> Bounds:
+    """The bounds of a game at increasing ε.
+
+    few: fewer ε, in order, for a search, in which each takes its time; None: there is no search. watch:
+    receives a stage of the computation, how much of it is done, and the whole.
+
+    Raises: TooManyBeliefs if there are too many for a graph and there is no search.
+    """
+    remembers = len(game.masses) > 1
+    if remembers or game.rounds <= _FEW:
+        try:
+            return GraphBounds(game, epsilons, graph_limits or GraphLimits(), watch)
+        except TooManyBeliefs:
+            if remembers and few is None:
+                raise
+    if not remembers:
+        return GridBounds(game, epsilons, watch)
+    assert few is not None
+    return SearchBounds(game, few, search_limits or SearchLimits(), watch)
+
+
+def largest_loss(game: LinearGame) -> float:
+    """The largest privacy loss of one answer, in either direction; infinite where there are hidden states."""
+    if len(game.masses) > 1:
+        return math.inf
+    first, second = (game.kernels[which, :, 0, 0] for which in game.which)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.abs(np.where(first == second, 0.0, np.log(first / second))).max())
