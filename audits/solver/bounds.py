@@ -11,7 +11,7 @@ import numpy as np
 from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
 from audits.solver.decision_graph import DecisionGraph, extract_decisions
 from audits.solver.game_value import GameSolution
-from audits.solver.linear_game import LinearGame
+from audits.solver.linear_game import MOST_ROUNDS, LinearGame
 from audits.solver.point_search import PointSearch, SearchLimits
 from audits.solver.ratio_grid import RatioGrid
 
@@ -157,6 +157,12 @@ def find_bounds(
         except TooManyBeliefs:
             if remembers and few is None:
                 raise
+            if remembers and game.rounds > MOST_ROUNDS:
+                raise TooManyBeliefs(
+                    "a game of so many rounds has too many beliefs to list, and too many histories to search",
+                    value=game.rounds,
+                    remedy=f"Allow at most {MOST_ROUNDS} rounds.",
+                ) from None
     if not remembers:
         return GridBounds(game, epsilons, watch)
     assert few is not None

@@ -84,7 +84,7 @@ def _with_class(learner: Any, concepts: Any, text: str) -> tuple[Learner, str]:
 def _no_votes(learner: Learner) -> Unsupported:
     return Unsupported(
         f"{learner.name} does not train one teacher on each of a fixed number of examples",
-        remedy="Name an adversary, whose samples are taken.",
+        remedy="Name an adversary (--against), whose samples are taken.",
     )
 
 

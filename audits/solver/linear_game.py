@@ -8,7 +8,10 @@ from collections.abc import Callable, Sequence
 import attrs
 import numpy as np
 
+from arena import Unsupported
+
 _NEGLIGIBLE = 1e-13  # of a measure that has mass 1: what is dropped when hidden states are compressed
+MOST_ROUNDS = 16  # of a game with hidden states that are compressed, or whose histories are searched
 _SMALL = 4  # hidden states that are not compressed
 _ROUNDING = 1e-15  # of probabilities; a move that tells more by less than this is taken as dominated
 _SKETCH = 200  # combinations of measures from which their axes are found
@@ -60,6 +63,8 @@ def compress(
 
     A hidden number with a quadrature of 2,000 nodes becomes some 40 coordinates: probabilities of answers are
     smooth in it, and so are all measures that a game can reach. steps: of each kernel. start: (2, m).
+
+    Raises: Unsupported if there are too many rounds for that.
     """
     size = start.shape[1]
     if size <= _SMALL:
@@ -72,6 +77,12 @@ def compress(
             which=which,
             masses=np.full(size, 1 / scale),
             halts=halts,
+        )
+    if rounds > MOST_ROUNDS:
+        raise Unsupported(
+            f"the game of a learner with {size:,} hidden states is solved for at most {MOST_ROUNDS} rounds",
+            value=rounds,
+            remedy=f"Allow at most {MOST_ROUNDS} rounds.",
         )
     # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
     scale = 1 / np.sqrt(_mean_measure(steps, start, rounds))

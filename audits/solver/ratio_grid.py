@@ -14,7 +14,7 @@ import numpy as np
 from audits.solver.linear_game import LinearGame
 
 _STEPS = 64  # of the grid at least, for the largest privacy loss of one answer
-_POINTS, _WORK = 400_000, 5e7  # of the grid, where few rounds make that cheap, and times rounds
+_POINTS, _WORK = 100_000, 1e7  # of the grid, where few rounds make that cheap, and times rounds
 _DEVIATIONS = 7  # by which the privacy loss of a game is followed
 
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
+from audits.exact_loss.answer_paths import MAX_ROUNDS
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim
-from audits.solver.belief_graph import GraphLimits
+from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
 from audits.solver.bounds import Watch, find_bounds, largest_loss
 from audits.solver.decision_graph import DecisionGraph, end_before_second_challenge
 from audits.solver.linear_game import LinearGame, drop_dominated
@@ -25,6 +26,7 @@ TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be tol
 _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is
 _FAR = 12.0  # ε above which the curve is not drawn, as all of interest is far below
 _CURVE = 16  # further ε at which the curve is computed
+_QUICK = 5_000  # pairs of beliefs of a game that is solved within a second
 _FLOOR = 2e-4  # a gap between bounds on δ that is small enough, where they are searched for
 _REFINE, _REFINEMENTS = 12, 3  # ε by which the least ε is narrowed down, and how often
 ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen times the unit of rounding
@@ -105,12 +107,13 @@ def solve(
     of the computation, how much of it is done, and the whole. search: whether bounds are searched for where
     there are too many beliefs to list them.
 
-    If it is interrupted (KeyboardInterrupt) after a game of fewer rounds was solved, that is the result.
+    If it is interrupted (KeyboardInterrupt), the result is that of the bounds so far, or of a shorter game
+    that is quickly solved.
 
     Raises: InvalidArgument if a number is out of range, or the worlds differ in what the claim does not
         protect; Unsupported if the learner tells no distribution of what it shows, or the game is too large.
     """
-    check_value("rounds", rounds, whole, at_least(1))
+    check_value("rounds", rounds, whole, at_least(1), at_most(MAX_ROUNDS))
     for epsilon in epsilons:
         check_value("epsilon", epsilon, at_least(0), at_most(_LARGEST))
     claim = read_claim(posed.learner)
@@ -131,29 +134,34 @@ def solve(
             remedy=f"It protects {' and '.join(claim.protects)}.",
         )
     smaller, kept = drop_dominated(game)
-    solution = None
+    chosen = moves.select(kept)
     try:
-        for fewer in _shorter_games(smaller):
-            shorter = attrs.evolve(smaller, rounds=fewer)
-            solver = _Solver(shorter, moves.select(kept), wanted, few, limits or GraphLimits(), watch)
-            solution = solver.solve(claim, delta, own)
+        solver = _Solver(smaller, chosen, wanted, few, limits or GraphLimits(), watch)
     except KeyboardInterrupt:
-        if solution is None:
+        shorter = _solve_shorter(smaller, chosen, wanted)
+        if shorter is None:
             raise
-    assert solution is not None
+        solver = shorter
     return attrs.evolve(
-        solution, learner=posed.learner.name, worlds=posed.text, moves=game.moves, asked=game.rounds
+        solver.solve(claim, delta, own),
+        learner=posed.learner.name,
+        worlds=posed.text,
+        moves=game.moves,
+        asked=game.rounds,
     )
 
 
-def _shorter_games(game: LinearGame) -> list[int]:
-    """The rounds of games that are solved one after the other: a short one takes a small part of the time.
-
-    Without hidden states, a long game contains the short one.
-    """
-    if len(game.masses) == 1:
-        return [game.rounds]
-    return sorted({max(1, game.rounds // 2), game.rounds})
+def _solve_shorter(game: LinearGame, moves: GameMoves, epsilons: np.ndarray) -> _Solver | None:
+    """A game of fewer rounds that is quickly solved, after an interruption; None if there is none."""
+    rounds = game.rounds // 2
+    while rounds:
+        try:
+            return _Solver(
+                attrs.evolve(game, rounds=rounds), moves, epsilons, None, GraphLimits(pairs=_QUICK), None
+            )
+        except TooManyBeliefs:
+            rounds //= 2
+    return None
 
 
 @attrs.frozen(eq=False)

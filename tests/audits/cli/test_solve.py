@@ -133,6 +133,11 @@ def test_the_files(tmp_path: Path) -> None:
         (("laplace-count",), "laplace-count does not train one teacher"),
         (("above-treshold",), "Did you mean above-threshold"),
         ((*SMALL[:-1], "0"), "rounds must be at least 1, got 0"),
+        ((*SMALL[:-1], "100000"), "rounds must be at most 10000, got 100000"),
+        (
+            ("above-threshold", "--set", "size=11", "--rounds", "17"),
+            "is solved for at most 16 rounds, got 17",
+        ),
         ((*SMALL, "--epsilon", "-1"), "epsilon must be at least 0, got -1.0"),
         ((*SMALL, "--delta", "2"), "delta must be at most 1, got 2.0"),
         ((*SMALL, "--strategy", "nowhere/best.py"), "the directory of the strategy nowhere/best.py does not"),
@@ -147,7 +152,7 @@ def test_bad_input(
 
 
 def test_a_strategy_that_is_too_large_for_a_file_is_refused_after_the_report() -> None:
-    done = arena("noisy-votes", "--set", "size=5", "--rounds", "60", "--strategy", "best.py")
+    done = arena("noisy-votes", "--set", "size=5", "--rounds", "17", "--strategy", "best.py")
     assert done.exit_code == 2
     assert "Its decisions are too many to be listed" in done.stdout
     assert "too many different decisions for a file" in done.stderr
