@@ -21,6 +21,7 @@ SMALL = ("above-threshold", "--set", "size=5", "--set", "epsilon=1", "--rounds",
 arena = Command("solve")
 
 
+@pytest.mark.thorough
 def test_python_and_the_command_line_agree() -> None:
     printed = json.loads(arena.text(*SMALL, "--json"))
     assert printed.pop("command") == shlex.join(["arena", "solve", *SMALL])
@@ -101,6 +102,7 @@ def test_a_written_adversary_of_an_online_learner_has_the_loss_of_the_lower_boun
     assert played.epsilon_lower > 0
 
 
+@pytest.mark.thorough
 def test_the_worst_samples_and_given_ones() -> None:
     settings = {"size": 2, "epsilon": 1.0, "concepts": "thresholds:1..2"}
     worst = audits.solve("noisy-votes", rounds=1, settings=settings, worst_samples=True)
@@ -112,6 +114,7 @@ def test_the_worst_samples_and_given_ones() -> None:
         audits.solve("noisy-votes", settings=settings, data=data, neighbour=([2.0, 2.0], [1, 1]))
 
 
+@pytest.mark.thorough
 def test_the_files(tmp_path: Path) -> None:
     names = {"--graph": "graph.svg", "--plot": "curve.svg", "--html": "page.html", "--csv": "curve.csv"}
     arena.text(*SMALL, *(word for flag, name in names.items() for word in (flag, str(tmp_path / name))))
@@ -151,6 +154,7 @@ def test_bad_input(
     assert message in arena.refusal(*arguments)
 
 
+@pytest.mark.thorough
 def test_a_strategy_that_is_too_large_for_a_file_is_refused_after_the_report() -> None:
     done = arena("noisy-votes", "--set", "size=5", "--rounds", "17", "--strategy", "best.py")
     assert done.exit_code == 2

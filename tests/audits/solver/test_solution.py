@@ -122,6 +122,7 @@ def test_a_learner_without_votes_is_refused() -> None:
         posed("static-erm")
 
 
+@pytest.mark.thorough
 def test_an_interrupted_long_game_is_solved_up_to_the_round_that_is_done() -> None:
     def interrupt(stage: str, done: int, total: int) -> None:
         if (stage, done) == ("rounds", 20):
@@ -135,6 +136,7 @@ def test_an_interrupted_long_game_is_solved_up_to_the_round_that_is_done() -> No
         assert expected.lower <= found.upper <= found.lower + 1e-3
 
 
+@pytest.mark.thorough
 def test_fifty_answers_of_one_teacher_are_optimal_composition() -> None:
     """The closed form of Kairouz, Oh and Viswanath is between the bounds, which hardly differ."""
     game = posed("noisy-votes", size=1, epsilon=0.3, answers=50)
