@@ -15,7 +15,7 @@ from arena.concepts import Points
 from arena.testing import check_adversary
 from audits.exact_loss.exact_audit import exact
 from audits.registry.given_players import configure_learner
-from audits.solver.every_vote import pose_every_vote
+from audits.solver.choice_of_samples import pose_every_vote
 from audits.solver.solution import solve
 from learners.releases.laplace_count import LaplaceCount
 
@@ -64,7 +64,7 @@ def test_it_reaches_four_fifths_of_the_optimum(learner: Learner) -> None:
     game = pose_every_vote(learner)
     adversary = OppositeVotes(learner=learner, queries=ROUNDS)
     found = exact(learner, adversary, referee_of(learner), delta=DELTA).epsilon_at.lower
-    best = solve(game.learner, game.samples, game.points, rounds=ROUNDS, epsilons=[found / 0.8])
+    best = solve(game, rounds=ROUNDS, epsilons=[found / 0.8])
     (at_more,) = [point for point in best.curve if point.epsilon == found / 0.8]
     assert at_more.upper < DELTA
 
