@@ -45,6 +45,7 @@ from audits.solver.posed_game import QueryGame  # noqa: E402
 from audits.solver.solution import solve  # noqa: E402
 
 RARE = 1e-3  # of the largest δ
+STEP = 5e-4  # to which an ε is computed
 HALF = 4.0  # ε in place of half of an infinite one
 HEAD = ("learner", "δ", "adversary", "ε", "its samples", "line", "all votes", "share", "δ(0)", "δ(ε/2)")
 
@@ -115,8 +116,13 @@ def read_samples(adversary: Adversary) -> tuple[Sample, Sample]:
 
 
 def find_epsilon(game: QueryGame, chosen: np.ndarray, rounds: int, delta: float) -> float:
-    """The ε of the best adversary that queries the chosen points, from below."""
-    return solve(select_points(game, chosen), rounds=rounds, delta=delta).epsilon_at.lower
+    """The ε of the best adversary that queries the chosen points, to three digits after the point."""
+    bracket = solve(select_points(game, chosen), rounds=rounds, delta=delta).epsilon_at
+    low, high = bracket.lower, bracket.upper
+    while STEP < high - low < np.inf:
+        middle = (low + high) / 2
+        low, high = (middle, high) if solve_at(game, chosen, rounds, middle) > delta else (low, middle)
+    return low
 
 
 def solve_at(game: QueryGame, chosen: np.ndarray, rounds: int, epsilon: float) -> float:
