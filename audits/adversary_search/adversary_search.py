@@ -29,6 +29,7 @@ from audits.adversary_search.halving import detectable_loss
 from audits.adversary_search.score import simple_scores
 from audits.adversary_search.script import Script
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
+from audits.adversary_search.solved_start import SolvedStart, find_solved_start
 from audits.runs.first_games import check_learner_first, refuse_failures, warn_of_failures
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
@@ -116,6 +117,8 @@ def search(
     seed: random seed. jobs: processes, or `Workers`; they do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
 
+    If the solver finds an adversary of a few queries that breaks the claim, that is confirmed first.
+
     A keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner
     fails in some games.
 
@@ -168,9 +171,13 @@ class _SearchPlan:
         confirmations = 0
         confirmed: tuple[Plan, Verdict] | None = None
         interrupted = False
+        start: SolvedStart | None = None
         try:
+            start = find_solved_start(self.learner, self.protocol, self.claim)
+            if start is not None:
+                confirmations, confirmed = self._confirm(start.script, False, start.rate(self.claim), 0)
             with closing(self._explore_runs(workers, watch)) as runs:
-                for explored in runs:
+                for explored in runs if confirmed is None else ():
                     explorations.append(explored)
                     if watch is not None:
                         best = max(each.best for each in explorations)
@@ -196,7 +203,7 @@ class _SearchPlan:
             adversary=None if plan is None else plan.adversary,  # type: ignore[arg-type]
             plan=plan,
             verdict=verdict,
-            examples=sum(each.examples for each in explorations),
+            examples=sum(each.examples for each in explorations) + (start is not None),
             rejected=sum(each.rejected for each in explorations),
             games=sum(each.games for each in explorations),
             confirmations=confirmations,

@@ -40,15 +40,14 @@ from audits.exact_loss.view_laws import view_law  # noqa: E402
 from audits.registry.given_players import configure_adversary, configure_learner  # noqa: E402
 from audits.registry.pairing import configure_game  # noqa: E402
 from audits.registry.players import ADVERSARIES  # noqa: E402
-from audits.solver.choice_of_samples import PosedGame, pose_every_vote  # noqa: E402
-from audits.solver.solution import CurvePoint, solve  # noqa: E402
+from audits.solver.choice_of_samples import pose_every_vote  # noqa: E402
+from audits.solver.posed_game import QueryGame  # noqa: E402
+from audits.solver.solution import solve  # noqa: E402
 
 RARE = 1e-3  # of the largest δ
-LARGEST = 8.0  # ε up to which curves are computed
-GRID = 33  # ε of a curve
+STEP = 5e-4  # to which an ε is computed
+HALF = 4.0  # ε in place of half of an infinite one
 HEAD = ("learner", "δ", "adversary", "ε", "its samples", "line", "all votes", "share", "δ(0)", "δ(ε/2)")
-
-Curve = tuple[CurvePoint, ...]
 
 
 def build_learners(rounds: int) -> Iterator[tuple[str, Learner]]:
@@ -76,7 +75,7 @@ def build_learners(rounds: int) -> Iterator[tuple[str, Learner]]:
     yield "keeps-threshold, 2", KeepsThreshold(queries=rounds)
 
 
-def list_pairs(game: PosedGame) -> list[tuple[int, int]]:
+def list_pairs(game: QueryGame) -> list[tuple[int, int]]:
     """The votes of both worlds at each point of a posed game."""
     return [tuple(votes) for votes in count_votes(game.learner, game.samples, game.points).T.tolist()]
 
@@ -116,31 +115,24 @@ def read_samples(adversary: Adversary) -> tuple[Sample, Sample]:
     return move.sample, move.other
 
 
-def compute_curve(game: PosedGame, chosen: np.ndarray, rounds: int, low: float, high: float) -> Curve:
-    """δ*(ε) between two ε, where the chosen points may be queried."""
-    grid = np.linspace(low, high, GRID).tolist()
-    points = game.points[chosen]
-    return solve(game.learner, game.samples, points, rounds=rounds, epsilons=grid).curve
+def find_epsilon(game: QueryGame, chosen: np.ndarray, rounds: int, delta: float) -> float:
+    """The ε of the best adversary that queries the chosen points, to three digits after the point."""
+    bracket = solve(select_points(game, chosen), rounds=rounds, delta=delta).epsilon_at
+    low, high = bracket.lower, bracket.upper
+    while STEP < high - low < np.inf:
+        middle = (low + high) / 2
+        low, high = (middle, high) if solve_at(game, chosen, rounds, middle) > delta else (low, middle)
+    return low
 
 
-def find_epsilon(game: PosedGame, chosen: np.ndarray, rounds: int, delta: float) -> float:
-    """The largest ε at which the best adversary needs this δ, to three digits after the point."""
-    low, high = 0.0, LARGEST
-    for _ in range(3):
-        curve = compute_curve(game, chosen, rounds, low, high)
-        enough = [point.epsilon for point in curve if point.lower <= delta]
-        if not enough:
-            return np.inf
-        high = enough[0]
-        low = max((point.epsilon for point in curve if point.epsilon < high), default=0.0)
-    return (low + high) / 2
-
-
-def solve_at(game: PosedGame, chosen: np.ndarray, rounds: int, epsilon: float) -> float:
+def solve_at(game: QueryGame, chosen: np.ndarray, rounds: int, epsilon: float) -> float:
     """δ*(ε), from below."""
-    points = game.points[chosen]
-    curve = solve(game.learner, game.samples, points, rounds=rounds, epsilons=[epsilon]).curve
+    curve = solve(select_points(game, chosen), rounds=rounds, epsilons=[epsilon]).curve
     return next(point.lower for point in curve if point.epsilon == epsilon)
+
+
+def select_points(game: QueryGame, chosen: np.ndarray) -> QueryGame:
+    return attrs.evolve(game, points=game.points[chosen], names=None)
 
 
 def measure(name: str, learner: Learner, rounds: int) -> Iterator[tuple[object, ...]]:
@@ -151,7 +143,7 @@ def measure(name: str, learner: Learner, rounds: int) -> Iterator[tuple[object, 
     line = np.array([first <= second for first, second in pairs])
     delta = learner.claim.delta % 1.0 + RARE * solve_at(game, every, rounds, 0.0)
     best, on_line = (find_epsilon(game, chosen, rounds, delta) for chosen in (every, line))
-    half = on_line / 2 if np.isfinite(on_line) else LARGEST / 2
+    half = on_line / 2 if np.isfinite(on_line) else HALF
     optimum = [solve_at(game, line, rounds, epsilon) for epsilon in (0.0, half)]
     found = list(find_adversaries(learner, rounds))
     found.sort(key=lambda each: -each[1].epsilon_at(delta).lower)
