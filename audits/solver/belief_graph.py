@@ -11,6 +11,7 @@ that pairs of them are pairs of numbers. See docs/proofs/solver.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 
 import attrs
 import numpy as np
@@ -124,13 +125,27 @@ class BeliefGraph:
             self._add_stage(following, limits)
             self._check_size(limits.pairs)
 
-    def branch(self, stage: Stage, move: int, outcome: int) -> list[np.ndarray]:
-        """Four of (d,): the probability of an outcome in each world, and the error of each measure then."""
+    def branch(
+        self, stage: Stage, move: int, outcome: int, nodes: np.ndarray | slice = slice(None)
+    ) -> list[np.ndarray]:
+        """Four of (d,): the probability of an outcome in each world, and the error of each measure then.
+
+        nodes: of the stage; default: all.
+        """
         masses, errors = [], []
-        for world, kernel, belief in zip(stage.worlds, self.kernels[:, move], stage.beliefs, strict=True):
+        beliefs = stage.beliefs[:, nodes]
+        for world, kernel, belief in zip(stage.worlds, self.kernels[:, move], beliefs, strict=True):
             masses.append(world.masses[kernel, outcome][belief])
             errors.append(world.errors[kernel, outcome][belief] * masses[-1])
         return masses + errors
+
+    def shorten(self, rounds: int) -> BeliefGraph:
+        """The graph of the game of fewer rounds."""
+        shorter = copy(self)
+        shorter.game = attrs.evolve(self.game, rounds=rounds)
+        shorter.stages = [*self.stages[: rounds - 1], attrs.evolve(self.stages[rounds - 1], after=[])]
+        shorter.families = [family for family in self.families if family.time < rounds]
+        return shorter
 
     def _add_stage(self, worlds: tuple[WorldStage, WorldStage], limits: GraphLimits) -> None:
         stage, width = self.stages[-1], worlds[1].masses.shape[2]
@@ -148,7 +163,7 @@ class BeliefGraph:
                 key = np.where((first < 0) | (second < 0), -1, first * width + second)
                 keys[move, outcome] = key
                 new.append(key)
-            known = np.unique(np.concatenate(new))
+            known = _distinct(np.concatenate(new))
         known = known[known >= 0]
         for move in range(self.game.moves):
             row: list[np.ndarray | None] = [None] * len(self.game.halts)
@@ -259,6 +274,12 @@ class Arrivals:
         nodes = np.empty(len(self.place), _NODE)
         nodes["place"], nodes["family"], nodes["offset"] = self.place, self.family, self.offset
         return nodes
+
+
+def _distinct(keys: np.ndarray) -> np.ndarray:
+    """The distinct ones of keys (n,), in order: sorting is faster than the hash table of np.unique."""
+    keys = np.sort(keys)
+    return keys[np.r_[True, np.diff(keys) > 0]] if len(keys) else keys
 
 
 _NODE = np.dtype([("place", np.int64), ("family", np.int64), ("offset", np.float64)])
