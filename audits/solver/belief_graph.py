@@ -139,12 +139,13 @@ class BeliefGraph:
             errors.append(world.errors[kernel, outcome][belief] * masses[-1])
         return masses + errors
 
-    def shorten(self, rounds: int) -> BeliefGraph:
-        """The graph of the game of fewer rounds."""
+    def shorten(self, rounds: int, ratios: np.ndarray) -> BeliefGraph:
+        """The graph of the game of fewer rounds, at other log ratios (e,)."""
         shorter = copy(self)
         shorter.game = attrs.evolve(self.game, rounds=rounds)
         shorter.stages = [*self.stages[: rounds - 1], attrs.evolve(self.stages[rounds - 1], after=[])]
-        shorter.families = [family for family in self.families if family.time < rounds]
+        later = [family for family in self.families[1:] if family.time < rounds]
+        shorter.families = [Family(0, np.sort(ratios)), *later]
         return shorter
 
     def _add_stage(self, worlds: tuple[WorldStage, WorldStage], limits: GraphLimits) -> None:

@@ -163,6 +163,9 @@ class GameSolution:
         """Find the values of some members of a family, and write them to `best`."""
         graph, stage = self.graph, self.graph.stages[time]
         left = graph.game.rounds - time - 1  # rounds after this one
+        if not left:
+            self._guess_after(stage, members, ratios, best)
+            return
         own = np.exp(stage.offset[members])[:, None] * np.exp(ratios)  # z of each point
         lower = np.full(own.shape, -np.inf)
         tables = [
@@ -179,7 +182,7 @@ class GameSolution:
                 ]
                 if not (masses[0].any() or masses[1].any()):
                     continue
-                if left and outcome in self._ends:
+                if outcome in self._ends:
                     parts: Sequence[np.ndarray] = self._ends[outcome][left - 1].split_values(masses, own)
                 elif after is None:
                     parts = _guess(masses, own)
@@ -196,6 +199,33 @@ class GameSolution:
             for old, new in zip(kept, (value, accepts_0, accepts_1, error), strict=True):
                 np.copyto(old, new, where=better)
             best.move[better] = move
+
+    def _guess_after(self, stage: Stage, members: np.ndarray, ratios: np.ndarray, best: Values) -> None:
+        """The values of pairs of the last stage, as of `_induce_nodes`: there is no error, so one sum is enough."""
+        own = np.exp(stage.offset[members])[:, None] * np.exp(ratios)
+        first, second = (
+            world.masses[:, :, beliefs, None]
+            for world, beliefs in zip(stage.worlds, stage.beliefs[:, members], strict=True)
+        )
+        possible = [mass_0.any() or mass_1.any() for mass_0, mass_1 in zip(
+            first.swapaxes(0, 1), second.swapaxes(0, 1), strict=True)]
+        first, second = first[:, possible], second[:, possible]
+        weighed = second * own
+        for move, (one, other) in enumerate(self.graph.kernels.T):
+            total: np.ndarray = np.zeros(own.shape)
+            for mass_0, mass_1 in zip(first[one], weighed[other], strict=True):
+                gain = mass_0 - mass_1
+                total += np.maximum(gain, 0, out=gain)
+            better = total > best.upper
+            np.copyto(best.upper, total, where=better)
+            best.move[better] = move
+        node = np.arange(len(own))[:, None]
+        one, other = self.graph.kernels[:, best.move]
+        for outcome in range(first.shape[1]):
+            mass_0, mass_1 = first[one, outcome, node, 0], second[other, outcome, node, 0]
+            accept = mass_0 > own * mass_1
+            best.accepts_0[:] += accept * mass_0
+            best.accepts_1[:] += accept * mass_1
 
     def _go_on(
         self,

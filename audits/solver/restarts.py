@@ -11,7 +11,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, GraphLimits
+from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, GraphLimits, Stage
 from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
 from audits.solver.game_value import FamilyValues, GameSolution
 from audits.solver.linear_game import LinearGame, _reachable_axes
@@ -19,7 +19,6 @@ from audits.solver.linear_game import LinearGame, _reachable_axes
 _DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
 _SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
 _KNOTS = 0.05  # nats between the log ratios at which the value after a restart is computed
-_FEWEST = 9  # of these log ratios
 _PAIRS = 20_000_000  # of beliefs in one stage: without what follows a restart, a stage needs little memory
 
 
@@ -100,14 +99,13 @@ class RestartSolution:
                 watch("rounds", done, game.rounds)
 
         graph = BeliefGraph(game, ratios, limits, watch=report)
-        low, high = _ratios_of(graph, restart.outcome)
-        knots = np.linspace(low, high, max(_FEWEST, 1 + int(np.ceil((high - low) / _KNOTS))))
-        rest = BeliefGraph(restart.rest, knots, limits)
+        knots = [_choose_knots(graph, stage, restart.outcome) for stage in graph.stages[-2::-1]]
+        rest = BeliefGraph(restart.rest, np.unique(np.concatenate(knots)), limits)
         self._rests = []
-        for rounds in range(1, game.rounds):
+        for rounds, ratios in enumerate(knots, 1):
             if watch is not None:
                 watch("restarts", rounds, game.rounds)
-            self._rests.append(GameSolution(rest.shorten(rounds)))
+            self._rests.append(GameSolution(rest.shorten(rounds, ratios)))
         ends = {restart.outcome: [rest.root for rest in self._rests]}
         self._solution = GameSolution(graph, ends=ends)
 
@@ -146,16 +144,18 @@ class RestartSolution:
         )
 
 
-def _ratios_of(graph: BeliefGraph, outcome: int) -> tuple[float, float]:
-    """The least and the largest log ratio after an outcome that rounds follow."""
-    low, high = np.inf, -np.inf
-    for stage in graph.stages[:-1]:
-        ends = np.array([[family.ratios[0], family.ratios[-1]] for family in graph.families])
+def _choose_knots(graph: BeliefGraph, stage: Stage, outcome: int) -> np.ndarray:
+    """Log ratios on a grid, around all that a stage can have after an outcome."""
+    cells = [np.zeros(1)]
+    for family in np.unique(stage.family):
+        low, high = np.inf, -np.inf
         for move in range(graph.game.moves):
             mass_0, mass_1, *_ = graph.branch(stage, move, outcome)
-            (on,) = np.nonzero((mass_0 > NEGLIGIBLE) & (mass_1 > NEGLIGIBLE))
+            (on,) = np.nonzero((stage.family == family) & (mass_0 > NEGLIGIBLE) & (mass_1 > NEGLIGIBLE))
             if len(on):
-                ratios = stage.offset[on] + np.log(mass_1[on] / mass_0[on])
-                first, last = ends[stage.family[on]].T
-                low, high = min(low, (ratios + first).min()), max(high, (ratios + last).max())
-    return (float(low), float(high)) if low <= high else (0.0, 0.0)
+                offsets = stage.offset[on] + np.log(mass_1[on] / mass_0[on])
+                low, high = min(low, offsets.min()), max(high, offsets.max())
+        if low <= high:
+            for ratio in graph.families[family].ratios:
+                cells.append(np.arange(np.floor((low + ratio) / _KNOTS), (high + ratio) / _KNOTS + 1))
+    return np.asarray(_KNOTS * np.unique(np.concatenate(cells)))
