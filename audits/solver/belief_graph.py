@@ -143,7 +143,8 @@ class BeliefGraph:
         """The graph of the game of fewer rounds, at other log ratios (e,)."""
         shorter = copy(self)
         shorter.game = attrs.evolve(self.game, rounds=rounds)
-        shorter.stages = [*self.stages[: rounds - 1], attrs.evolve(self.stages[rounds - 1], after=[])]
+        *stages, last = self.stages[:rounds]
+        shorter.stages = [*stages, attrs.evolve(last, after=[])]
         later = [family for family in self.families[1:] if family.time < rounds]
         shorter.families = [Family(0, np.sort(ratios)), *later]
         return shorter
@@ -320,38 +321,38 @@ def _world_stages(
     """The beliefs of one world, stage by stage."""
     beliefs: np.ndarray = start[None, :] / (start @ game.masses)
     hashing = np.random.default_rng(0).integers(2**63, size=len(start), dtype=np.uint64) | np.uint64(1)
+    goes_on = np.flatnonzero(~game.halts & kernels.any(axis=(0, 2, 3)))
     for time in range(game.rounds):
-        shape = len(kernels), len(game.halts), len(beliefs)
-        masses, after, errors = np.empty(shape), np.full(shape, -1, np.int32), np.zeros(shape)
-        keys = np.zeros(shape, np.uint64)
-        goes_on = np.zeros(shape, bool)
-        if time == game.rounds - 1:
-            masses[:] = np.maximum(game.masses @ kernels @ beliefs.T, 0)
+        masses = np.maximum(game.masses @ kernels @ beliefs.T, 0)
+        after, errors = np.full(masses.shape, -1, np.int32), np.zeros(masses.shape)
+        followed = masses[:, goes_on] > NEGLIGIBLE
+        if time == game.rounds - 1 or not followed.any():
             yield WorldStage(masses, after, errors)
             return
+        keys, numbers = np.zeros(followed.shape, np.uint64), np.full(followed.shape, -1, np.int32)
         for kernel, matrices in enumerate(kernels):
-            for piece, reached in _reach(beliefs, matrices):
-                masses[kernel, :, piece] = mass = np.maximum(reached @ game.masses, 0)
-                goes_on[kernel, :, piece] = on = (mass > NEGLIGIBLE) & ~game.halts[:, None]
-                cells = np.round(reached[on] / mass[on][:, None] / tolerance).astype(np.int64)
+            for piece, reached in _reach(beliefs, matrices[goes_on]):
+                on = followed[kernel, :, piece]
+                scale = masses[kernel, goes_on, piece][on][:, None] * tolerance
+                cells = np.round(reached[on] / scale).astype(np.int64)
                 keys[kernel, :, piece][on] = cells.view(np.uint64) @ hashing
-        if not goes_on.any():
-            yield WorldStage(masses, after, errors)
-            return
-        _, first, after[goes_on] = np.unique(keys[goes_on], return_index=True, return_inverse=True)
-        chosen = np.unravel_index(np.flatnonzero(goes_on)[first], shape)
+        _, first, numbers[followed] = np.unique(keys[followed], return_index=True, return_inverse=True)
+        after[:, goes_on] = numbers
+        chosen = np.unravel_index(np.flatnonzero(followed)[first], followed.shape)
         following: np.ndarray = np.empty((len(first), len(start)))
         for kernel, matrices in enumerate(kernels):
-            (own,) = np.nonzero(chosen[0] == kernel)
-            for part in np.array_split(own, _pieces(beliefs[chosen[2][own]], matrices)):
-                reached = beliefs[chosen[2][part], None, :] @ matrices[chosen[1][part]].swapaxes(-1, -2)
-                following[part] = reached[:, 0] / (reached[:, 0] @ game.masses)[:, None]
+            for place, outcome in enumerate(goes_on):
+                (own,) = np.nonzero((chosen[0] == kernel) & (chosen[1] == place))
+                following[own] = beliefs[chosen[2][own]] @ matrices[outcome].T
+        following /= (following @ game.masses)[:, None]
         for kernel, matrices in enumerate(kernels):
-            for piece, reached in _reach(beliefs, matrices):
-                on = after[kernel, :, piece] >= 0
-                reached = reached[on] / masses[kernel, :, piece][on][:, None]
-                apart = np.linalg.norm(reached - following[after[kernel, :, piece][on]], axis=1)
-                errors[kernel, :, piece][on] = apart
+            for piece, reached in _reach(beliefs, matrices[goes_on]):
+                on = followed[kernel, :, piece]
+                reached = reached[on] / masses[kernel, goes_on, piece][on][:, None]
+                apart = np.linalg.norm(reached - following[numbers[kernel, :, piece][on]], axis=1)
+                own_errors = np.zeros(on.shape)
+                own_errors[on] = apart
+                errors[kernel, goes_on, piece] = own_errors
         yield WorldStage(masses, after, errors)
         beliefs = following
 

@@ -12,19 +12,21 @@ from audits.solver.decision_graph import DecisionGraph, extract_decisions
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import LinearGame
 from audits.solver.point_search import PointSearch, SearchLimits
+from audits.solver.restarts import RestartSolution, find_restart
 
 
 @attrs.frozen(eq=False)
 class Bracket:
     """Bounds (e,) on the value of a game at log ratios (e,), in order: at log ratio ε it is δ*(ε).
 
-    extract_decisions: from the number of a log ratio, the adversary whose gain is the lower bound.
+    extract_decisions: from the number of a log ratio, an adversary whose gain is the lower bound at least; None
+    if it has too many nodes.
     """
 
     ratios: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    extract_decisions: Callable[[int], DecisionGraph]
+    extract_decisions: Callable[[int], DecisionGraph | None]
 
 
 def bracket_value(
@@ -48,6 +50,9 @@ def bracket_value(
     try:
         graph = BeliefGraph(game, ratios, graph_limits or GraphLimits(), watch=rounds)
     except TooManyBeliefs:
+        restarted = _solve_restarts(game, ratios, graph_limits or GraphLimits(), watch)
+        if restarted is not None:
+            return restarted
         search = PointSearch(game, ratios, search_limits or SearchLimits(), watch=watch_stage("pairs"))
         played = [search.play(root) for root in range(len(ratios))]
         lower = np.array([gain for gain, _ in played])
@@ -57,3 +62,18 @@ def bracket_value(
     return Bracket(
         ratios, root.lower(), root.values.upper, lambda number: extract_decisions(solution, number)
     )
+
+
+def _solve_restarts(
+    game: LinearGame, ratios: np.ndarray, limits: GraphLimits, watch: Callable[[str, int, int], None] | None
+) -> Bracket | None:
+    """A bracket by the structure of restarts, None if there are none or the game is too large all the same."""
+    restart = find_restart(game)
+    if restart is None:
+        return None
+    try:
+        solution = RestartSolution(restart, ratios, limits, watch=watch)
+    except TooManyBeliefs:
+        return None
+    root = solution.root
+    return Bracket(ratios, root.lower(), root.values.upper, solution.extract_decisions)

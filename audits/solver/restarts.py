@@ -18,8 +18,9 @@ from audits.solver.linear_game import LinearGame, _reachable_axes
 
 _DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
 _SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
-_KNOTS = 0.05  # nats between the log ratios at which the value after a restart is computed
-_PAIRS = 20_000_000  # of beliefs in one stage: without what follows a restart, a stage needs little memory
+_MANY = 2**17  # pairs of beliefs in one stage
+_STEPS = 0.01, 0.05  # nats between the log ratios at which the value after a restart is computed: for many, 0.05
+_LARGER = 10  # times as many pairs of beliefs as elsewhere are allowed: what follows a restart is left out
 
 
 @attrs.frozen(eq=False)
@@ -91,7 +92,7 @@ class RestartSolution:
 
         Raises: TooManyBeliefs if the game up to the restart, or after it, is too large.
         """
-        limits = attrs.evolve(limits, pairs=max(limits.pairs, _PAIRS) if limits.pairs else 0)
+        limits = attrs.evolve(limits, pairs=_LARGER * limits.pairs)
         game, self._outcome = restart.before, restart.outcome
 
         def report(done: int, _: int) -> None:
@@ -99,13 +100,18 @@ class RestartSolution:
                 watch("rounds", done, game.rounds)
 
         graph = BeliefGraph(game, ratios, limits, watch=report)
-        knots = [_choose_knots(graph, stage, restart.outcome) for stage in graph.stages[-2::-1]]
+        knots = []
+        for left in range(1, game.rounds):
+            early = graph.stages[min(left, len(graph.stages)) - 1]  # about as large as the last one of the rest
+            step = _STEPS[early.beliefs.shape[1] > _MANY]
+            stages = graph.stages[game.rounds - left - 1 :][:1]
+            knots.append(_choose_knots(graph, stages, restart.outcome, step))
         rest = BeliefGraph(restart.rest, np.unique(np.concatenate(knots)), limits)
         self._rests = []
-        for rounds, ratios in enumerate(knots, 1):
+        for left, grid in enumerate(knots, 1):
             if watch is not None:
-                watch("restarts", rounds, game.rounds)
-            self._rests.append(GameSolution(rest.shorten(rounds, ratios)))
+                watch("restarts", left, game.rounds)
+            self._rests.append(GameSolution(rest.shorten(left, grid)))
         ends = {restart.outcome: [rest.root for rest in self._rests]}
         self._solution = GameSolution(graph, ends=ends)
 
@@ -144,18 +150,19 @@ class RestartSolution:
         )
 
 
-def _choose_knots(graph: BeliefGraph, stage: Stage, outcome: int) -> np.ndarray:
-    """Log ratios on a grid, around all that a stage can have after an outcome."""
+def _choose_knots(graph: BeliefGraph, stages: list[Stage], outcome: int, step: float) -> np.ndarray:
+    """Log ratios on a grid, around all that pairs of some stages can have after an outcome."""
     cells = [np.zeros(1)]
-    for family in np.unique(stage.family):
-        low, high = np.inf, -np.inf
-        for move in range(graph.game.moves):
-            mass_0, mass_1, *_ = graph.branch(stage, move, outcome)
-            (on,) = np.nonzero((stage.family == family) & (mass_0 > NEGLIGIBLE) & (mass_1 > NEGLIGIBLE))
-            if len(on):
-                offsets = stage.offset[on] + np.log(mass_1[on] / mass_0[on])
-                low, high = min(low, offsets.min()), max(high, offsets.max())
-        if low <= high:
-            for ratio in graph.families[family].ratios:
-                cells.append(np.arange(np.floor((low + ratio) / _KNOTS), (high + ratio) / _KNOTS + 1))
-    return np.asarray(_KNOTS * np.unique(np.concatenate(cells)))
+    for stage in stages:
+        for family in np.unique(stage.family):
+            low, high = np.inf, -np.inf
+            for move in range(graph.game.moves):
+                mass_0, mass_1, *_ = graph.branch(stage, move, outcome)
+                (on,) = np.nonzero((stage.family == family) & (mass_0 > NEGLIGIBLE) & (mass_1 > NEGLIGIBLE))
+                if len(on):
+                    offsets = stage.offset[on] + np.log(mass_1[on] / mass_0[on])
+                    low, high = min(low, offsets.min()), max(high, offsets.max())
+            if low <= high:
+                for ratio in graph.families[family].ratios:
+                    cells.append(np.arange(np.floor((low + ratio) / step), (high + ratio) / step + 1))
+    return np.asarray(step * np.unique(np.concatenate(cells)))
