@@ -19,8 +19,8 @@ from audits.solver.restarts import RestartSolution, find_restart
 class Bracket:
     """Bounds (e,) on the value of a game at log ratios (e,), in order: at log ratio ε it is δ*(ε).
 
-    extract_decisions: from the number of a log ratio, an adversary whose gain is the lower bound at least; None
-    if it has too many nodes.
+    extract_decisions: from the number of a log ratio, an adversary whose gain is at least the lower bound;
+    None if it has too many nodes.
     """
 
     ratios: np.ndarray
@@ -67,7 +67,7 @@ def bracket_value(
 def _solve_restarts(
     game: LinearGame, ratios: np.ndarray, limits: GraphLimits, watch: Callable[[str, int, int], None] | None
 ) -> Bracket | None:
-    """A bracket by the structure of restarts, None if there are none or the game is too large all the same."""
+    """A bracket by the restarts of a game; None if it has none, or is too large all the same."""
     restart = find_restart(game)
     if restart is None:
         return None

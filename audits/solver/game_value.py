@@ -97,8 +97,9 @@ class GameSolution:
         ends: Mapping[int, Sequence[FamilyValues]] | None = None,
         watch: Callable[[int, int], None] | None = None,
     ) -> None:
-        """ends: of outcomes that end the game of the graph, but not the whole game, the values of what follows
-        with 1, 2, ... rounds left. watch: receives the number of families that are solved, and of all."""
+        """ends: for outcomes that end the game of the graph but not the whole game, the values of what
+        follows with 1, 2, ... rounds left. watch: receives the number of families that are solved, and of
+        all."""
         self.graph = graph
         self._ends = ends or {}
         self.families: dict[int, FamilyValues] = {}
@@ -201,14 +202,16 @@ class GameSolution:
             best.move[better] = move
 
     def _guess_after(self, stage: Stage, members: np.ndarray, ratios: np.ndarray, best: Values) -> None:
-        """The values of pairs of the last stage, as of `_induce_nodes`: there is no error, so one sum is enough."""
+        """As `_induce_nodes` for pairs of the last stage, which are worth a guess: both bounds are equal."""
         own = np.exp(stage.offset[members])[:, None] * np.exp(ratios)
         first, second = (
             world.masses[:, :, beliefs, None]
             for world, beliefs in zip(stage.worlds, stage.beliefs[:, members], strict=True)
         )
-        possible = [mass_0.any() or mass_1.any() for mass_0, mass_1 in zip(
-            first.swapaxes(0, 1), second.swapaxes(0, 1), strict=True)]
+        possible = [
+            mass_0.any() or mass_1.any()
+            for mass_0, mass_1 in zip(first.swapaxes(0, 1), second.swapaxes(0, 1), strict=True)
+        ]
         first, second = first[:, possible], second[:, possible]
         weighed = second * own
         for move, (one, other) in enumerate(self.graph.kernels.T):
@@ -259,7 +262,7 @@ class GameSolution:
         return upper + merging, accepts_0, accepts_1, error + merging
 
 
-def _guess(masses: list[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _guess(masses: Sequence[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The value of a game that ends, and the probabilities of a guess "world 0"."""
     mass_0, mass_1 = masses[:2]
     value = mass_0 - own * mass_1

@@ -1,7 +1,7 @@
 """Games in which an outcome makes the learner start afresh, as after AboveThreshold draws a new threshold.
 
-What follows such an outcome depends on the ratio of the masses alone: its value is a function of one variable,
-between chords and lines. So the graph of beliefs needs to hold only what precedes it. See docs/proofs/solver.md.
+What follows such an outcome depends on the ratio of the masses alone: its value is a function of one number,
+between chords and lines. The graph of beliefs needs to hold only what precedes it. See docs/proofs/solver.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from audits.solver.linear_game import LinearGame, _reachable_axes
 _DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
 _SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
 _MANY = 2**17  # pairs of beliefs in one stage
-_STEPS = 0.01, 0.05  # nats between the log ratios at which the value after a restart is computed: for many, 0.05
+_STEPS = (
+    0.01,
+    0.05,
+)  # nats between the log ratios at which the value after a restart is computed: for many, 0.05
 _LARGER = 10  # times as many pairs of beliefs as elsewhere are allowed: what follows a restart is left out
 
 
@@ -53,7 +56,7 @@ def find_restart(game: LinearGame) -> Restart | None:
         halts = game.halts.copy()
         halts[outcome] = True
         before = attrs.evolve(_project(game, basis), halts=halts)
-        # Only the probability of an outcome that ends the game matters, and these coordinates may not hold it.
+        # Of an outcome that ends the game, only the probability matters; the basis may not hold what follows.
         after = game.masses @ game.kernels @ basis.T
         unit = before.masses / (before.masses @ before.masses)
         before.kernels[:, halts] = unit[:, None] * after[:, halts, None]
@@ -102,7 +105,9 @@ class RestartSolution:
         graph = BeliefGraph(game, ratios, limits, watch=report)
         knots = []
         for left in range(1, game.rounds):
-            early = graph.stages[min(left, len(graph.stages)) - 1]  # about as large as the last one of the rest
+            early = graph.stages[
+                min(left, len(graph.stages)) - 1
+            ]  # about as large as the last one of the rest
             step = _STEPS[early.beliefs.shape[1] > _MANY]
             stages = graph.stages[game.rounds - left - 1 :][:1]
             knots.append(_choose_knots(graph, stages, restart.outcome, step))
@@ -139,7 +144,9 @@ class RestartSolution:
                 return None
             parts.append(
                 attrs.evolve(
-                    later, after=np.where(later.after == END, END, later.after + size), score=later.score + score
+                    later,
+                    after=np.where(later.after == END, END, later.after + size),
+                    score=later.score + score,
                 )
             )
             after[node, self._outcome] = size

@@ -1,4 +1,4 @@
-"""Brackets of large games against brute force over all decision trees, and against the graph of all beliefs."""
+"""Brackets of large games against brute force over all decision trees, and the graph of all beliefs."""
 
 from __future__ import annotations
 
