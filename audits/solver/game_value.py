@@ -244,7 +244,8 @@ class GameSolution:
         upper, accepts_0, accepts_1 = _guess(masses, own)
         upper[after < 0] = mass_0[after < 0]  # negligible outcomes are not followed
         error = np.zeros(own.shape)
-        families = np.where(after >= 0, self.graph.stages[time].family[after], -1)
+        families = np.full(len(after), -1)
+        families[after >= 0] = self.graph.stages[time].family[after[after >= 0]]
         (same,) = np.nonzero(families == family)
         if len(same):
             assert later is not None
