@@ -15,7 +15,7 @@ import numpy as np
 
 from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, Stage
 
-_CHUNK = 2**22  # values that are kept at the same time
+_CHUNK = 2**24  # values that are kept at the same time
 _CACHED = 2**13  # values that are computed together: their arrays fit into a processor's cache
 
 

@@ -18,11 +18,8 @@ from audits.solver.linear_game import LinearGame, _reachable_axes
 
 _DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
 _SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
-_MANY = 2**17  # pairs of beliefs in one stage
-_STEPS = (
-    0.01,
-    0.05,
-)  # nats between the log ratios at which the value after a restart is computed: for many, 0.05
+_SIZES = 2**17, 2**20  # pairs of beliefs in one stage, up to which there is a smaller step
+_STEPS = 0.01, 0.05, 0.1  # nats between the log ratios at which the value after a restart is computed
 _LARGER = 10  # times as many pairs of beliefs as elsewhere are allowed: what follows a restart is left out
 
 
@@ -108,7 +105,7 @@ class RestartSolution:
             early = graph.stages[
                 min(left, len(graph.stages)) - 1
             ]  # about as large as the last one of the rest
-            step = _STEPS[early.beliefs.shape[1] > _MANY]
+            step = _STEPS[np.searchsorted(_SIZES, early.beliefs.shape[1])]
             stages = graph.stages[game.rounds - left - 1 :][:1]
             knots.append(_choose_knots(graph, stages, restart.outcome, step))
         rest = BeliefGraph(restart.rest, np.unique(np.concatenate(knots)), limits)
