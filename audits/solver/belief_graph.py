@@ -10,8 +10,8 @@ that pairs of them are pairs of numbers. See docs/proofs/solver.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
+from copy import copy
 
 import attrs
 import numpy as np
@@ -130,13 +130,29 @@ class BeliefGraph:
                 break
             self._check_size(limits.pairs)
 
-    def branch(self, stage: Stage, move: int, outcome: int) -> list[np.ndarray]:
-        """Four of (d,): the probability of an outcome in each world, and the error of each measure then."""
+    def branch(
+        self, stage: Stage, move: int, outcome: int, nodes: np.ndarray | slice = slice(None)
+    ) -> list[np.ndarray]:
+        """Four of (d,): the probability of an outcome in each world, and the error of each measure then.
+
+        nodes: of the stage; default: all.
+        """
         masses, errors = [], []
-        for world, kernel, belief in zip(stage.worlds, self.kernels[:, move], stage.beliefs, strict=True):
+        beliefs = stage.beliefs[:, nodes]
+        for world, kernel, belief in zip(stage.worlds, self.kernels[:, move], beliefs, strict=True):
             masses.append(world.masses[kernel, outcome][belief])
             errors.append(world.errors[kernel, outcome][belief] * masses[-1])
         return masses + errors
+
+    def shorten(self, rounds: int, ratios: np.ndarray) -> BeliefGraph:
+        """The graph of the game of fewer rounds, at other log ratios (e,)."""
+        shorter = copy(self)
+        shorter.game = attrs.evolve(self.game, rounds=rounds)
+        *stages, last = self.stages[:rounds]
+        shorter.stages = [*stages, attrs.evolve(last, after=[])]
+        later = [family for family in self.families[1:] if family.time < rounds]
+        shorter.families = [Family(0, np.sort(ratios)), *later]
+        return shorter
 
     def _add_stage(self, worlds: tuple[WorldStage, WorldStage], limits: GraphLimits) -> None:
         stage, width = self.stages[-1], worlds[1].masses.shape[2]
@@ -154,7 +170,7 @@ class BeliefGraph:
                 key = np.where((first < 0) | (second < 0), -1, first * width + second)
                 keys[move, outcome] = key
                 new.append(key)
-            known = np.unique(np.concatenate(new))
+            known = _distinct(np.concatenate(new))
         known = known[known >= 0]
         for move in range(self.game.moves):
             row: list[np.ndarray | None] = [None] * len(self.game.halts)
@@ -267,6 +283,12 @@ class Arrivals:
         return nodes
 
 
+def _distinct(keys: np.ndarray) -> np.ndarray:
+    """The distinct ones of keys (n,), in order: sorting is faster than the hash table of np.unique."""
+    keys = np.sort(keys)
+    return keys[np.r_[True, np.diff(keys) > 0]] if len(keys) else keys
+
+
 _NODE = np.dtype([("place", np.int64), ("family", np.int64), ("offset", np.float64)])
 
 
@@ -304,44 +326,45 @@ def _world_stages(
     """The beliefs of one world, stage by stage."""
     beliefs: np.ndarray = start[None, :] / (start @ game.masses)
     hashing = np.random.default_rng(0).integers(2**63, size=len(start), dtype=np.uint64) | np.uint64(1)
+    goes_on = np.flatnonzero(~game.halts & kernels.any(axis=(0, 2, 3)))
     for time in range(game.rounds):
-        shape = len(kernels), len(game.halts), len(beliefs)
-        if math.prod(shape) > _MOST_NUMBERS:
+        size = len(kernels) * len(game.halts) * len(beliefs)
+        if size > _MOST_NUMBERS:
             raise TooManyBeliefs(
-                f"the {len(beliefs):,} beliefs of a world after {time} rounds have {math.prod(shape):,} "
+                f"the {len(beliefs):,} beliefs of a world after {time} rounds have {size:,} "
                 f"probabilities of answers, more than {_MOST_NUMBERS:,}",
                 remedy=f"Allow at most {time} rounds, or fewer queries, or use a smaller learner.",
             )
-        masses, after, errors = np.empty(shape), np.full(shape, -1, np.int32), np.zeros(shape)
-        keys = np.zeros(shape, np.uint64)
-        goes_on = np.zeros(shape, bool)
-        if time == game.rounds - 1:
-            masses[:] = np.maximum(game.masses @ kernels @ beliefs.T, 0)
+        masses = np.maximum(game.masses @ kernels @ beliefs.T, 0)
+        after, errors = np.full(masses.shape, -1, np.int32), np.zeros(masses.shape)
+        followed = masses[:, goes_on] > NEGLIGIBLE
+        if time == game.rounds - 1 or not followed.any():
             yield WorldStage(masses, after, errors)
             return
+        keys, numbers = np.zeros(followed.shape, np.uint64), np.full(followed.shape, -1, np.int32)
         for kernel, matrices in enumerate(kernels):
-            for piece, reached in _reach(beliefs, matrices):
-                masses[kernel, :, piece] = mass = np.maximum(reached @ game.masses, 0)
-                goes_on[kernel, :, piece] = on = (mass > NEGLIGIBLE) & ~game.halts[:, None]
-                cells = np.round(reached[on] / mass[on][:, None] / tolerance).astype(np.int64)
+            for piece, reached in _reach(beliefs, matrices[goes_on]):
+                on = followed[kernel, :, piece]
+                scale = masses[kernel, goes_on, piece][on][:, None] * tolerance
+                cells = np.round(reached[on] / scale).astype(np.int64)
                 keys[kernel, :, piece][on] = cells.view(np.uint64) @ hashing
-        if not goes_on.any():
-            yield WorldStage(masses, after, errors)
-            return
-        _, first, after[goes_on] = np.unique(keys[goes_on], return_index=True, return_inverse=True)
-        chosen = np.unravel_index(np.flatnonzero(goes_on)[first], shape)
+        _, first, numbers[followed] = np.unique(keys[followed], return_index=True, return_inverse=True)
+        after[:, goes_on] = numbers
+        chosen = np.unravel_index(np.flatnonzero(followed)[first], followed.shape)
         following: np.ndarray = np.empty((len(first), len(start)))
         for kernel, matrices in enumerate(kernels):
-            (own,) = np.nonzero(chosen[0] == kernel)
-            for part in np.array_split(own, _pieces(beliefs[chosen[2][own]], matrices)):
-                reached = beliefs[chosen[2][part], None, :] @ matrices[chosen[1][part]].swapaxes(-1, -2)
-                following[part] = reached[:, 0] / (reached[:, 0] @ game.masses)[:, None]
+            for place, outcome in enumerate(goes_on):
+                (own,) = np.nonzero((chosen[0] == kernel) & (chosen[1] == place))
+                following[own] = beliefs[chosen[2][own]] @ matrices[outcome].T
+        following /= (following @ game.masses)[:, None]
         for kernel, matrices in enumerate(kernels):
-            for piece, reached in _reach(beliefs, matrices):
-                on = after[kernel, :, piece] >= 0
-                reached = reached[on] / masses[kernel, :, piece][on][:, None]
-                apart = np.linalg.norm(reached - following[after[kernel, :, piece][on]], axis=1)
-                errors[kernel, :, piece][on] = apart
+            for piece, reached in _reach(beliefs, matrices[goes_on]):
+                on = followed[kernel, :, piece]
+                reached = reached[on] / masses[kernel, goes_on, piece][on][:, None]
+                apart = np.linalg.norm(reached - following[numbers[kernel, :, piece][on]], axis=1)
+                own_errors = np.zeros(on.shape)
+                own_errors[on] = apart
+                errors[kernel, goes_on, piece] = own_errors
         yield WorldStage(masses, after, errors)
         beliefs = following
 

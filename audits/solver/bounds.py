@@ -10,10 +10,11 @@ import numpy as np
 
 from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
 from audits.solver.decision_graph import DecisionGraph, extract_decisions
-from audits.solver.game_value import GameSolution
+from audits.solver.game_value import GameSolution, Values
 from audits.solver.linear_game import MOST_ROUNDS, LinearGame
 from audits.solver.point_search import PointSearch, SearchLimits
 from audits.solver.ratio_grid import RatioGrid
+from audits.solver.restarts import RestartSolution, find_restart
 
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 
@@ -68,8 +69,7 @@ class GraphBounds(Bounds):
             values = self._solve(self._build_graph(epsilons)).root.values
         else:
             values = self._solution.stage_values(0, epsilons)[0]
-        lines = [(values.accepts_0 - values.error).reshape(-1), values.accepts_1.reshape(-1)]
-        return values.upper.reshape(-1), np.array(lines)
+        return _read_values(values)
 
     def decisions(self, number: int) -> DecisionGraph | None:
         return extract_decisions(self._solution, number)
@@ -82,6 +82,11 @@ class GraphBounds(Bounds):
     def _solve(self, graph: BeliefGraph) -> GameSolution:
         watch = self._watch
         return GameSolution(graph, watch=None if watch is None else lambda *done: watch("values", *done))
+
+
+def _read_values(values: Values) -> UpperAndLines:
+    lines = [(values.accepts_0 - values.error).reshape(-1), values.accepts_1.reshape(-1)]
+    return values.upper.reshape(-1), np.array(lines)
 
 
 class GridBounds(Bounds):
@@ -105,6 +110,28 @@ class GridBounds(Bounds):
 
     def decisions(self, number: int) -> DecisionGraph | None:
         return None
+
+
+class RestartBounds(Bounds):
+    """From graphs of the beliefs up to a restart of the learner, and after it."""
+
+    exact = False
+
+    def __init__(
+        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch | None = None
+    ) -> None:
+        """Raises: TooManyBeliefs, also if no outcome makes the learner start afresh."""
+        self.epsilons, self.rounds = epsilons, game.rounds
+        restart = find_restart(game)
+        if restart is None:
+            raise TooManyBeliefs("no outcome makes the learner start afresh", remedy="Search for bounds.")
+        self._solution = RestartSolution(restart, epsilons, limits, watch=watch)
+
+    def at(self, epsilons: np.ndarray) -> UpperAndLines:
+        return _read_values(self._solution.root.values)
+
+    def decisions(self, number: int) -> DecisionGraph | None:
+        return self._solution.extract_decisions(number)
 
 
 class SearchBounds(Bounds):
@@ -166,6 +193,10 @@ def find_bounds(
     if not remembers:
         return GridBounds(game, epsilons, watch)
     assert few is not None
+    try:
+        return RestartBounds(game, few, graph_limits or GraphLimits(), watch)
+    except TooManyBeliefs:
+        pass
     return SearchBounds(game, few, search_limits or SearchLimits(), watch)
 
 

@@ -8,14 +8,15 @@ consists of lines, each the two probabilities of one adversary. See docs/proofs/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 import numpy as np
 
-from audits.solver.belief_graph import BeliefGraph, Stage
+from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, Stage
 
-_CHUNK = 2**22  # values that are computed together
+_CHUNK = 2**24  # values that are kept at the same time
+_CACHED = 2**13  # values that are computed together: their arrays fit into a processor's cache
 
 
 @attrs.frozen(eq=False)
@@ -32,6 +33,10 @@ class Values:
     accepts_1: np.ndarray
     error: np.ndarray
     move: np.ndarray
+
+    def select(self, pairs: slice) -> Values:
+        """Views of the values of some pairs."""
+        return Values(*(getattr(self, field.name)[pairs] for field in attrs.fields(Values)))
 
 
 @attrs.frozen(eq=False)
@@ -62,13 +67,41 @@ class FamilyValues:
         one, other = (self.values.accepts_0[line] - z * self.values.accepts_1[line] for line in (left, right))
         return np.where(other > one, right, left)
 
+    def split_values(self, masses: Sequence[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The parts of upper, accepts_0, accepts_1 and error that an outcome adds which leads to the pair.
+
+        masses: two or more of (n, 1), its probability in both worlds. own: (n, p), z before it.
+        """
+        _, accepts_0, accepts_1 = _guess(masses, own)
+        upper, error = np.repeat(masses[0], own.shape[1], axis=1), np.zeros(own.shape)
+        # Negligible outcomes are not followed.
+        (on,) = np.nonzero(((masses[0] > NEGLIGIBLE) & (masses[1] > NEGLIGIBLE))[:, 0])
+        mass_0, mass_1 = masses[0][on], masses[1][on]
+        ratios = np.log(own[on] * (mass_1 / mass_0))
+        line = self.best_line(ratios)
+        upper[on] = mass_0 * self.upper_at(ratios)
+        accepts_0[on] = mass_0 * self.values.accepts_0[line]
+        accepts_1[on] = mass_1 * self.values.accepts_1[line]
+        # Errors in world 1 weigh by the ratio.
+        error[on] = mass_0 * self.values.error[line] * np.maximum(1, np.exp(ratios - self.ratios[line]))
+        return upper, accepts_0, accepts_1, error
+
 
 class GameSolution:
     """The values of all families of a graph."""
 
-    def __init__(self, graph: BeliefGraph, *, watch: Callable[[int, int], None] | None = None) -> None:
-        """watch: receives the number of families that are solved, and of all."""
+    def __init__(
+        self,
+        graph: BeliefGraph,
+        *,
+        ends: Mapping[int, Sequence[FamilyValues]] | None = None,
+        watch: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """ends: for outcomes that end the game of the graph but not the whole game, the values of what
+        follows with 1, 2, ... rounds left. watch: receives the number of families that are solved, and of
+        all."""
         self.graph = graph
+        self._ends = ends or {}
         self.families: dict[int, FamilyValues] = {}
         self.places = [_place_in_family(stage) for stage in graph.stages]
         for done, number in enumerate(reversed(range(len(graph.families)))):
@@ -105,9 +138,7 @@ class GameSolution:
     def _induce(
         self, time: int, members: np.ndarray, family: int, ratios: np.ndarray, later: Values | None
     ) -> Values:
-        graph, stage = self.graph, self.graph.stages[time]
         shape = len(members), len(ratios)
-        own = np.exp(stage.offset[members])[:, None] * np.exp(ratios)  # z of each point
         best = Values(
             upper=np.full(shape, -np.inf),
             accepts_0=np.zeros(shape),
@@ -115,15 +146,49 @@ class GameSolution:
             error=np.zeros(shape),
             move=np.full(shape, -1, np.int16),
         )
-        lower = np.full(shape, -np.inf)
+        rows = max(1, _CACHED // len(ratios))
+        for start in range(0, len(members), rows):
+            piece = slice(start, start + rows)
+            self._induce_nodes(time, members[piece], family, ratios, later, best.select(piece))
+        return best
+
+    def _induce_nodes(
+        self,
+        time: int,
+        members: np.ndarray,
+        family: int,
+        ratios: np.ndarray,
+        later: Values | None,
+        best: Values,
+    ) -> None:
+        """Find the values of some members of a family, and write them to `best`."""
+        graph, stage = self.graph, self.graph.stages[time]
+        left = graph.game.rounds - time - 1  # rounds after this one
+        if not left:
+            self._guess_after(stage, members, ratios, best)
+            return
+        own = np.exp(stage.offset[members])[:, None] * np.exp(ratios)  # z of each point
+        lower = np.full(own.shape, -np.inf)
+        tables = [
+            world.masses[:, :, beliefs]
+            for world, beliefs in zip(stage.worlds, stage.beliefs[:, members], strict=True)
+        ]
         for move in range(graph.game.moves):
-            total = [np.zeros(shape) for _ in range(4)]
+            total = [np.zeros(own.shape) for _ in range(4)]
             for outcome in range(len(graph.game.halts)):
-                masses = [part[members, None] for part in graph.branch(stage, move, outcome)]
                 after = stage.after[move][outcome] if stage.after else None
-                if after is None:
-                    parts: Sequence[np.ndarray] = _guess(masses, own)
+                masses = [
+                    table[kernel, outcome][:, None]
+                    for table, kernel in zip(tables, graph.kernels[:, move], strict=True)
+                ]
+                if not (masses[0].any() or masses[1].any()):
+                    continue
+                if outcome in self._ends:
+                    parts: Sequence[np.ndarray] = self._ends[outcome][left - 1].split_values(masses, own)
+                elif after is None:
+                    parts = _guess(masses, own)
                 else:
+                    masses = [part[:, None] for part in graph.branch(stage, move, outcome, members)]
                     parts = self._go_on(time + 1, after[members], masses, own, family, later)
                 for sum_, part in zip(total, parts, strict=False):  # a guess has no error
                     sum_ += part
@@ -135,7 +200,35 @@ class GameSolution:
             for old, new in zip(kept, (value, accepts_0, accepts_1, error), strict=True):
                 np.copyto(old, new, where=better)
             best.move[better] = move
-        return best
+
+    def _guess_after(self, stage: Stage, members: np.ndarray, ratios: np.ndarray, best: Values) -> None:
+        """As `_induce_nodes` for pairs of the last stage, which are worth a guess: both bounds are equal."""
+        own = np.exp(stage.offset[members])[:, None] * np.exp(ratios)
+        first, second = (
+            world.masses[:, :, beliefs, None]
+            for world, beliefs in zip(stage.worlds, stage.beliefs[:, members], strict=True)
+        )
+        possible = [
+            mass_0.any() or mass_1.any()
+            for mass_0, mass_1 in zip(first.swapaxes(0, 1), second.swapaxes(0, 1), strict=True)
+        ]
+        first, second = first[:, possible], second[:, possible]
+        weighed = second * own
+        for move, (one, other) in enumerate(self.graph.kernels.T):
+            total: np.ndarray = np.zeros(own.shape)
+            for mass_0, mass_1 in zip(first[one], weighed[other], strict=True):
+                gain = mass_0 - mass_1
+                total += np.maximum(gain, 0, out=gain)
+            better = total > best.upper
+            np.copyto(best.upper, total, where=better)
+            best.move[better] = move
+        node = np.arange(len(own))[:, None]
+        one, other = self.graph.kernels[:, best.move]
+        for outcome in range(first.shape[1]):
+            mass_0, mass_1 = first[one, outcome, node, 0], second[other, outcome, node, 0]
+            accept = mass_0 > own * mass_1
+            best.accepts_0[:] += accept * mass_0
+            best.accepts_1[:] += accept * mass_1
 
     def _go_on(
         self,
@@ -151,7 +244,8 @@ class GameSolution:
         upper, accepts_0, accepts_1 = _guess(masses, own)
         upper[after < 0] = mass_0[after < 0]  # negligible outcomes are not followed
         error = np.zeros(own.shape)
-        families = np.where(after >= 0, self.graph.stages[time].family[after], -1)
+        families = np.full(len(after), -1)
+        families[after >= 0] = self.graph.stages[time].family[after[after >= 0]]
         (same,) = np.nonzero(families == family)
         if len(same):
             assert later is not None
@@ -162,20 +256,14 @@ class GameSolution:
             error[same] = mass_0[same] * later.error[place]
         for other in np.unique(families[(families >= 0) & (families != family)]):
             (on,) = np.nonzero(families == other)
-            known = self.families[other]
-            ratios = np.log(own[on] * mass_1[on] / mass_0[on])
-            line = known.best_line(ratios)
-            upper[on] = mass_0[on] * known.upper_at(ratios)
-            accepts_0[on] = mass_0[on] * known.values.accepts_0[line]
-            accepts_1[on] = mass_1[on] * known.values.accepts_1[line]
-            # Errors in world 1 weigh by the ratio.
-            weight = np.maximum(1, np.exp(ratios - known.ratios[line]))
-            error[on] = mass_0[on] * known.values.error[line] * weight
+            parts = self.families[other].split_values([mass[on] for mass in masses], own[on])
+            for part, new in zip((upper, accepts_0, accepts_1, error), parts, strict=True):
+                part[on] = new
         merging = (error_0 + own * error_1) / 2 + self.graph.rounding * own * mass_1
         return upper + merging, accepts_0, accepts_1, error + merging
 
 
-def _guess(masses: list[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _guess(masses: Sequence[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The value of a game that ends, and the probabilities of a guess "world 0"."""
     mass_0, mass_1 = masses[:2]
     value = mass_0 - own * mass_1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from arena import Unsupported
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.game_value import GameSolution, _guess
+from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import LinearGame
 
 EPSILONS = np.array([-1.0, -0.3, 0.0, 0.4, 1.1])
@@ -95,8 +95,11 @@ def test_a_coarse_graph_still_contains_the_value(game: LinearGame, limits: dict[
 def test_a_wrong_recursion_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Guesses that forget the log ratio of the histories."""
     game = random_game(1, rounds=2, moves=2, states=2, outcomes=2, zeros=False)
+    right = GameSolution._guess_after
     monkeypatch.setattr(
-        "audits.solver.game_value._guess", lambda masses, own: _guess(masses, np.ones(own.shape))
+        GameSolution,
+        "_guess_after",
+        lambda solution, stage, *rest: right(solution, attrs.evolve(stage, offset=0 * stage.offset), *rest),
     )
     assert np.abs(solve(game).root.values.upper - [best(game, epsilon) for epsilon in EPSILONS]).max() > 1e-3
 
