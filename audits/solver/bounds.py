@@ -12,9 +12,9 @@ from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
 from audits.solver.decision_graph import DecisionGraph, extract_decisions
 from audits.solver.game_value import GameSolution, Values
 from audits.solver.linear_game import MOST_ROUNDS, LinearGame
-from audits.solver.point_search import PointSearch, SearchLimits
 from audits.solver.ratio_grid import RatioGrid
 from audits.solver.restarts import RestartSolution, find_restart
+from audits.solver.search.point_search import PointSearch, SearchLimits
 
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 

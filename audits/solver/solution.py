@@ -19,8 +19,8 @@ from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
 from audits.solver.bounds import Watch, find_bounds, largest_loss
 from audits.solver.decision_graph import DecisionGraph, end_before_second_challenge
 from audits.solver.linear_game import LinearGame, drop_dominated
-from audits.solver.point_search import SearchLimits
 from audits.solver.posed_game import GameMoves, PosedGame
+from audits.solver.search.point_search import SearchLimits
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
-from audits.solver.belief_points import BeliefPoints
 from audits.solver.bounds import Bounds, GraphBounds, RestartBounds, SearchBounds, find_bounds
 from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.final_rounds import FinalRounds
 from audits.solver.game_value import FamilyValues
 from audits.solver.linear_game import LinearGame
-from audits.solver.point_search import SearchLimits
 from audits.solver.restarts import RestartSolution, find_restart
+from audits.solver.search.belief_points import BeliefPoints
+from audits.solver.search.final_rounds import FinalRounds
+from audits.solver.search.point_search import SearchLimits
 from tests.audits.solver.test_game_value import EPSILONS, best, random_game
 from tests.audits.solver.test_solution import FIVE, posed
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from audits.solver.belief_points import BeliefPoints
 from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.final_rounds import FINAL, FinalRounds
 from audits.solver.linear_game import LinearGame, reduce_coordinates
+from audits.solver.search.belief_points import BeliefPoints
+from audits.solver.search.final_rounds import FINAL, FinalRounds
 
 _DROPPED = 1e-9  # of a measure that has mass 1: coordinates that are left out of the search
 _SLACK = 2e-4  # relative: a move that promises less than this above the lower bound is not solved
