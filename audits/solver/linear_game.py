@@ -86,7 +86,7 @@ def compress(
         )
     # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
     scale = 1 / np.sqrt(_mean_measure(steps, start, rounds))
-    basis = _reachable_axes(
+    basis = reachable_axes(
         start * scale,
         1 / scale,
         lambda measures: np.concatenate([step(measures / scale) * scale for step in steps]),
@@ -106,7 +106,7 @@ def compress(
 def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
     """The game with fewer coordinates, which hold all measures that it reaches but for negligible parts."""
     kernels = game.kernels[np.unique(game.which)]
-    basis = _reachable_axes(
+    basis = reachable_axes(
         game.start,
         game.masses,
         lambda measures: measures @ kernels.swapaxes(-1, -2),
@@ -121,7 +121,7 @@ def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
     )
 
 
-def _reachable_axes(
+def reachable_axes(
     start: np.ndarray, masses: np.ndarray, follow: Step, rounds: int, negligible: float
 ) -> np.ndarray:
     """Orthonormal axes (d, m) of the measures (n, m) before each round, up to small parts.

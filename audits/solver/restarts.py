@@ -14,7 +14,7 @@ import numpy as np
 from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, GraphLimits, Stage
 from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
 from audits.solver.game_value import FamilyValues, GameSolution
-from audits.solver.linear_game import LinearGame, _reachable_axes
+from audits.solver.linear_game import LinearGame, reachable_axes
 
 _DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
 _SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
@@ -63,7 +63,7 @@ def find_restart(game: LinearGame) -> Restart | None:
 
 def _span(start: np.ndarray, game: LinearGame, kernels: np.ndarray) -> np.ndarray:
     """Axes (d, m) of what some kernels (κ, k, m, m) reach."""
-    return _reachable_axes(
+    return reachable_axes(
         start, game.masses, lambda measures: measures @ kernels.swapaxes(-1, -2), game.rounds, _DROPPED
     )
 
