@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -201,6 +201,17 @@ class ColumnOptions:
         return load_one_hot(self.data, y=self.y, x=self.x, positive=self.positive, quantiles=self.quantiles)
 
 
+def settings_option() -> Any:
+    """The option --set of a learner and an adversary."""
+    return option(
+        "--set",
+        metavar="NAME=VALUE",
+        shell_complete=complete_settings,
+        help="A setting of the learner or, as adversary.NAME=VALUE, of the adversary. `arena show PLAYER` "
+        "lists them. May be repeated.",
+    )
+
+
 @option_record
 class PlayerOptions:
     learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
@@ -211,13 +222,7 @@ class PlayerOptions:
         shell_complete=complete_adversaries,
         help="The adversary.",
     )
-    settings: tuple[str, ...] = option(
-        "--set",
-        metavar="NAME=VALUE",
-        shell_complete=complete_settings,
-        help="A setting of the learner or, as adversary.NAME=VALUE, of the adversary. `arena show PLAYER` "
-        "lists them. May be repeated.",
-    )
+    settings: tuple[str, ...] = settings_option()
     set_adversary: tuple[str, ...] = option(
         "--set-adversary", metavar="NAME=VALUE", help="Short for --set adversary.NAME=VALUE."
     )

@@ -7,9 +7,9 @@ import click
 from audits.api.solve import DEFAULT_ROUNDS
 from audits.api.solve import solve as solve_game
 from audits.cli import REFUTED
-from audits.cli.completion import complete_adversaries, complete_learners, complete_settings
+from audits.cli.completion import complete_adversaries, complete_learners
 from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.options import PlotOption, SeedOption, parse_settings
+from audits.cli.options import PlotOption, SeedOption, parse_settings, settings_option
 from audits.cli.output import Output
 from audits.data.output_files import check_output_file
 from audits.reports.solution_text import solution_json, write_solution_csv
@@ -32,13 +32,7 @@ class SolvedGame(SeedOption):
         "--worst-samples",
         help="Take those neighbouring samples of a small finite domain from which most is learned.",
     )
-    settings: tuple[str, ...] = option(
-        "--set",
-        metavar="NAME=VALUE",
-        shell_complete=complete_settings,
-        help="A setting of the learner or, as adversary.NAME=VALUE, of the adversary. `arena show PLAYER` "
-        "lists them. May be repeated.",
-    )
+    settings: tuple[str, ...] = settings_option()
     rounds: int = option(
         "--rounds", metavar="T", default=DEFAULT_ROUNDS, help="Maximum number of queries or rounds in a game."
     )

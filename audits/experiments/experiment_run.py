@@ -15,7 +15,7 @@ from audits.experiments.experiment_plan import PateExperiment
 from audits.experiments.experiment_players import StudentTask
 from audits.experiments.experiment_result import ExperimentResult, RepetitionTally
 from audits.runs.ledger import Store
-from audits.runs.workers import Workers, map_in_order
+from audits.runs.workers import Workers, map_missing
 
 _SPLIT_SEEDS = 2**32  # the seed of the teachers' partition is below
 
@@ -57,22 +57,15 @@ def run_experiment(
     play = partial(play_repetition, experiment)
     store = nullcontext() if ledger is None else closing(ExperimentLedger.open(ledger, experiment.describe()))
     with store as book:
-        tallies: dict[int, RepetitionTally] = {} if book is None else dict(book.blocks())
-        missing = [index for index in range(experiment.repeats) if index not in tallies]
-        keep = None if book is None else book.add
-        interrupted = False
-        with closing(
-            map_in_order(play, missing, Workers.from_jobs(jobs, len(missing)), keep=keep, unit="repetition")
-        ) as results:
-            try:
-                if watch is not None:
-                    watch(len(tallies))
-                for index, tally in zip(missing, results, strict=True):
-                    tallies[index] = tally
-                    if watch is not None:
-                        watch(len(tallies))
-            except KeyboardInterrupt:
-                interrupted = True
+        tallies, interrupted = map_missing(
+            play,
+            range(experiment.repeats),
+            {} if book is None else dict(book.blocks()),
+            jobs,
+            keep=None if book is None else book.add,
+            watch=watch,
+            unit="repetition",
+        )
     return ExperimentResult(experiment, tuple(tallies[index] for index in sorted(tallies)), interrupted)
 
 

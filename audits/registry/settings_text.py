@@ -146,13 +146,18 @@ def format_settings(player: Player) -> dict[str, str]:
     return {name: format_value(getattr(player, name)) for name in get_settable_fields(type(player))}
 
 
-def summarize_player(player: Player) -> str:
-    """A player in one line: its name, and the settings that differ from their defaults."""
-    changed = [
-        f"{name}={format_value(getattr(player, name))}"
+def find_own_settings(player: Player) -> dict[str, Any]:
+    """The settings of a player that differ from their defaults."""
+    return {
+        name: getattr(player, name)
         for name, field in get_settable_fields(type(player)).items()
         if getattr(player, name) != get_default(field)
-    ]
+    }
+
+
+def summarize_player(player: Player) -> str:
+    """A player in one line: its name, and the settings that differ from their defaults."""
+    changed = [f"{name}={format_value(value)}" for name, value in find_own_settings(player).items()]
     return player.name + (f" with {', '.join(changed)}" if changed else "")
 
 

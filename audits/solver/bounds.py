@@ -17,8 +17,7 @@ from audits.solver.restarts import RestartSolution, find_restart
 from audits.solver.search.point_search import PointSearch, SearchLimits
 
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
-
-_FAR = 12.0  # ε beyond which no bounds are of interest
+FAR = 12.0  # ε beyond which no bounds are of interest
 
 Watch = Callable[[str, int, int], None]
 # At increasing ε: upper bounds (e,), and lines (2, e). From its own ε on, the line lines[0] - e^ε·lines[1] is
@@ -94,7 +93,7 @@ class GridBounds(Bounds):
 
     def __init__(self, game: LinearGame, epsilons: np.ndarray, watch: Watch | None = None) -> None:
         """If it is interrupted, fewer rounds are solved. Raises: KeyboardInterrupt if none is."""
-        self.epsilons, self._grid = epsilons, RatioGrid(game, min(float(epsilons[-1]), _FAR))
+        self.epsilons, self._grid = epsilons, RatioGrid(game, min(float(epsilons[-1]), FAR))
         try:
             for done in range(game.rounds):
                 if watch is not None:

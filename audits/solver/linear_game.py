@@ -86,7 +86,7 @@ def compress(
         )
     # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
     scale = 1 / np.sqrt(_mean_measure(steps, start, rounds))
-    basis = reachable_axes(
+    basis = _reachable_axes(
         start * scale,
         1 / scale,
         lambda measures: np.concatenate([step(measures / scale) * scale for step in steps]),
@@ -105,14 +105,22 @@ def compress(
 
 def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
     """The game with fewer coordinates, which hold all measures that it reaches but for negligible parts."""
-    kernels = game.kernels[np.unique(game.which)]
-    basis = reachable_axes(
+    return project_game(game, span_game(game, game.kernels[np.unique(game.which)], negligible))
+
+
+def span_game(game: LinearGame, kernels: np.ndarray, negligible: float) -> np.ndarray:
+    """Axes (d, m) of what a game reaches with some kernels (κ, k, m, m), but for negligible parts."""
+    return _reachable_axes(
         game.start,
         game.masses,
         lambda measures: measures @ kernels.swapaxes(-1, -2),
         game.rounds,
         negligible,
     )
+
+
+def project_game(game: LinearGame, basis: np.ndarray) -> LinearGame:
+    """The game in the coordinates of an orthonormal basis (d, m)."""
     return attrs.evolve(
         game,
         start=game.start @ basis.T,
@@ -121,7 +129,7 @@ def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
     )
 
 
-def reachable_axes(
+def _reachable_axes(
     start: np.ndarray, masses: np.ndarray, follow: Step, rounds: int, negligible: float
 ) -> np.ndarray:
     """Orthonormal axes (d, m) of the measures (n, m) before each round, up to small parts.

@@ -14,7 +14,7 @@ import numpy as np
 from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, GraphLimits, Stage
 from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
 from audits.solver.game_value import FamilyValues, GameSolution
-from audits.solver.linear_game import LinearGame, reachable_axes
+from audits.solver.linear_game import LinearGame, project_game, span_game
 
 _DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
 _SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
@@ -42,7 +42,7 @@ def find_restart(game: LinearGame) -> Restart | None:
     used = np.unique(game.which)
     for outcome in np.flatnonzero(~game.halts):
         others = ~game.halts & (np.arange(len(game.halts)) != outcome)
-        basis = _span(game.start, game, game.kernels[used][:, others])
+        basis = span_game(game, game.kernels[used][:, others], _DROPPED)
         restarted = (game.kernels[used, outcome] @ basis.T).swapaxes(-1, -2).reshape(-1, len(game.masses))
         _, sizes, axes = np.linalg.svd(restarted, full_matrices=False)
         mass = float(axes[0] @ game.masses)
@@ -52,29 +52,14 @@ def find_restart(game: LinearGame) -> Restart | None:
         rest = attrs.evolve(game, rounds=game.rounds - 1, start=fresh)
         halts = game.halts.copy()
         halts[outcome] = True
-        before = attrs.evolve(_project(game, basis), halts=halts)
+        before = attrs.evolve(project_game(game, basis), halts=halts)
         # Of an outcome that ends the game, only the probability matters; the basis may not hold what follows.
         after = game.masses @ game.kernels @ basis.T
         unit = before.masses / (before.masses @ before.masses)
         before.kernels[:, halts] = unit[:, None] * after[:, halts, None]
-        return Restart(int(outcome), before, _project(rest, _span(fresh, rest, game.kernels[used])))
+        rest = project_game(rest, span_game(rest, game.kernels[used], _DROPPED))
+        return Restart(int(outcome), before, rest)
     return None
-
-
-def _span(start: np.ndarray, game: LinearGame, kernels: np.ndarray) -> np.ndarray:
-    """Axes (d, m) of what some kernels (κ, k, m, m) reach."""
-    return reachable_axes(
-        start, game.masses, lambda measures: measures @ kernels.swapaxes(-1, -2), game.rounds, _DROPPED
-    )
-
-
-def _project(game: LinearGame, basis: np.ndarray) -> LinearGame:
-    return attrs.evolve(
-        game,
-        start=game.start @ basis.T,
-        kernels=basis @ game.kernels @ basis.T,
-        masses=basis @ game.masses,
-    )
 
 
 class RestartSolution:

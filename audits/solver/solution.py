@@ -16,7 +16,7 @@ from audits.exact_loss.answer_paths import MAX_ROUNDS
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim
 from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
-from audits.solver.bounds import Watch, find_bounds, largest_loss
+from audits.solver.bounds import FAR, Watch, find_bounds, largest_loss
 from audits.solver.decision_graph import DecisionGraph, end_before_second_challenge
 from audits.solver.linear_game import LinearGame, drop_dominated
 from audits.solver.posed_game import GameMoves, PosedGame
@@ -24,7 +24,6 @@ from audits.solver.search.point_search import SearchLimits
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is
-_FAR = 12.0  # ε above which the curve is not drawn, as all of interest is far below
 _CURVE = 16  # further ε at which the curve is computed
 _QUICK = 5_000  # pairs of beliefs of a game that is solved within a second
 _FLOOR = 2e-4  # a gap between bounds on δ that is small enough, where they are searched for
@@ -121,7 +120,7 @@ def solve(
         delta = 0.0 if claim.empty else claim.delta
     check_value("delta", delta, at_least(0), at_most(1))
     given = {*map(float, epsilons), *([] if claim.empty else [min(claim.epsilon, _LARGEST)])}
-    drawn = np.linspace(0, max(1.0, min(max(given, default=0), _FAR)), _CURVE)
+    drawn = np.linspace(0, max(1.0, min(max(given, default=0), FAR)), _CURVE)
     wanted = np.array(sorted(given.union(drawn.tolist())))
     few = np.unique([*given, 0.0, max(given, default=1.0) / 2]) if search else None
     own = float(epsilons[0]) if len(epsilons) else None

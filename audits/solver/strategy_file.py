@@ -11,7 +11,7 @@ import numpy as np
 
 from arena import InvalidArgument
 from audits.data.output_files import write_atomically
-from audits.registry.settings_text import format_value, get_default, get_settable_fields
+from audits.registry.settings_text import find_own_settings, format_value
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.posed_game import PosedGame, QueryGame
 from audits.solver.solution import Solution, Strategy
@@ -179,26 +179,15 @@ def _format_nodes(strategy: Strategy, graph: DecisionGraph) -> list[str]:
 
 def _command(solution: Solution, posed: PosedGame, path: str, learner: str) -> str:
     """The command line that plays the adversary, or computes its loss."""
-    settings = (f"--set={name}={value}" for name, value in _changed_settings(posed).items())
+    texts = {
+        name: repr(value) if isinstance(value, float) else format_value(value)
+        for name, value in find_own_settings(posed.learner).items()
+    }
+    settings = (f"--set={name}={text}" for name, text in (texts | posed.settings).items())
     words = [learner, *settings, "--against", f"{path}:{CLASS}", "--rounds", str(solution.rounds)]
     if solution.strategy.moves.labels is not None:
         return shlex.join(["arena", "audit", *words])
     return shlex.join(["arena", "exact", *words, "--epsilon", repr(solution.strategy.epsilon)])
-
-
-def _changed_settings(posed: PosedGame) -> dict[str, str]:
-    """The settings of the learner that differ from its defaults, and those that the game has changed."""
-    learner = posed.learner
-    changed = {
-        name: getattr(learner, name)
-        for name, field in get_settable_fields(type(learner)).items()
-        if getattr(learner, name) != get_default(field)
-    }
-    texts = {
-        name: repr(value) if isinstance(value, float) else format_value(value)
-        for name, value in changed.items()
-    }
-    return texts | posed.settings
 
 
 def _format_numbers(values: np.ndarray) -> str:

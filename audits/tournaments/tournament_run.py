@@ -21,7 +21,7 @@ from audits.runs.blocks import choose_distinguisher
 from audits.runs.ledger import Store
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from audits.runs.workers import Workers, map_in_order
+from audits.runs.workers import Workers, map_missing
 from audits.tournaments.cell_result import AUDITED, RACED, CellResult, describe_refusal, explain
 from audits.tournaments.first_game import check_size
 from audits.tournaments.tournament_plan import Cell, Tournament
@@ -67,25 +67,16 @@ def run_tournament(
             TournamentLedger.open(ledger, tournament.describe(), notes=lambda: {"command": command})
         )
     with book as store:
-        results: dict[int, CellResult] = {} if store is None else dict(store.blocks())
-        missing = [index for index in cells if index not in results]
-        # Cells of few games are long, and come first, so that at the end no worker is left with one of them.
-        missing.sort(key=lambda index: tournament.cells[index].games)
-        keep = None if store is None else store.add
-        workers = Workers.from_jobs(jobs, len(missing))
-        interrupted = False
-        with closing(
-            map_in_order(partial(play_cell, tournament), missing, workers, keep=keep, unit="cell")
-        ) as played:
-            try:
-                if watch is not None:
-                    watch(len(results))
-                for index, result in zip(missing, played, strict=True):
-                    results[index] = result
-                    if watch is not None:
-                        watch(len(results))
-            except KeyboardInterrupt:
-                interrupted = True
+        results, interrupted = map_missing(
+            partial(play_cell, tournament),
+            # Cells of few games are long, and come first, so that at the end no worker is left with one.
+            sorted(cells, key=lambda index: tournament.cells[index].games),
+            {} if store is None else dict(store.blocks()),
+            jobs,
+            keep=None if store is None else store.add,
+            watch=watch,
+            unit="cell",
+        )
     ordered = tuple(results.get(index) for index in cells)
     return TournamentResult(tournament=tournament, results=ordered, interrupted=interrupted)
 

@@ -7,7 +7,7 @@ how far the workers may run ahead of the reader.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from multiprocessing import TimeoutError as TaskHung  # what joblib raises
 from threading import Lock
@@ -78,6 +78,37 @@ def map_in_order(
             if isinstance(outcome, Envelope):
                 raise restore_error(outcome.content)
             yield outcome
+
+
+def map_missing(
+    call: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    known: Mapping[Task, Result],
+    jobs: int | Workers = 1,
+    *,
+    keep: Callable[[Task, Result], None] | None = None,
+    watch: Callable[[int], None] | None = None,
+    unit: str = "block",
+) -> tuple[dict[Task, Result], bool]:
+    """The results by task, the known ones and those of `call` for the others; and whether it was interrupted.
+
+    A keyboard interrupt ends it early. watch: called with the number of results so far. The rest is as in
+    `map_in_order`.
+    """
+    results = dict(known)
+    missing = [task for task in tasks if task not in results]
+    workers = Workers.from_jobs(jobs, len(missing))
+    with closing(map_in_order(call, missing, workers, keep=keep, unit=unit)) as found:
+        try:
+            if watch is not None:
+                watch(len(results))
+            for task, result in zip(missing, found, strict=True):
+                results[task] = result
+                if watch is not None:
+                    watch(len(results))
+        except KeyboardInterrupt:
+            return results, True
+    return results, False
 
 
 @attrs.define(eq=False)

@@ -8,6 +8,7 @@ the first, until the bounds at the start of the game are close. See docs/proofs/
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import attrs
 import numpy as np
@@ -43,10 +44,8 @@ class SearchLimits:
 class PointSearch:
     """A search for bounds on the value of a game at some log ratios: at log ratio ε it is δ*(ε).
 
-    upper: (e,) bounds, which are wider than the gap if the search ended early. interrupted: whether it did.
+    upper: (e,) bounds, which are wider than the gap if the search ended early.
     """
-
-    interrupted = False
 
     def __init__(
         self,
@@ -70,10 +69,8 @@ class PointSearch:
         self._solved = 0
         self._roots = self._weigh_worlds(self._final.start)
         self.upper = np.ones(len(ratios))
-        try:
+        with suppress(KeyboardInterrupt):  # the bounds so far hold
             self._run(watch)
-        except KeyboardInterrupt:  # the bounds so far hold
-            self.interrupted = True
         self.upper += game.rounds * _DROPPED
 
     def _run(self, watch: Callable[[int, int], None] | None) -> None:
