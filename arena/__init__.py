@@ -22,12 +22,12 @@ from arena.laws import (
     Finite,
     Independent,
     Mixture,
+    OnlineLaw,
     Transformed,
     ValueLaw,
     project,
 )
 from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
-from arena.online_laws import OnlineLaw
 from arena.players import Adversary, Learner, Moves
 from arena.referees import (
     REFEREES,

@@ -12,7 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
-    from arena.online_laws import OnlineLaw
+    from arena.laws import OnlineLaw
     from arena.sample import Sample
 
 # --- running learners ---------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ import click
 from audits import reports
 from audits.api.planning import plan_audit
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.option_groups import TextType, option, option_groups, option_record
-from audits.cli.options import (
+from audits.cli.common.option_groups import TextType, option, option_groups, option_record
+from audits.cli.common.options import (
     ChangesOption,
     ClaimOptions,
     KeyOption,
@@ -22,7 +22,7 @@ from audits.cli.options import (
     MatchOptions,
     WorkerOptions,
 )
-from audits.cli.output import Output, Quiet, format_command, print_note
+from audits.cli.common.output import Output, Quiet, format_command, print_note
 from audits.registry.used_files import UsedFiles
 from audits.runs.audit_estimators import RunProgress
 from audits.runs.ledger.notes import PlayerSummary

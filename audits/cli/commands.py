@@ -64,7 +64,7 @@ _ARENA: Sections = {
         "runs": ("", "List, report, continue and check recorded runs."),
         "experiment": ("", "Repeat experiments of papers, on your data too."),
         "data": ("data:data", "Write the example data to a folder."),
-        "completion": ("completion:completion", "Print the line that turns on completion in a shell."),
+        "completion": ("common.completion:completion", "Print the line that turns on completion in a shell."),
     },
 }
 # Commands that had another name, by their words.

@@ -6,10 +6,10 @@ import click
 
 from audits.api.race import GAMES, plan_race
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.completion import complete_adversaries, complete_protocols
-from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import DataOptions, EntrantOptions, PlotOption, WorkerOptions
-from audits.cli.output import Output
+from audits.cli.common.completion import complete_adversaries, complete_protocols
+from audits.cli.common.option_groups import option, option_groups, option_record
+from audits.cli.common.options import DataOptions, EntrantOptions, PlotOption, WorkerOptions
+from audits.cli.common.output import Output
 from audits.races import run_race
 from audits.races.online_race import MARKS
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES

@@ -17,10 +17,10 @@ from audits.adversary_search.search_text import format_search, search_json
 from audits.adversary_search.source_code import adversary_source
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.completion import complete_learners, complete_protocols, complete_settings
-from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.options import ClaimOptions, SeedOption, WorkerOptions, parse_settings
-from audits.cli.output import Output
+from audits.cli.common.completion import complete_learners, complete_protocols, complete_settings
+from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.options import ClaimOptions, SeedOption, WorkerOptions, parse_settings
+from audits.cli.common.output import Output
 from audits.data.output_files import check_output_file
 from audits.registry.players import LEARNERS, resolve_learner
 from audits.registry.settings_text import build_player

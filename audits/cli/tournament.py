@@ -7,10 +7,10 @@ import click
 from audits.api.report import extend_record
 from audits.api.tournament import TournamentReport
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.completion import complete_adversaries, complete_learners, complete_protocols
-from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.options import LedgerOption, SeedOption, WorkerOptions
-from audits.cli.output import Output, format_command, report_interruption
+from audits.cli.common.completion import complete_adversaries, complete_learners, complete_protocols
+from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.options import LedgerOption, SeedOption, WorkerOptions
+from audits.cli.common.output import Output, format_command, report_interruption
 from audits.data.output_files import check_output_file
 from audits.tournaments import plan_tournament, run_tournament
 from audits.tournaments.tournament_plan import CONFIDENCE, GAMES, RACE_GAMES

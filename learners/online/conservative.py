@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from arena.claims import MISTAKES, Bound
+from arena.laws import OnlineLaw
 from arena.littlestone import START, Automaton
-from arena.online_laws import OnlineLaw
 from arena.replies import Hypothesis
 from learners.online.without_privacy import WithoutPrivacy
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts import Thresholds
-from arena.online_laws import OnlineLaw
+from arena.laws import OnlineLaw
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, more_than, setting, whole

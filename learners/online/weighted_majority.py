@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.concepts import Dichotomies
 from arena.errors import Unsupported
-from arena.online_laws import OnlineLaw
+from arena.laws import OnlineLaw
 from arena.replies import Hypothesis
 from learners.common.round_budget import RoundBudget
 from learners.online.hedge import HedgeLearner, HedgeWeights, draw_experts

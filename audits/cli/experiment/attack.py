@@ -13,9 +13,9 @@ from arena import Adversary, InvalidArgument, Learner, Sample
 from audits.attacks import extraction, poisoning
 from audits.attacks.attack_text import attack_json, attack_text
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import DataOptions, EntrantOptions, PlotOption, WorkerOptions
-from audits.cli.output import Output
+from audits.cli.common.option_groups import option, option_groups, option_record
+from audits.cli.common.options import DataOptions, EntrantOptions, PlotOption, WorkerOptions
+from audits.cli.common.output import Output
 from audits.races.predictor_race import PROTOCOL, ROUNDS
 from audits.races.predictor_setup import setup_predictor
 from audits.registry.match import PlayerSettings

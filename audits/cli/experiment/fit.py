@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from audits.cli.completion import complete_learners, complete_settings
-from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.options import ColumnOptions, SeedOption, parse_settings
-from audits.cli.output import Output
+from audits.cli.common.completion import complete_learners, complete_settings
+from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.options import ColumnOptions, SeedOption, parse_settings
+from audits.cli.common.output import Output
 from audits.data.fitting import fit as fit_learner
 from audits.registry.data_learner import build_data_learner, set_public_points_aside
 from audits.reports.fit_report import describe_fit, format_fit

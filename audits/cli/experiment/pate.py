@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from audits.cli import INTERRUPTED
-from audits.cli.option_groups import REAL, option, option_groups, option_record
-from audits.cli.options import ColumnOptions, LedgerOption, PlotOption, SeedOption, WorkerOptions
-from audits.cli.output import Output, report_interruption
+from audits.cli.common.option_groups import REAL, option, option_groups, option_record
+from audits.cli.common.options import ColumnOptions, LedgerOption, PlotOption, SeedOption, WorkerOptions
+from audits.cli.common.output import Output, report_interruption
 from audits.experiments import METHODS, PateExperiment, run_experiment
 from audits.experiments.experiment_chart import draw_experiment
 from audits.experiments.experiment_plan import SHARES

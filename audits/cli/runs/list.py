@@ -11,8 +11,8 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from arena.errors import ArenaError
-from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.output import Output, print_note
+from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.output import Output, print_note
 from audits.data.terminal_text import escape_controls
 from audits.reports.formatting import nats
 from audits.runs.ledger.discovery import find_ledgers

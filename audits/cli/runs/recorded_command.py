@@ -16,9 +16,9 @@ import click
 
 from arena.errors import ArenaError, InvalidArgument
 from audits.cli.audit import PlanOptions, audit, make_plan
-from audits.cli.option_groups import fill_record
-from audits.cli.options import MatchOptions
-from audits.cli.output import UNRECORDED, Quiet
+from audits.cli.common.option_groups import fill_record
+from audits.cli.common.options import MatchOptions
+from audits.cli.common.output import UNRECORDED, Quiet
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.used_files import NotTrusted, UsedFiles
 from audits.runs.ledger import Ledger

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from audits import reports
-from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import LedgerArgument
-from audits.cli.output import Output
+from audits.cli.common.option_groups import option, option_groups, option_record
+from audits.cli.common.options import LedgerArgument
+from audits.cli.common.output import Output
 
 
 @option_record

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from audits.cli.audit import RunOptions, execute_plan, get_exit_status, print_verdict
-from audits.cli.option_groups import option_groups
-from audits.cli.options import LedgerArgument, TrustOption, WorkerOptions
-from audits.cli.output import Output
+from audits.cli.common.option_groups import option_groups
+from audits.cli.common.options import LedgerArgument, TrustOption, WorkerOptions
+from audits.cli.common.output import Output
 from audits.cli.runs.recorded_command import rebuild_plan
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.signatures import read_key

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from audits.cli import REFUTED
-from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import ChangesOption, KeyOption, LedgerArgument, TrustOption, WorkerOptions
-from audits.cli.output import Output
+from audits.cli.common.option_groups import option, option_groups, option_record
+from audits.cli.common.options import ChangesOption, KeyOption, LedgerArgument, TrustOption, WorkerOptions
+from audits.cli.common.output import Output
 from audits.cli.runs.recorded_command import rebuild_plan
 from audits.runs import verify as verification
 

@@ -11,9 +11,9 @@ from arena.errors import InvalidArgument
 from audits import reports
 from audits.cli import INTERRUPTED
 from audits.cli.audit import get_exit_status
-from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import LedgerArgument
-from audits.cli.output import Output, print_note
+from audits.cli.common.option_groups import option, option_groups, option_record
+from audits.cli.common.options import LedgerArgument
+from audits.cli.common.output import Output, print_note
 from audits.data.terminal_text import escape_controls
 from audits.runs.run_status import RunFollower
 

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from arena.laws import OnlineLaw
 from arena.littlestone import Automaton
-from arena.online_laws import OnlineLaw
 from arena.replies import Hypothesis
 from learners.online.experts.merged import MergedExperts
 from learners.online.experts.transitions import Transitions

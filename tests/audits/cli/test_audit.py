@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from arena import PlayerError
 from audits.cli import audit as auditing
-from audits.cli.output import Output
+from audits.cli.common.output import Output
 from audits.registry.match import build_match
 from audits.runs.audit_estimators import RunProgress
 from audits.runs.plan import Plan

@@ -279,9 +279,9 @@ def test_versions_of_packages_are_compared(folder: Path, monkeypatch: pytest.Mon
 )
 def test_packages_of_shipped_players(tmp_path: Path, words: tuple[str, ...], packages: list[str]) -> None:
     from audits.cli.audit import PlanOptions, audit, make_plan
-    from audits.cli.option_groups import fill_record
-    from audits.cli.options import MatchOptions
-    from audits.cli.output import Quiet
+    from audits.cli.common.option_groups import fill_record
+    from audits.cli.common.options import MatchOptions
+    from audits.cli.common.output import Quiet
     from audits.runs.run import describe_origins
 
     params = audit.make_context("audit", [*words, "--epsilon", "1"]).params

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from audits.cli import PRINTED
-from audits.cli.option_groups import option, option_record
+from audits.cli.common.option_groups import option, option_record
 from audits.data.terminal_text import escape_controls
 
 # The options on which no figure depends; a recorded command leaves them out.

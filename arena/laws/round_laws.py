@@ -1,16 +1,46 @@
-"""Output distributions of online learners that show one of finitely many hypotheses in a round."""
+"""Distributions of what a learner shows over the rounds of a game, as hidden Markov chains."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from arena.replies import Hypothesis
 
 S = TypeVar("S", bound=Hashable)
+
+
+class AnswerLaw(ABC):
+    """The distribution of a trained predictor's answers, as a hidden Markov chain.
+
+    The chain has m hidden states. The state determines the probability of each of k outcomes of a query, and
+    the distribution of the next state. A continuous hidden state is represented by the nodes and weights of a
+    quadrature.
+
+    outcomes: the label of each outcome, and whether the learner halts with it.
+    """
+
+    outcomes: ClassVar[tuple[tuple[int, bool], ...]] = ((0, False), (1, False))
+
+    @property
+    def last(self) -> int | None:
+        """The number of the answer with which every game halts, whatever the queries; None: there is none."""
+        return None
+
+    @abstractmethod
+    def start(self) -> np.ndarray:
+        """(m,): the probability of each state after training, up to the error of the quadrature."""
+
+    @abstractmethod
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """(k, n, m): the measures over the next states after the queries x (n, ...), for measures (n, m) now.
+
+        Entry [o, g] is the part of measure g with outcome o. Summed over outcomes and states it has the mass
+        of measure g. A game that has halted is not queried again.
+        """
 
 
 class OnlineLaw(ABC, Generic[S]):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena import Sample
-from audits.cli.completion import (
+from audits.cli.common.completion import (
     complete_adversaries,
     complete_learners,
     complete_protocols,
     complete_settings,
 )
-from audits.cli.option_groups import argument, option, option_record
-from audits.cli.output import print_note
+from audits.cli.common.option_groups import argument, option, option_record
+from audits.cli.common.output import print_note
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY

@@ -1,16 +1,11 @@
-"""Output distributions of learners, for exact audits and likelihood ratios.
-
-Under `Release` it is the distribution of the released value (`ValueLaw`), or of the concept if a hypothesis
-is released. Under `Figure1` and `Voting` it is that of the answers, given as a hidden Markov chain
-(`AnswerLaw`). No game shows an output distribution.
-"""
+"""Distributions of one released value."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -333,36 +328,6 @@ def _add_logs(logs: np.ndarray, weights: np.ndarray) -> np.ndarray:
     logs = logs + _log(weights)[:, None]
     largest = np.maximum(logs.max(axis=0), -np.finfo(float).max)
     return np.asarray(largest + _log(np.exp(logs - largest).sum(axis=0)))
-
-
-class AnswerLaw(ABC):
-    """The distribution of a trained predictor's answers, as a hidden Markov chain.
-
-    The chain has m hidden states. The state determines the probability of each of k outcomes of a query, and
-    the distribution of the next state. A continuous hidden state is represented by the nodes and weights of a
-    quadrature.
-
-    outcomes: the label of each outcome, and whether the learner halts with it.
-    """
-
-    outcomes: ClassVar[tuple[tuple[int, bool], ...]] = ((0, False), (1, False))
-
-    @property
-    def last(self) -> int | None:
-        """The number of the answer with which every game halts, whatever the queries; None: there is none."""
-        return None
-
-    @abstractmethod
-    def start(self) -> np.ndarray:
-        """(m,): the probability of each state after training, up to the error of the quadrature."""
-
-    @abstractmethod
-    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """(k, n, m): the measures over the next states after the queries x (n, ...), for measures (n, m) now.
-
-        Entry [o, g] is the part of measure g with outcome o. Summed over outcomes and states it has the mass
-        of measure g. A game that has halted is not queried again.
-        """
 
 
 def _hash(values: np.ndarray, kind: type[np.generic]) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""What the commands share: options, completion in a shell, and output."""
