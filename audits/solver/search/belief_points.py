@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from audits.solver.search.final_rounds import FinalRounds
 
-_NEIGHBOURS = 40  # of the known pairs, from which a pair is composed
+_NEIGHBOURS = 100  # of the known pairs, from which a pair is composed
 _LEADING = 12  # coordinates of each world by which a decomposition is chosen
 _LINES = 64  # coordinates of each world by which lines are compared
 _PULL = 0.03  # weight of the value of a decomposition beside that of its remainder, when it is chosen
@@ -112,10 +112,10 @@ class BeliefPoints:
 
     def _bound_remainders(self, remainders: np.ndarray) -> np.ndarray:
         """(...): the largest f·r - g·s of all adversaries, at most, for remainders (..., 2, m)."""
-        by_coordinates = (np.abs(_split(remainders)) * self._weights).sum(axis=(-2, -1))
         mass = remainders @ self._game.masses
-        by_mass = (np.linalg.norm(remainders, axis=-1).sum(axis=-1) + mass[..., 0] - mass[..., 1]) / 2
-        return np.asarray(np.minimum(by_coordinates, by_mass))
+        by_coordinates = (np.abs(_split(remainders)) * self._weights).sum(axis=(-2, -1))
+        by_norms = np.linalg.norm(remainders, axis=-1).sum(axis=-1) / 2
+        return np.asarray(np.minimum(by_coordinates, by_norms) + (mass[..., 0] - mass[..., 1]) / 2)
 
     def _compose(self, pairs: np.ndarray) -> tuple[csr_array, np.ndarray]:
         """Decompose pairs (n, 2, m) into known ones.

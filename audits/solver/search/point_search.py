@@ -18,13 +18,14 @@ from audits.solver.linear_game import LinearGame, reduce_coordinates
 from audits.solver.search.belief_points import BeliefPoints
 from audits.solver.search.final_rounds import FINAL, FinalRounds
 
-_DROPPED = 1e-9  # of a measure that has mass 1: coordinates that are left out of the search
+_DROPPED = 1e-6  # of a measure that has mass 1: coordinates that are left out of the search
 _SLACK = 2e-4  # relative: a move that promises less than this above the lower bound is not solved
 _PROGRESS = 1e-5  # relative: an adversary that raises the lower bound by less is not kept
 _NEGLIGIBLE = 1e-15  # an outcome of less probability is not followed
 _SHARE = 0.3  # of the gap that is allowed at the start; half as much is left unexplored each round
 _UNKNOWN = 0.98  # an upper bound above this part of the mass in world 0 tells nothing of the best move
 _GROWTH = 1.6  # of the number of pairs, after which all are solved once more
+_TOGETHER = 4
 _PIECE = 50  # pairs that are solved together
 
 
@@ -60,7 +61,9 @@ class PointSearch:
         self._reduced = reduce_coordinates(game, _DROPPED)
         self._final = FinalRounds(self._reduced)
         self._last = min(FINAL, game.rounds - 1)  # rounds in closed form
-        weights = self._final.bound_coordinates(game.rounds)
+        self._mirrored = game.mirrored_moves
+        halves = None if self._mirrored is None else np.flatnonzero(self._mirrored <= np.arange(game.moves))
+        weights = self._final.bound_coordinates(game.rounds, halves)
         self._levels = {
             left: BeliefPoints(self._final, weights[left]) for left in range(self._last + 1, game.rounds + 1)
         }
@@ -85,7 +88,10 @@ class PointSearch:
             if count > next_sweep:
                 next_sweep = _GROWTH * count
                 for left, level in self._levels.items():
-                    known = level.pairs.copy()
+                    if left == self._last + 1: continue
+                    known = level.pairs
+                    if self._mirrored is not None:
+                        known = known[(known[:, 0] - known[:, 1]) @ self._final.masses >= 0]
                     for piece in range(0, len(known), _PIECE):
                         self._solve(left, known[piece : piece + _PIECE])
             lower[wide], self.upper[wide] = self._bound(self._game.rounds, self._roots[wide])
@@ -146,7 +152,43 @@ class PointSearch:
         lower, _ = level.best_lines(pairs)
         upper = level.bound_moves(pairs)
         reached = self._follow(pairs)
-        own, move = np.nonzero(upper > lower[:, None] * (1 + _SLACK))
+        values, done = np.full(upper.shape, -1.0), np.zeros(upper.shape, bool)
+        # The largest bound is known as soon as all larger ones are replaced by those of the recursion.
+        while True:
+            best = np.maximum(np.where(done, upper, 0).max(axis=1), lower * (1 + _SLACK))
+            waiting = np.where(done | (upper <= best[:, None]), 0.0, upper)
+            first = np.argsort(-waiting, axis=1)[:, :_TOGETHER]
+            own, place = np.nonzero(np.take_along_axis(waiting, first, axis=1))
+            if not len(own):
+                break
+            move = first[own, place]
+            low, high = self._recur(left, reached, own, move)
+            upper[own, move] = np.minimum(upper[own, move], high)
+            values[own, move] = low
+            done[own, move] = True
+        for place in np.flatnonzero(values.max(axis=1) > lower * (1 + _PROGRESS) + _NEGLIGIBLE):
+            best = int(values[place].argmax())
+            after = self._after(reached, np.array([place]), np.array([best]))[0]
+            lines = [
+                self._best_line(0 if halts else left - 1, pair)[1]
+                for halts, pair in zip(self._game.halts, after, strict=True)
+            ]
+            line = final.join_lines(best, lines)
+            level.add_line(best, line)
+            if self._mirrored is not None:
+                level.add_line(int(self._mirrored[best]), final.masses - line[::-1])
+            lower[place] = values[place, best]
+        values = np.maximum(upper.max(axis=1), lower * (1 + _SLACK))
+        level.add_bounds(pairs, upper, values)
+        if self._mirrored is not None:
+            change = (pairs[:, 1] - pairs[:, 0]) @ final.masses
+            upper = upper[:, self._mirrored] + change[:, None]
+            level.add_bounds(pairs[:, ::-1], upper, values + change)
+
+    def _recur(
+        self, left: int, reached: np.ndarray, own: np.ndarray, move: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        final = self._final
         low, high = np.zeros(len(own)), np.zeros(len(own))
         for outcome, after in enumerate(self._after(reached, own, move).swapaxes(0, 1)):
             if self._game.halts[outcome]:
@@ -157,19 +199,7 @@ class PointSearch:
                 if len(on):
                     one[on], other[on] = self._bound(left - 1, after[on])
             low, high = low + one, high + other
-        upper[own, move] = np.minimum(upper[own, move], high)
-        values = np.full(upper.shape, -1.0)
-        values[own, move] = low
-        for place in np.flatnonzero(values.max(axis=1) > lower * (1 + _PROGRESS) + _NEGLIGIBLE):
-            best = int(values[place].argmax())
-            after = self._after(reached, np.array([place]), np.array([best]))[0]
-            lines = [
-                self._best_line(0 if halts else left - 1, pair)[1]
-                for halts, pair in zip(self._game.halts, after, strict=True)
-            ]
-            level.add_line(best, final.join_lines(best, lines))
-            lower[place] = values[place, best]
-        level.add_bounds(pairs, upper, np.maximum(upper.max(axis=1), lower * (1 + _SLACK)))
+        return low, high
 
     def _best_line(self, left: int, pair: np.ndarray) -> tuple[int, np.ndarray]:
         """The first move, -1 for a guess at once, and the line (2, m) of the best adversary known."""
@@ -206,3 +236,4 @@ class PointSearch:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     score[-1][outcome] = np.log(mass_0) - np.log(mass_1)
         return gain, DecisionGraph(np.array(move), np.array(after), np.array(score))
+
