@@ -21,8 +21,8 @@ class FinalRounds:
     leading ones.
 
     Shapes: kernels (κ, k, m, m), those in use. number: (2, moves) that of each move in each world. one:
-    (κ·k, m), from measures to the probabilities of an outcome; two: (κ·k·κ·k, rank), of two outcomes, from
-    the leading coordinates.
+    (κ·k, m), from measures to the probabilities of an outcome; two: (κ·k·k·κ, rank), of two outcomes, from
+    the leading coordinates. Axes of the latter: the first kernel, both outcomes, the second kernel.
     """
 
     def __init__(self, game: LinearGame) -> None:
@@ -31,8 +31,9 @@ class FinalRounds:
         self.number: np.ndarray = number.reshape(game.which.shape)
         kinds, outcomes, size, _ = kernels.shape
         one = (game.masses @ kernels).reshape(-1, size)
-        # Axes: the first kernel, its outcome, the second outcome, the second kernel.
-        two = np.einsum("akij,blj->aklbi", kernels.swapaxes(-1, -2), one.reshape(kinds, outcomes, size)).reshape(-1, size)
+        two = np.einsum(
+            "akij,blj->aklbi", kernels.swapaxes(-1, -2), one.reshape(kinds, outcomes, size)
+        ).reshape(-1, size)
         _, strength, axes = np.linalg.svd(np.concatenate([two, one]), full_matrices=True)
         self.start = game.start @ axes.T
         self.masses = axes @ game.masses
@@ -66,8 +67,7 @@ class FinalRounds:
         return np.asarray(total)
 
     def _follow_two(self, measures: np.ndarray) -> np.ndarray:
-        """(κ, k, k, κ, n): the probabilities of two outcomes, for measures (n, m); axes: the first kernel, its
-        outcome, the second outcome, its kernel."""
+        """(κ, k, k, κ, n): the probabilities of two outcomes, for measures (n, m)."""
         kinds, outcomes = self.shape
         two = self.two @ measures[:, : self.two.shape[1]].T
         return two.reshape(kinds, outcomes, outcomes, kinds, len(measures))
@@ -137,8 +137,9 @@ class FinalRounds:
         """For 0 to T rounds left, weights (2, m): f·r - g·s ≤ (Σr - Σs)/2 + Σ_j u_j·|c_j| + v_j·|d_j|.
 
         c = (r + s)/2 is the part that vectors r and s of the two worlds have in common, d = (r - s)/2. The
-        weights are exact for each of the leading coordinates alone, while histories are few. moves: with one of
-        any two that become each other if the worlds are exchanged, which are worth the same here.
+        weights are exact for each of the leading coordinates alone, while histories are few.
+
+        moves: one of any two that are worth the same for all coordinates; None: all.
         """
         axes = np.eye(len(self.masses))
         largest = np.ones((2, len(axes)))  # no measure has a larger l1 than l2 norm
@@ -151,7 +152,9 @@ class FinalRounds:
             few = axes[: _EXACT // branches ** max(left - FINAL, 0)]
             for own, sign in zip(bounds[:, : len(few)], (1, -1), strict=True):
                 if len(few):
-                    exact = self.deep_values(left, few, sign * few, moves) - few @ self.masses * (1 - sign) / 2
+                    exact = (
+                        self.deep_values(left, few, sign * few, moves) - few @ self.masses * (1 - sign) / 2
+                    )
                     np.minimum(own, exact, out=own)
             weights.append(bounds)
         return weights
