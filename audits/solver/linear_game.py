@@ -50,10 +50,12 @@ class LinearGame:
         return attrs.evolve(self, start=self.start[::-1], which=self.which[::-1])
 
     @property
-    def is_symmetric(self) -> bool:
-        """Whether exchanging the worlds only changes the order of the moves."""
-        pairs = {(int(one), int(other)) for one, other in self.which.T}
-        return bool((self.start[0] == self.start[1]).all()) and pairs == {(two, one) for one, two in pairs}
+    def mirrored_moves(self) -> np.ndarray | None:
+        """(moves,): the number of each move with the worlds exchanged, if that gives the same game."""
+        numbers = {(int(one), int(other)): move for move, (one, other) in enumerate(self.which.T)}
+        if not (self.start[0] == self.start[1]).all() or any(pair[::-1] not in numbers for pair in numbers):
+            return None
+        return np.array([numbers[int(other), int(one)] for one, other in self.which.T])
 
 
 def compress(

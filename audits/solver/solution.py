@@ -214,7 +214,7 @@ class _Solver:
                 search_limits=SearchLimits(floor=_FLOOR),
                 watch=watch,
             )
-            for direction in ((game,) if game.is_symmetric else (game, game.exchanged))
+            for direction in ((game,) if game.mirrored_moves is not None else (game, game.exchanged))
         ]
         self._epsilons = self._directions[0].epsilons
 

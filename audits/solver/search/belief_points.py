@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from audits.solver.search.final_rounds import FinalRounds
 
-_NEIGHBOURS = 40  # of the known pairs, from which a pair is composed
+_NEIGHBOURS = 60  # of the known pairs, from which a pair is composed
 _LEADING = 12  # coordinates of each world by which a decomposition is chosen
 _LINES = 64  # coordinates of each world by which lines are compared
 _PULL = 0.03  # weight of the value of a decomposition beside that of its remainder, when it is chosen
@@ -50,24 +50,24 @@ class BeliefPoints:
 
     def bound_moves(self, pairs: np.ndarray) -> np.ndarray:
         """(n, moves): upper bounds on the values of pairs (n, 2, m) for each first move."""
+        return self._bound_by(self._upper.rows, pairs)
+
+    def bound(self, pairs: np.ndarray) -> np.ndarray:
+        """(n,): upper bounds on the values of pairs (n, 2, m)."""
+        return self._bound_by(self._values.rows[:, None], pairs)[:, 0]
+
+    def _bound_by(self, known: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """(n, k): bounds for pairs (n, 2, m), from those (known pairs, k) of the known ones."""
         mass = self._mass(pairs)
         pairs = pairs / mass[:, None, None]
         shares, remainder = self._compose(pairs)
-        upper = shares @ self._upper.rows + remainder[:, None]
+        upper = shares @ known + remainder[:, None]
         for own, key in enumerate(_keys(pairs)):
             if key in self._places:
                 place = self._places[key]
                 apart = self._bound_remainders(pairs[own] - self._pairs.rows[place])
-                upper[own] = np.minimum(upper[own], self._upper.rows[place] + apart)
+                upper[own] = np.minimum(upper[own], known[place] + apart)
         return np.asarray(np.minimum(upper, (pairs[:, 0] @ self._game.masses)[:, None]) * mass[:, None])
-
-    def bound(self, pairs: np.ndarray) -> np.ndarray:
-        """(n,): upper bounds on the values of pairs (n, 2, m)."""
-        mass = self._mass(pairs)
-        pairs = pairs / mass[:, None, None]
-        shares, remainder = self._compose(pairs)
-        upper = shares @ self._values.rows + remainder
-        return np.asarray(np.minimum(upper, pairs[:, 0] @ self._game.masses) * mass)
 
     def best_lines(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n,): lower bounds on the values of pairs (n, 2, m), and the best line, -1 for a guess at once."""
@@ -112,10 +112,10 @@ class BeliefPoints:
 
     def _bound_remainders(self, remainders: np.ndarray) -> np.ndarray:
         """(...): the largest f·r - g·s of all adversaries, at most, for remainders (..., 2, m)."""
-        by_coordinates = (np.abs(_split(remainders)) * self._weights).sum(axis=(-2, -1))
         mass = remainders @ self._game.masses
-        by_mass = (np.linalg.norm(remainders, axis=-1).sum(axis=-1) + mass[..., 0] - mass[..., 1]) / 2
-        return np.asarray(np.minimum(by_coordinates, by_mass))
+        by_coordinates = (np.abs(_split(remainders)) * self._weights).sum(axis=(-2, -1))
+        by_norms = np.linalg.norm(remainders, axis=-1).sum(axis=-1) / 2
+        return np.asarray(np.minimum(by_coordinates, by_norms) + (mass[..., 0] - mass[..., 1]) / 2)
 
     def _compose(self, pairs: np.ndarray) -> tuple[csr_array, np.ndarray]:
         """Decompose pairs (n, 2, m) into known ones.

@@ -9,8 +9,8 @@ import numpy as np
 from audits.solver.linear_game import LinearGame
 
 FINAL = 2  # rounds that are solved in closed form
-_PIECE = 2**22  # numbers that are computed together
-_EXACT = 2**12  # histories whose vectors are followed to bound what a coordinate reveals
+_PIECE = 2**19
+_EXACT = 12 * 68**2  # histories whose vectors are followed to bound what a coordinate reveals
 _FLAT = 1e-15  # singular values of functionals that are taken as 0
 
 
@@ -21,8 +21,8 @@ class FinalRounds:
     leading ones.
 
     Shapes: kernels (κ, k, m, m), those in use. number: (2, moves) that of each move in each world. one:
-    (κ·k, m), from measures to the probabilities of an outcome; two: (κ·k·κ·k, rank), of two outcomes, from
-    the leading coordinates.
+    (κ·k, m), from measures to the probabilities of an outcome; two: (κ·k·k·κ, rank), of two outcomes, from
+    the leading coordinates. Axes of the latter: the first kernel, both outcomes, the second kernel.
     """
 
     def __init__(self, game: LinearGame) -> None:
@@ -31,7 +31,9 @@ class FinalRounds:
         self.number: np.ndarray = number.reshape(game.which.shape)
         kinds, outcomes, size, _ = kernels.shape
         one = (game.masses @ kernels).reshape(-1, size)
-        two = np.tensordot(kernels, one, axes=(2, 1)).swapaxes(-1, -2).reshape(-1, size)
+        two = np.einsum(
+            "akij,blj->aklbi", kernels.swapaxes(-1, -2), one.reshape(kinds, outcomes, size)
+        ).reshape(-1, size)
         _, strength, axes = np.linalg.svd(np.concatenate([two, one]), full_matrices=True)
         self.start = game.start @ axes.T
         self.masses = axes @ game.masses
@@ -52,23 +54,32 @@ class FinalRounds:
 
     def move_values(self, left: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """(n, moves): the values of measures (n, m) with one or two rounds left, for each first move."""
-        worlds = first, second
-        p, q = ((measures @ self.one.T).reshape(-1, *self.shape) for measures in worlds)
+        p, q = ((measures @ self.one.T).reshape(-1, *self.shape) for measures in (first, second))
         ends = np.maximum(p[:, self.number[0]] - q[:, self.number[1]], 0)
         if left == 1:
             return np.asarray(ends.sum(axis=-1))
         total = ends[..., self.halts].sum(axis=-1)
-        rank = self.two.shape[1]
         for piece in np.array_split(np.arange(len(first)), -(-len(first) * len(self.two) // _PIECE)):
-            p, q = (
-                (measures[piece, :rank] @ self.two.T).reshape(-1, *self.shape, *self.shape)
-                for measures in worlds
-            )
+            p, q = (self._follow_two(measures[piece]) for measures in (first, second))
             for move, (one, other) in enumerate(self.number.T):
                 for outcome in np.flatnonzero(~self.halts):
-                    gains = p[:, one, outcome][:, self.number[0]] - q[:, other, outcome][:, self.number[1]]
-                    total[piece, move] += np.maximum(gains, 0, out=gains).sum(axis=-1).max(axis=-1)
+                    total[piece, move] += self._gain_last(p[one, outcome], q[other, outcome])
         return np.asarray(total)
+
+    def _follow_two(self, measures: np.ndarray) -> np.ndarray:
+        """(κ, k, k, κ, n): the probabilities of two outcomes, for measures (n, m)."""
+        kinds, outcomes = self.shape
+        two = self.two @ measures[:, : self.two.shape[1]].T
+        return two.reshape(kinds, outcomes, outcomes, kinds, len(measures))
+
+    def _gain_last(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """(n,): the value of the last round, for the probabilities (k, κ, n) of its outcomes."""
+        total = np.zeros((self.number.shape[1], first.shape[2]))
+        for one, other in zip(first, second, strict=True):
+            gains = one[self.number[0]]
+            gains -= other[self.number[1]]
+            total += np.maximum(gains, 0, out=gains)
+        return np.asarray(total.max(axis=0))
 
     def values(self, left: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """(n,): the values of measures (n, m) with at most two rounds left."""
@@ -100,15 +111,21 @@ class FinalRounds:
             ]
         )
 
-    def deep_values(self, left: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """(n,): the values of vectors (n, m) with any number of rounds left, by following all histories."""
+    def deep_values(
+        self, left: int, first: np.ndarray, second: np.ndarray, moves: np.ndarray | None = None
+    ) -> np.ndarray:
+        """(n,): the values of vectors (n, m) with any number of rounds left, by following all histories.
+
+        moves: of which the first is one; None: any.
+        """
         if left <= FINAL:
             return self.values(left, first, second)
-        total = np.zeros((len(first), self.number.shape[1]))
+        numbers = self.number if moves is None else self.number[:, moves]
+        total = np.zeros((len(first), numbers.shape[1]))
         for outcome, halts in enumerate(self.halts):
             one, other = (
                 (vectors @ self.kernels[:, outcome].swapaxes(-1, -2))[number].swapaxes(0, 1)
-                for vectors, number in zip((first, second), self.number, strict=True)
+                for vectors, number in zip((first, second), numbers, strict=True)
             )  # (n, moves, m)
             size = first.shape[1]
             rest = 0 if halts else left - 1
@@ -116,16 +133,16 @@ class FinalRounds:
             total += after.reshape(total.shape)
         return np.asarray(total.max(axis=1))
 
-    def bound_coordinates(self, rounds: int) -> list[np.ndarray]:
-        """For 0 to T rounds left, weights (2, m): no adversary has f·r - g·s > Σ_j u_j·|c_j| + v_j·|d_j|.
+    def bound_coordinates(self, rounds: int, moves: np.ndarray | None = None) -> list[np.ndarray]:
+        """For 0 to T rounds left, weights (2, m): f·r - g·s ≤ (Σr - Σs)/2 + Σ_j u_j·|c_j| + v_j·|d_j|.
 
         c = (r + s)/2 is the part that vectors r and s of the two worlds have in common, d = (r - s)/2. The
         weights are exact for each of the leading coordinates alone, while histories are few.
+
+        moves: one of any two that are worth the same for all coordinates; None: all.
         """
-        size = len(self.masses)
-        axes = np.eye(size)
-        # No measure has a larger l1 than l2 norm.
-        largest = np.array([np.ones(size), 1 + np.abs(self.masses)])
+        axes = np.eye(len(self.masses))
+        largest = np.ones((2, len(axes)))  # no measure has a larger l1 than l2 norm
         branches = self.number.shape[1] * max(1, int((~self.halts).sum()))
         weights: list[np.ndarray] = []
         for left in range(rounds + 1):
@@ -135,8 +152,10 @@ class FinalRounds:
             few = axes[: _EXACT // branches ** max(left - FINAL, 0)]
             for own, sign in zip(bounds[:, : len(few)], (1, -1), strict=True):
                 if len(few):
-                    exact = [self.deep_values(left, axis, sign * axis) for axis in (few, -few)]
-                    np.minimum(own, np.maximum(*exact), out=own)
+                    exact = (
+                        self.deep_values(left, few, sign * few, moves) - few @ self.masses * (1 - sign) / 2
+                    )
+                    np.minimum(own, exact, out=own)
             weights.append(bounds)
         return weights
 

@@ -18,13 +18,14 @@ from audits.solver.linear_game import LinearGame, reduce_coordinates
 from audits.solver.search.belief_points import BeliefPoints
 from audits.solver.search.final_rounds import FINAL, FinalRounds
 
-_DROPPED = 1e-9  # of a measure that has mass 1: coordinates that are left out of the search
+_DROPPED = 1e-7  # of a measure that has mass 1: coordinates that are left out of the search
 _SLACK = 2e-4  # relative: a move that promises less than this above the lower bound is not solved
 _PROGRESS = 1e-5  # relative: an adversary that raises the lower bound by less is not kept
 _NEGLIGIBLE = 1e-15  # an outcome of less probability is not followed
 _SHARE = 0.3  # of the gap that is allowed at the start; half as much is left unexplored each round
 _UNKNOWN = 0.98  # an upper bound above this part of the mass in world 0 tells nothing of the best move
 _GROWTH = 1.6  # of the number of pairs, after which all are solved once more
+_TOGETHER = 10  # moves of a pair that are followed at the same time
 _PIECE = 50  # pairs that are solved together
 
 
@@ -60,7 +61,10 @@ class PointSearch:
         self._reduced = reduce_coordinates(game, _DROPPED)
         self._final = FinalRounds(self._reduced)
         self._last = min(FINAL, game.rounds - 1)  # rounds in closed form
-        weights = self._final.bound_coordinates(game.rounds)
+        self._mirrored = game.mirrored_moves
+        # Two moves that mirror each other are worth the same for coordinates, which both worlds share.
+        halves = None if self._mirrored is None else np.flatnonzero(self._mirrored <= np.arange(game.moves))
+        weights = self._final.bound_coordinates(game.rounds, halves)
         self._levels = {
             left: BeliefPoints(self._final, weights[left]) for left in range(self._last + 1, game.rounds + 1)
         }
@@ -84,12 +88,18 @@ class PointSearch:
             count = sum(map(len, self._levels.values()))
             if count > next_sweep:
                 next_sweep = _GROWTH * count
-                for left, level in self._levels.items():
-                    known = level.pairs.copy()
-                    for piece in range(0, len(known), _PIECE):
-                        self._solve(left, known[piece : piece + _PIECE])
+                for left in range(self._last + 2, self._game.rounds + 1):  # those below are exact already
+                    self._solve_again(left)
             lower[wide], self.upper[wide] = self._bound(self._game.rounds, self._roots[wide])
             wide = np.flatnonzero(self.upper - lower > np.maximum(limits.gap * self.upper, limits.floor))
+
+    def _solve_again(self, left: int) -> None:
+        """Solve all known pairs with so many rounds left, one of any two that mirror each other."""
+        pairs = self._levels[left].pairs
+        if self._mirrored is not None:
+            pairs = pairs[(pairs[:, 0] - pairs[:, 1]) @ self._final.masses >= 0]
+        for piece in range(0, len(pairs), _PIECE):
+            self._solve(left, pairs[piece : piece + _PIECE])
 
     def _weigh_worlds(self, start: np.ndarray) -> np.ndarray:
         """(e, 2, m): the measures (2, m) at the start, with the log ratios in world 1."""
@@ -141,12 +151,37 @@ class PointSearch:
 
     def _solve(self, left: int, pairs: np.ndarray) -> None:
         """Find bounds on the values of pairs (n, 2, m) from those with one round less, and keep them."""
-        level, final = self._levels[left], self._final
+        level = self._levels[left]
         self._solved += len(pairs)
         lower, _ = level.best_lines(pairs)
         upper = level.bound_moves(pairs)
         reached = self._follow(pairs)
-        own, move = np.nonzero(upper > lower[:, None] * (1 + _SLACK))
+        values, done = np.full(upper.shape, -1.0), np.zeros(upper.shape, bool)
+        while True:
+            # The largest upper bound is known when all larger ones are replaced by those of the recursion.
+            known = np.maximum(np.where(done, upper, 0).max(axis=1), lower * (1 + _SLACK))
+            waiting = np.where(done | (upper <= known[:, None]), 0.0, upper)
+            first = np.argsort(-waiting, axis=1)[:, :_TOGETHER]
+            own, place = np.nonzero(np.take_along_axis(waiting, first, axis=1))
+            if not len(own):
+                break
+            move = first[own, place]
+            values[own, move], high = self._bound_moves(left, reached, own, move)
+            upper[own, move] = np.minimum(upper[own, move], high)
+            done[own, move] = True
+        for place in np.flatnonzero(values.max(axis=1) > lower * (1 + _PROGRESS) + _NEGLIGIBLE):
+            best = int(values[place].argmax())
+            self._add_line(left, best, self._after(reached, np.array([place]), np.array([best]))[0])
+            lower[place] = values[place, best]
+        highest = np.maximum(upper.max(axis=1), lower * (1 + _SLACK))
+        level.add_bounds(pairs, upper, highest)
+        self._add_mirrored(left, pairs, upper, highest)
+
+    def _bound_moves(
+        self, left: int, reached: np.ndarray, own: np.ndarray, move: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds (n,) on the values of moves, from what the pairs become (see `_after`)."""
+        final = self._final
         low, high = np.zeros(len(own)), np.zeros(len(own))
         for outcome, after in enumerate(self._after(reached, own, move).swapaxes(0, 1)):
             if self._game.halts[outcome]:
@@ -157,19 +192,28 @@ class PointSearch:
                 if len(on):
                     one[on], other[on] = self._bound(left - 1, after[on])
             low, high = low + one, high + other
-        upper[own, move] = np.minimum(upper[own, move], high)
-        values = np.full(upper.shape, -1.0)
-        values[own, move] = low
-        for place in np.flatnonzero(values.max(axis=1) > lower * (1 + _PROGRESS) + _NEGLIGIBLE):
-            best = int(values[place].argmax())
-            after = self._after(reached, np.array([place]), np.array([best]))[0]
-            lines = [
-                self._best_line(0 if halts else left - 1, pair)[1]
-                for halts, pair in zip(self._game.halts, after, strict=True)
-            ]
-            level.add_line(best, final.join_lines(best, lines))
-            lower[place] = values[place, best]
-        level.add_bounds(pairs, upper, np.maximum(upper.max(axis=1), lower * (1 + _SLACK)))
+        return low, high
+
+    def _add_line(self, left: int, move: int, after: np.ndarray) -> None:
+        """Keep the adversary that makes a move and is the best one known for the pairs (k, 2, m) after it."""
+        lines = [
+            self._best_line(0 if halts else left - 1, pair)[1]
+            for halts, pair in zip(self._game.halts, after, strict=True)
+        ]
+        line = self._final.join_lines(move, lines)
+        self._levels[left].add_line(move, line)
+        if self._mirrored is not None:
+            self._levels[left].add_line(int(self._mirrored[move]), self._final.masses - line[::-1])
+
+    def _add_mirrored(self, left: int, pairs: np.ndarray, upper: np.ndarray, highest: np.ndarray) -> None:
+        """Keep the bounds of pairs with the worlds exchanged, if that gives the same game.
+
+        Who guesses the other world there gains V(a, b) - (Σa - Σb).
+        """
+        if self._mirrored is not None:
+            change = (pairs[:, 1] - pairs[:, 0]) @ self._final.masses
+            mirrored = upper[:, self._mirrored] + change[:, None]
+            self._levels[left].add_bounds(pairs[:, ::-1], mirrored, highest + change)
 
     def _best_line(self, left: int, pair: np.ndarray) -> tuple[int, np.ndarray]:
         """The first move, -1 for a guess at once, and the line (2, m) of the best adversary known."""
