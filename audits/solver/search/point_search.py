@@ -169,10 +169,10 @@ class PointSearch:
             values[own, move], high = self._bound_moves(left, reached, own, move)
             upper[own, move] = np.minimum(upper[own, move], high)
             done[own, move] = True
-        for place in np.flatnonzero(values.max(axis=1) > lower * (1 + _PROGRESS) + _NEGLIGIBLE):
-            best = int(values[place].argmax())
-            self._add_line(left, best, self._after(reached, np.array([place]), np.array([best]))[0])
-            lower[place] = values[place, best]
+        for node in np.flatnonzero(values.max(axis=1) > lower * (1 + _PROGRESS) + _NEGLIGIBLE):
+            best = int(values[node].argmax())
+            self._add_line(left, best, self._after(reached, np.array([node]), np.array([best]))[0])
+            lower[node] = values[node, best]
         highest = np.maximum(upper.max(axis=1), lower * (1 + _SLACK))
         level.add_bounds(pairs, upper, highest)
         self._add_mirrored(left, pairs, upper, highest)
