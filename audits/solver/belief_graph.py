@@ -11,6 +11,7 @@ that pairs of them are pairs of numbers. See docs/proofs/solver.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 
 import attrs
 import numpy as np
@@ -142,6 +143,16 @@ class BeliefGraph:
             masses.append(world.masses[kernel, outcome][belief])
             errors.append(world.errors[kernel, outcome][belief] * masses[-1])
         return masses + errors
+
+    def shorten(self, rounds: int, ratios: np.ndarray) -> BeliefGraph:
+        """The graph of the game of fewer rounds, at other log ratios (e,)."""
+        shorter = copy(self)
+        shorter.game = attrs.evolve(self.game, rounds=rounds)
+        *stages, last = self.stages[:rounds]
+        shorter.stages = [*stages, attrs.evolve(last, after=[])]
+        later = [family for family in self.families[1:] if family.time < rounds]
+        shorter.families = [Family(0, np.sort(ratios)), *later]
+        return shorter
 
     def _add_stage(self, worlds: tuple[WorldStage, WorldStage], limits: GraphLimits) -> None:
         stage, width = self.stages[-1], worlds[1].masses.shape[2]

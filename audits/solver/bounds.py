@@ -13,6 +13,7 @@ from audits.solver.decision_graph import DecisionGraph, extract_decisions
 from audits.solver.game_value import GameSolution, Values
 from audits.solver.linear_game import MOST_ROUNDS, LinearGame
 from audits.solver.ratio_grid import RatioGrid
+from audits.solver.restarts import RestartSolution, find_restart
 from audits.solver.search.point_search import PointSearch, SearchLimits
 
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
@@ -110,6 +111,28 @@ class GridBounds(Bounds):
         return None
 
 
+class RestartBounds(Bounds):
+    """From graphs of the beliefs up to a restart of the learner, and after it."""
+
+    exact = False
+
+    def __init__(
+        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch | None = None
+    ) -> None:
+        """Raises: TooManyBeliefs, also if no outcome makes the learner start afresh."""
+        self.epsilons, self.rounds = epsilons, game.rounds
+        restart = find_restart(game)
+        if restart is None:
+            raise TooManyBeliefs("no outcome makes the learner start afresh", remedy="Search for bounds.")
+        self._solution = RestartSolution(restart, epsilons, limits, watch=watch)
+
+    def at(self, epsilons: np.ndarray) -> UpperAndLines:
+        return _read_values(self._solution.root.values)
+
+    def decisions(self, number: int) -> DecisionGraph | None:
+        return self._solution.extract_decisions(number)
+
+
 class SearchBounds(Bounds):
     """From a search, for games with too many beliefs for a graph."""
 
@@ -169,6 +192,10 @@ def find_bounds(
     if not remembers:
         return GridBounds(game, epsilons, watch)
     assert few is not None
+    try:
+        return RestartBounds(game, few, graph_limits or GraphLimits(), watch)
+    except TooManyBeliefs:
+        pass
     return SearchBounds(game, few, search_limits or SearchLimits(), watch)
 
 

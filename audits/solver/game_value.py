@@ -8,7 +8,7 @@ consists of lines, each the two probabilities of one adversary. See docs/proofs/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -94,10 +94,14 @@ class GameSolution:
         self,
         graph: BeliefGraph,
         *,
+        ends: Mapping[int, Sequence[FamilyValues]] | None = None,
         watch: Callable[[int, int], None] | None = None,
     ) -> None:
-        """watch: receives the number of families that are solved, and of all."""
+        """ends: for outcomes that end the game of the graph but not the whole game, the values of what
+        follows with 1, 2, ... rounds left. watch: receives the number of families that are solved, and of
+        all."""
         self.graph = graph
+        self._ends = ends or {}
         self.families: dict[int, FamilyValues] = {}
         self.places = [_place_in_family(stage) for stage in graph.stages]
         for done, number in enumerate(reversed(range(len(graph.families)))):
@@ -179,8 +183,10 @@ class GameSolution:
                 ]
                 if not (masses[0].any() or masses[1].any()):
                     continue
-                if after is None:
-                    parts: Sequence[np.ndarray] = _guess(masses, own)
+                if outcome in self._ends:
+                    parts: Sequence[np.ndarray] = self._ends[outcome][left - 1].split_values(masses, own)
+                elif after is None:
+                    parts = _guess(masses, own)
                 else:
                     masses = [part[:, None] for part in graph.branch(stage, move, outcome, members)]
                     parts = self._go_on(time + 1, after[members], masses, own, family, later)

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.solver.answer_games import answer_game
-from audits.solver.belief_graph import GraphLimits
-from audits.solver.bounds import Bounds, GraphBounds, SearchBounds
+from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
+from audits.solver.bounds import Bounds, GraphBounds, RestartBounds, SearchBounds, find_bounds
 from audits.solver.decision_graph import END, DecisionGraph
+from audits.solver.game_value import FamilyValues
 from audits.solver.linear_game import LinearGame
+from audits.solver.restarts import RestartSolution, find_restart
 from audits.solver.search.belief_points import BeliefPoints
 from audits.solver.search.final_rounds import FinalRounds
 from audits.solver.search.point_search import PointSearch, SearchLimits
@@ -189,3 +191,74 @@ def test_mirrored_pairs_without_the_difference_of_the_masses_are_noticed(
     monkeypatch.setattr(PointSearch, "_add_mirrored", add_mirrored)
     game = random_game(1, rounds=4, moves=2, states=3, outcomes=2, zeros=False)
     assert largest_excess(add_mirrored_moves(weigh_states(game))) > 1e-3
+
+
+def restart_at(game: LinearGame, outcome: int) -> LinearGame:
+    """The game in which an outcome leads to the same belief, whatever precedes it."""
+    fresh = np.random.default_rng(0).dirichlet(np.ones(len(game.masses))) / game.masses
+    kernels = game.kernels.copy()
+    kernels[:, outcome] = fresh[:, None] * (game.masses @ kernels[:, outcome])[:, None]
+    return attrs.evolve(game, kernels=kernels)
+
+
+def solve_restarts(game: LinearGame) -> RestartSolution:
+    restart = find_restart(game)
+    assert restart is not None
+    return RestartSolution(restart, EPSILONS, GraphLimits())
+
+
+@given(games.filter(lambda game: game.rounds > 1))
+@settings(deadline=None, max_examples=20)
+@pytest.mark.thorough
+def test_the_bounds_of_a_game_with_restarts_contain_its_value(game: LinearGame) -> None:
+    game = restart_at(game, 1)
+    solution = solve_restarts(game)
+    expected = np.array([best(game, epsilon) for epsilon in EPSILONS])
+    lower, upper = solution.root.lower(), solution.root.values.upper
+    assert (lower <= expected + 1e-9).all()
+    assert (upper >= expected - 1e-9).all()
+    assert (upper - lower <= 0.01).all()
+    for number, epsilon in enumerate(EPSILONS):
+        decisions = solution.extract_decisions(number)
+        assert decisions is not None
+        assert lower[number] - 1e-9 <= gain(game, decisions, epsilon) <= expected[number] + 1e-9
+
+
+@pytest.mark.parametrize("rounds", [3, 4])
+def test_restarts_of_above_threshold_have_the_values_of_the_graph(rounds: int) -> None:
+    posing = posed("above-threshold", **FIVE, halts=2)
+    game, _ = answer_game(posing.learner, posing.samples, posing.points, rounds)
+    exact, bracket = Found.of(GraphBounds(game, EPSILONS, GraphLimits())), solve_restarts(game).root
+    assert bracket.lower() == pytest.approx(exact.lower, abs=2e-4)
+    assert bracket.values.upper == pytest.approx(exact.upper, abs=2e-4)
+    assert (bracket.lower() <= exact.upper + 1e-12).all()
+    assert (bracket.values.upper >= exact.lower - 1e-12).all()
+
+
+@pytest.mark.thorough
+def test_a_game_that_is_too_large_for_the_graph_is_solved_by_its_restarts() -> None:
+    posing = posed("above-threshold", **FIVE, halts=2)
+    game, _ = answer_game(posing.learner, posing.samples, posing.points, 5)
+    few = GraphLimits(pairs=1_000)
+    with pytest.raises(TooManyBeliefs):
+        BeliefGraph(game, EPSILONS, few)
+    found = find_bounds(game, EPSILONS, few=EPSILONS, graph_limits=few)
+    assert isinstance(found, RestartBounds)
+    bracket = Found.of(found)
+    assert (bracket.upper - bracket.lower <= 0.01 * bracket.upper + 1e-9).all()
+
+
+def test_a_hidden_restart_is_not_taken_for_one() -> None:
+    """After an answer 1 of between-thresholds, the hidden number may or may not be a new one."""
+    posing = posed("between-thresholds", **FIVE, halts=2)
+    assert find_restart(answer_game(posing.learner, posing.samples, posing.points, 3)[0]) is None
+
+
+def test_restarts_that_forget_the_log_ratio_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = FamilyValues.split_values
+    monkeypatch.setattr(
+        FamilyValues, "split_values", lambda known, masses, own: right(known, masses, np.ones(own.shape))
+    )
+    game = restart_at(weigh_states(random_game(1, rounds=4, moves=2, states=3, outcomes=2, zeros=False)), 1)
+    upper = solve_restarts(game).root.values.upper
+    assert np.abs(upper - [best(game, epsilon) for epsilon in EPSILONS]).max() > 1e-2
