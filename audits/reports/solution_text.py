@@ -49,6 +49,8 @@ def explain_solution(solution: Solution) -> str:
             f" The computation was interrupted: this game is of {solution.rounds:,} {_unit(solution)}. Its "
             f"lower bounds hold for {solution.asked:,} too."
         )
+    elif solution.interrupted:
+        text += " The search for closer bounds was interrupted; these hold."
     return text
 
 

@@ -29,12 +29,13 @@ class Bounds(ABC):
     """Bounds on δ* in one direction of the worlds.
 
     epsilons: (e,) those at which bounds are known, in order. rounds: those that are solved. exact: whether
-    bounds at further ε are quickly found.
+    bounds at further ε are quickly found. interrupted: whether a search for bounds was ended early.
     """
 
     epsilons: np.ndarray
     rounds: int
     exact = True
+    interrupted = False
 
     @abstractmethod
     def at(self, epsilons: np.ndarray) -> UpperAndLines:
@@ -148,7 +149,7 @@ class SearchBounds(Bounds):
         self.epsilons, self.rounds = epsilons, game.rounds
         report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
         search = PointSearch(game, epsilons, limits, watch=report)
-        self._upper = search.upper
+        self._upper, self.interrupted = search.upper, search.interrupted
         self._played = [search.play(number) for number in range(len(epsilons))]
 
     def at(self, epsilons: np.ndarray) -> UpperAndLines:

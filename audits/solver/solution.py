@@ -16,7 +16,7 @@ from audits.exact_loss.answer_paths import MAX_ROUNDS
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim
 from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
-from audits.solver.bounds import FAR, Watch, find_bounds, largest_loss
+from audits.solver.bounds import FAR, Bounds, Watch, find_bounds, largest_loss
 from audits.solver.decision_graph import DecisionGraph, end_before_second_challenge
 from audits.solver.linear_game import LinearGame, drop_dominated
 from audits.solver.posed_game import GameMoves, PosedGame
@@ -25,6 +25,7 @@ from audits.solver.search.point_search import SearchLimits
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is
 _CURVE = 16  # further ε at which the curve is computed
+_LAST = 500  # pairs that are solved in the second direction, if the search in the first is interrupted
 _QUICK = 5_000  # pairs of beliefs of a game that is solved within a second
 _FLOOR = 2e-4  # a gap between bounds on δ that is small enough, where they are searched for
 _REFINE, _REFINEMENTS = 12, 3  # ε by which the least ε is narrowed down, and how often
@@ -67,7 +68,8 @@ class Solution:
     """How much the best adversary of a game learns.
 
     learner: its name. worlds: what they are. rounds: T, of the game that is solved; asked: the rounds asked
-    for, which are more if the computation was interrupted. moves: how many an adversary can choose from in a
+    for, which are more if the computation was interrupted. interrupted: whether a search for closer bounds
+    was. moves: how many an adversary can choose from in a
     round. claim: under test. outcome: whether the claim is proved for these two worlds against every
     adversary of at most T rounds, refuted, or neither. epsilon_at: the least ε in nats that holds at the δ
     asked for. curve: δ*(ε) at increasing ε, the claim's among them, where it is finite. rounding: an
@@ -80,6 +82,7 @@ class Solution:
     worlds: str
     rounds: int
     asked: int
+    interrupted: bool
     moves: int
     claim: Claim
     outcome: Outcome
@@ -122,7 +125,7 @@ def solve(
     given = {*map(float, epsilons), *([] if claim.empty else [min(claim.epsilon, _LARGEST)])}
     drawn = np.linspace(0, max(1.0, min(max(given, default=0), FAR)), _CURVE)
     wanted = np.array(sorted(given.union(drawn.tolist())))
-    few = np.unique([*given, 0.0, max(given, default=1.0) / 2]) if search else None
+    few = np.unique([*given, *([] if len(epsilons) else [max(given, default=1.0) / 2])]) if search else None
     own = float(epsilons[0]) if len(epsilons) else None
     if watch is not None:
         watch("matrices", 0, rounds)
@@ -205,17 +208,20 @@ class _Solver:
         self._rounding = ROUNDING * game.rounds * len(game.halts)
         self._tolerance = max(TOLERANCE, 4 * self._rounding)
         self._largest = game.rounds * largest_loss(game)
-        self._directions = [
-            find_bounds(
+        self._directions: list[Bounds] = []
+        search_limits = SearchLimits(floor=_FLOOR)
+        for direction in (game,) if game.mirrored_moves is not None else (game, game.exchanged):
+            bounds = find_bounds(
                 direction,
                 epsilons,
                 few=few,
                 graph_limits=limits,
-                search_limits=SearchLimits(floor=_FLOOR),
+                search_limits=search_limits,
                 watch=watch,
             )
-            for direction in ((game,) if game.mirrored_moves is not None else (game, game.exchanged))
-        ]
+            self._directions.append(bounds)
+            if bounds.interrupted:  # who interrupts one direction does not want to wait for the other
+                search_limits = attrs.evolve(search_limits, pairs=_LAST)
         self._epsilons = self._directions[0].epsilons
 
     def solve(self, claim: Claim, delta: float, own: float | None) -> Solution:
@@ -237,6 +243,7 @@ class _Solver:
             worlds="",
             rounds=min(bounds.rounds for bounds in self._directions),
             asked=0,
+            interrupted=any(bounds.interrupted for bounds in self._directions),
             moves=len(self._moves.names),
             claim=claim,
             outcome=_judge(claim, curve, self._tolerance),

@@ -8,7 +8,6 @@ the first, until the bounds at the start of the game are close. See docs/proofs/
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 import attrs
 import numpy as np
@@ -45,7 +44,8 @@ class SearchLimits:
 class PointSearch:
     """A search for bounds on the value of a game at some log ratios: at log ratio ε it is δ*(ε).
 
-    upper: (e,) bounds, which are wider than the gap if the search ended early.
+    upper: (e,) bounds, which are wider than the gap if the search ended early. interrupted: by a keyboard
+    interrupt; the bounds so far hold.
     """
 
     def __init__(
@@ -73,8 +73,11 @@ class PointSearch:
         self._solved = 0
         self._roots = self._weigh_worlds(self._final.start)
         self.upper = np.ones(len(ratios))
-        with suppress(KeyboardInterrupt):  # the bounds so far hold
+        self.interrupted = False
+        try:
             self._run(watch)
+        except KeyboardInterrupt:
+            self.interrupted = True
         self.upper += game.rounds * _DROPPED
 
     def _run(self, watch: Callable[[int, int], None] | None) -> None:

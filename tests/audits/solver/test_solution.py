@@ -13,6 +13,7 @@ from arena import Adversary, Moves, Query, Sample, Train, Unsupported
 from arena.referees import Figure1
 from audits.exact_loss.view_laws import view_law
 from audits.registry.given_players import configure_learner
+from audits.reports.solution_text import explain_solution
 from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_every_vote
@@ -67,6 +68,23 @@ def test_an_interrupted_computation_gives_the_shorter_game_that_was_solved() -> 
     assert (solution.rounds, solution.asked) == (2, 4)
     with pytest.raises(KeyboardInterrupt):
         solve(posed("above-threshold", **FIVE), rounds=1, watch=lambda *_: interrupt("rounds", 0, 4))
+
+
+def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
+    def interrupt(stage: str, done: int, total: int) -> None:
+        if stage == "pairs of beliefs":
+            raise KeyboardInterrupt
+
+    game, few = posed("between-thresholds", **FIVE, halts=2), GraphLimits(pairs=100)
+    solution = solve(game, rounds=3, epsilons=[0.0], limits=few, watch=interrupt)
+    exact = solve(game, rounds=3, epsilons=[0.0])
+    assert solution.interrupted
+    assert not exact.interrupted
+    assert "interrupted" in explain_solution(solution)
+    bounds = {point.epsilon: point for point in exact.curve}
+    for point in solution.curve:
+        assert point.lower <= bounds[point.epsilon].upper + 1e-9
+        assert bounds[point.epsilon].lower <= point.upper + 1e-9
 
 
 @attrs.frozen(eq=False)
