@@ -28,7 +28,7 @@ _CURVE = 16  # further ε at which the curve is computed
 _LAST = 500  # pairs that are solved in the second direction, if the search in the first is interrupted
 _QUICK = 5_000  # pairs of beliefs of a game that is solved within a second
 _FLOOR = 2e-4  # a gap between bounds on δ that is small enough, where they are searched for
-_REFINE, _REFINEMENTS = 12, 3  # ε by which the least ε is narrowed down, and how often
+_REFINE, _REFINEMENTS = 12, 8  # ε by which the least ε is narrowed down, and how often at most
 ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen times the unit of rounding
 
 

@@ -168,3 +168,16 @@ def test_fifty_answers_of_one_teacher_are_optimal_composition() -> None:
         exact = (mass * np.maximum(-np.expm1(point.epsilon - loss), 0)).sum()
         assert point.lower - 1e-15 <= exact <= point.upper + 1e-15
         assert point.upper - point.lower < 1e-12
+
+
+@pytest.mark.thorough
+def test_the_least_epsilon_is_found_near_a_kink_of_the_curve() -> None:
+    game = posed("sparse-vector-printed", teachers=15, queries=3, threshold=3.0, scale=2.0, unstable=2)
+    bracket = solve(game, rounds=3, delta=1.44e-4).epsilon_at
+    assert bracket.upper - bracket.lower < 1e-9
+    (point,) = (
+        point
+        for point in solve(game, rounds=3, epsilons=[bracket.upper]).curve
+        if point.epsilon == bracket.upper
+    )
+    assert point.upper == pytest.approx(1.44e-4, abs=1e-11)
