@@ -43,7 +43,10 @@ def explain_solution(solution: Solution) -> str:
     elif solution.outcome is Outcome.REFUTED:
         text = f"Refuted: the claim is false {against.replace('every', 'the best')}."
     else:
-        text = f"Neither proved nor refuted: the bounds {against} are on both sides of the claim."
+        text = f"Neither proved nor refuted {against}."
+        for point in solution.curve:
+            if point.epsilon == solution.claim.epsilon:
+                text += f" Its ε holds with δ = {point.upper:.3g}, and with no δ below {point.lower:.3g}."
     if solution.rounds < solution.asked:
         text += (
             f" The computation was interrupted: this game is of {solution.rounds:,} {_unit(solution)}. Its "

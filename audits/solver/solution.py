@@ -125,7 +125,8 @@ def solve(
     given = {*map(float, epsilons), *([] if claim.empty else [min(claim.epsilon, _LARGEST)])}
     drawn = np.linspace(0, max(1.0, min(max(given, default=0), FAR)), _CURVE)
     wanted = np.array(sorted(given.union(drawn.tolist())))
-    few = np.unique([*given, *([] if len(epsilons) else [max(given, default=1.0) / 2])]) if search else None
+    unasked = [] if len(epsilons) else [max(given) / 2] if given else [0.0, 0.5]
+    few = np.unique([*given, *unasked]) if search else None
     own = float(epsilons[0]) if len(epsilons) else None
     if watch is not None:
         watch("matrices", 0, rounds)
@@ -281,7 +282,8 @@ class _Solver:
         z, goal = np.exp(bounds.epsilons), delta + self._tolerance
         accepts_0, accepts_1 = bounds.lines
         with np.errstate(divide="ignore", invalid="ignore"):
-            roots = np.where(accepts_0 > goal, (accepts_0 - goal) / accepts_1, 0.0)
+            # A line need not hold below its own ε, so it is of use if it is above the goal there.
+            roots = np.where(accepts_0 - z * accepts_1 > goal, (accepts_0 - goal) / accepts_1, 0.0)
         lower = max(0.0, math.log(max(roots.max(), 1.0))) if np.isfinite(roots).all() else math.inf
         (reached,) = np.nonzero(bounds.upper <= goal)
         if not len(reached):

@@ -76,8 +76,8 @@ def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
             raise KeyboardInterrupt
 
     game, few = posed("between-thresholds", **FIVE, halts=2), GraphLimits(pairs=100)
-    solution = solve(game, rounds=3, epsilons=[0.0], limits=few, watch=interrupt)
-    exact = solve(game, rounds=3, epsilons=[0.0])
+    solution = solve(game, rounds=3, epsilons=[0.0, 2.0], limits=few, watch=interrupt)
+    exact = solve(game, rounds=3, epsilons=[0.0, 2.0])
     assert solution.interrupted
     assert not exact.interrupted
     assert "interrupted" in explain_solution(solution)
@@ -85,6 +85,7 @@ def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
     for point in solution.curve:
         assert point.lower <= bounds[point.epsilon].upper + 1e-9
         assert bounds[point.epsilon].lower <= point.upper + 1e-9
+    assert solution.epsilon_at.lower <= exact.epsilon_at.upper + 1e-9
 
 
 @attrs.frozen(eq=False)
