@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import attrs
@@ -16,7 +16,11 @@ _PROBES = 3  # random measures by which ways to answer are told apart
 
 
 def answer_game(
-    learner: Learner, samples: Sequence[Sample], points: np.ndarray, rounds: int
+    learner: Learner,
+    samples: Sequence[Sample],
+    points: np.ndarray,
+    rounds: int,
+    watch: Callable[[int], None] | None = None,
 ) -> tuple[LinearGame, np.ndarray]:
     """The game in which training samples are neighbours and every query is one of the points (p, ...).
 
@@ -37,12 +41,17 @@ def answer_game(
         start,
         rounds=_count_answers(laws[0], rounds),
         halts=np.array([halts for _, halts in laws[0].outcomes]),
+        watch=watch,
     )
     return game, points[list(moves.values())]
 
 
 def challenge_game(
-    learner: Learner, sample: Sample, points: np.ndarray, rounds: int
+    learner: Learner,
+    sample: Sample,
+    points: np.ndarray,
+    rounds: int,
+    watch: Callable[[int], None] | None = None,
 ) -> tuple[LinearGame, np.ndarray]:
     """The game of Figure 1 with one sample and one challenge: in one round the queries of the worlds differ.
 
@@ -73,21 +82,27 @@ def challenge_game(
         np.repeat(np.hstack([start, np.zeros((1, start.shape[1] + 1))]), 2, axis=0),
         rounds=_count_answers(law, rounds),
         halts=np.array([*(halts for _, halts in law.outcomes), False, True]),
+        watch=watch,
     )
     return game, queries[np.concatenate([equal, pairs])]
 
 
 def build_game(
-    learner: Learner, samples: Sequence[Sample], points: np.ndarray, rounds: int
+    learner: Learner,
+    samples: Sequence[Sample],
+    points: np.ndarray,
+    rounds: int,
+    watch: Callable[[int], None] | None = None,
 ) -> tuple[LinearGame, np.ndarray, PrivacyUnit]:
     """The game of two samples: `answer_game` if they differ, otherwise `challenge_game`.
 
-    Also the queries (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ.
+    Also the queries (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ. watch: as
+    of `compress`.
     """
     first, second = samples
     if first == second:
-        return *challenge_game(learner, first, points, rounds), PrivacyUnit.QUERY
-    game, queries = answer_game(learner, samples, points, rounds)
+        return *challenge_game(learner, first, points, rounds, watch), PrivacyUnit.QUERY
+    game, queries = answer_game(learner, samples, points, rounds, watch)
     return game, np.stack([queries, queries], axis=1), PrivacyUnit.TRAINING_EXAMPLE
 
 

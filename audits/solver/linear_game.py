@@ -59,12 +59,19 @@ class LinearGame:
 
 
 def compress(
-    steps: Sequence[Step], which: np.ndarray, start: np.ndarray, *, rounds: int, halts: np.ndarray
+    steps: Sequence[Step],
+    which: np.ndarray,
+    start: np.ndarray,
+    *,
+    rounds: int,
+    halts: np.ndarray,
+    watch: Callable[[int], None] | None = None,
 ) -> LinearGame:
     """The game with the fewest coordinates that hold all measures of T rounds, to 1e-13.
 
     A hidden number with a quadrature of 2,000 nodes becomes some 40 coordinates: probabilities of answers are
-    smooth in it, and so are all measures that a game can reach. steps: of each kernel. start: (2, m).
+    smooth in it, and so are all measures that a game can reach. steps: of each kernel. start: (2, m). watch:
+    receives the number of rounds whose measures are known.
 
     Raises: Unsupported if there are too many rounds for that.
     """
@@ -94,6 +101,7 @@ def compress(
         lambda measures: np.concatenate([step(measures / scale) * scale for step in steps]),
         rounds,
         _NEGLIGIBLE,
+        watch,
     )
     return LinearGame(
         rounds=rounds,
@@ -132,7 +140,12 @@ def project_game(game: LinearGame, basis: np.ndarray) -> LinearGame:
 
 
 def _reachable_axes(
-    start: np.ndarray, masses: np.ndarray, follow: Step, rounds: int, negligible: float
+    start: np.ndarray,
+    masses: np.ndarray,
+    follow: Step,
+    rounds: int,
+    negligible: float,
+    watch: Callable[[int], None] | None = None,
 ) -> np.ndarray:
     """Orthonormal axes (d, m) of the measures (n, m) before each round, up to small parts.
 
@@ -141,7 +154,9 @@ def _reachable_axes(
     """
     size = start.shape[1]
     basis, reached = np.empty((0, size)), start
-    for _ in range(rounds):
+    for done in range(rounds):
+        if watch is not None:
+            watch(done)
         axes, sizes = _principal_axes(reached, basis, negligible)
         if not len(axes):
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -61,8 +62,12 @@ class PosedGame(ABC):
     settings: dict[str, str] = attrs.field(factory=dict)
 
     @abstractmethod
-    def build(self, rounds: int) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+    def build(
+        self, rounds: int, watch: Callable[[int], None] | None = None
+    ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
         """The game of T rounds as matrices, its moves, and in what the worlds differ.
+
+        watch: receives the number of rounds that are done.
 
         Raises: Unsupported if a distribution is unknown, or the game is too large.
         """
@@ -80,8 +85,10 @@ class QueryGame(PosedGame):
     points: np.ndarray
     names: tuple[str, ...] | None = None
 
-    def build(self, rounds: int) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        game, points, unit = build_game(self.learner, self.samples, self.points, rounds)
+    def build(
+        self, rounds: int, watch: Callable[[int], None] | None = None
+    ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+        game, points, unit = build_game(self.learner, self.samples, self.points, rounds, watch)
         texts = map(format_point, self.points) if self.names is None else self.names
         names = dict(zip(map(_key, self.points), texts, strict=True))
         answers = AnswerLaws(self.learner).of(self.samples[0]).outcomes
@@ -98,7 +105,9 @@ class QueryGame(PosedGame):
 class ExampleGame(PosedGame):
     """Examples of an online learner's domain, which differ between the worlds in one round."""
 
-    def build(self, rounds: int) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+    def build(
+        self, rounds: int, watch: Callable[[int], None] | None = None
+    ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
         game, examples = online_game(self.learner, rounds)
         hypotheses = self.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
         names = (

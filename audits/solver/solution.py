@@ -128,9 +128,7 @@ def solve(
     unasked = [] if len(epsilons) else [max(given) / 2] if given else [0.0, 0.5]
     few = np.unique([*given, *unasked]) if search else None
     own = float(epsilons[0]) if len(epsilons) else None
-    if watch is not None:
-        watch("matrices", 0, rounds)
-    game, moves, unit = posed.build(rounds)
+    game, moves, unit = posed.build(rounds, watch and (lambda done: watch("matrices", done, rounds)))
     if not claim.empty and unit not in claim.protects:
         raise InvalidArgument(
             f"the worlds differ in {unit}, which {posed.learner.name} does not promise to protect",
