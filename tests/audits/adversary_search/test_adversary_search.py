@@ -204,6 +204,7 @@ def test_an_interrupt_gives_what_there_is() -> None:
     assert found.examples == 5
 
 
+@pytest.mark.thorough
 def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script_strategies, "samples", lambda learner: st.just(Sample([0.0], [0], [3])))
     with pytest.raises(NothingTested, match="configured for 1,000 examples, got 3"):

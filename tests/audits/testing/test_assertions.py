@@ -377,6 +377,7 @@ def test_an_interrupted_test_neither_passes_nor_fails(
 
 @QUICK
 @given(adversaries(NoisyVotes()))
+@pytest.mark.thorough
 def test_every_adversary_can_be_played(adversary: Script) -> None:
     learner = NoisyVotes()
     played = play(learner, adversary, referee_for(adversary), games=4, seed=1)

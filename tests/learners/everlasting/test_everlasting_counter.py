@@ -184,6 +184,7 @@ def test_a_game_that_has_stopped_stays_so_in_the_next_round() -> None:
 
 
 @pytest.mark.parametrize("counter", ["crossing", "binary"])
+@pytest.mark.thorough
 def test_it_conforms(counter: str) -> None:
     check_learner(attrs.evolve(SMALL, teachers=9, counter=counter, counter_epsilon=9.0), games=500)
 

@@ -37,6 +37,7 @@ SOON: dict[str, Any] = {"rounds": 12, "epsilon": 3.0, "draws": 3, "rate": 0.8, "
 
 
 @pytest.mark.parametrize("cached", [1, 3])
+@pytest.mark.thorough
 def test_it_conforms(cached: int) -> None:
     check_learner(DpWinnow(concepts=Halfspaces(3, 0.4), **(SOON | {"cached": cached})), games=800)
 

@@ -131,6 +131,7 @@ def test_the_order_and_the_copies_of_examples_do_not_matter(features) -> None:
         (3, {}),
     ],
 )
+@pytest.mark.thorough
 def test_an_exact_audit_does_not_refute_the_claim(variables: int, settings_: dict[str, float]) -> None:
     learner = private(variables, **settings_)
     shared = small_samples(variables, 4)[::7]

@@ -51,6 +51,7 @@ def play_releases(learner: Learner, sample: Sample, *, games: int, seed: int = 0
     ],
     ids=["default", "small", "forced", "logistic"],
 )
+@pytest.mark.thorough
 def test_it_conforms(learner: Learner) -> None:
     check_learner(learner, games=400)
 
@@ -157,6 +158,7 @@ def test_an_exact_audit_refutes_the_slip_alone(kind: type[PateAsq]) -> None:
 
 
 @pytest.mark.parametrize("method", ["disagreement", "forced"])
+@pytest.mark.thorough
 def test_no_replaced_example_refutes_the_claim(method: str) -> None:
     learner = PateAsq(teacher=LINE, teachers=3, queries=4, epsilon=1.0, delta=1e-2, method=method)
     for place, point, label in [(0, 5, 0), (1, 0, 0), (2, 3, 1), (3, 4, 0), (4, 1, 1)]:
