@@ -69,11 +69,10 @@ class Solution:
 
     learner: its name. worlds: what they are. rounds: T, of the game that is solved; asked: the rounds asked
     for, which are more if the computation was interrupted. interrupted: whether a search for closer bounds
-    was. moves: how many an adversary can choose from in a
-    round. claim: under test. outcome: whether the claim is proved for these two worlds against every
-    adversary of at most T rounds, refuted, or neither. epsilon_at: the least ε in nats that holds at the δ
-    asked for. curve: δ*(ε) at increasing ε, the claim's among them, where it is finite. rounding: an
-    allowance in every bound for the errors of floating point.
+    was. moves: how many an adversary can choose from in a round. claim: under test. outcome: whether the
+    claim is proved for these two worlds against every adversary of at most T rounds, refuted, or neither.
+    epsilon_at: the least ε in nats that holds at the δ asked for. curve: δ*(ε) at increasing ε, the claim's
+    among them, where it is finite. rounding: an allowance in every bound for the errors of floating point.
     """
 
     kind: ClassVar[str] = "solution"
@@ -128,6 +127,8 @@ def solve(
     unasked = [] if len(epsilons) else [max(given) / 2] if given else [0.0, 0.5]
     few = np.unique([*given, *unasked]) if search else None
     own = float(epsilons[0]) if len(epsilons) else None
+    if watch is not None:
+        watch("matrices", 0, rounds)
     game, moves, unit = posed.build(rounds, watch and (lambda done: watch("matrices", done, rounds)))
     if not claim.empty and unit not in claim.protects:
         raise InvalidArgument(

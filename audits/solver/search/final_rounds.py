@@ -149,7 +149,8 @@ class FinalRounds:
             bounds = (
                 np.minimum(largest, self._pull_weights(weights[-1], weights[0])) if left else largest.copy()
             )
-            few = axes[: _EXACT // branches ** max(left - FINAL, 0)]
+            # Few pairs are composed from others with all rounds left.
+            few = axes[: _EXACT // branches ** max(left - FINAL, 0) if left < rounds else 0]
             for own, sign in zip(bounds[:, : len(few)], (1, -1), strict=True):
                 if len(few):
                     exact = (

@@ -23,7 +23,7 @@ _PROGRESS = 1e-5  # relative: an adversary that raises the lower bound by less i
 _NEGLIGIBLE = 1e-15  # an outcome of less probability is not followed
 _SHARE = 0.3  # of the gap that is allowed at the start; half as much is left unexplored each round
 _UNKNOWN = 0.98  # an upper bound above this part of the mass in world 0 tells nothing of the best move
-_GROWTH = 1.6  # of the number of pairs, after which all are solved once more
+_GROWTH = 1.6  # of the number of pairs, after which those that are not exact are solved once more
 _TOGETHER = 10  # moves of a pair that are followed at the same time
 _PIECE = 50  # pairs that are solved together
 
@@ -211,7 +211,7 @@ class PointSearch:
     def _add_mirrored(self, left: int, pairs: np.ndarray, upper: np.ndarray, highest: np.ndarray) -> None:
         """Keep the bounds of pairs with the worlds exchanged, if that gives the same game.
 
-        Who guesses the other world there gains V(a, b) - (Σa - Σb).
+        The value of a pair then changes by the difference of its masses (docs/proofs/solver.md).
         """
         if self._mirrored is not None:
             change = (pairs[:, 1] - pairs[:, 0]) @ self._final.masses
