@@ -13,6 +13,8 @@ from audits.exact_loss.answer_paths import AnswerLaws
 from audits.solver.linear_game import LinearGame, Step, compress
 
 _PROBES = 3  # random measures by which ways to answer are told apart
+_PIECE = 2**20  # probabilities of states that are followed together
+_MOST_STATES = 20_000  # hidden states; more take gigabytes
 
 
 def answer_game(
@@ -146,9 +148,17 @@ def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
     """The states of all laws side by side, unless they have equally many: the start of each, and its place.
 
     Quadratures of different samples may have different nodes.
+
+    Raises: Unsupported if there are too many states.
     """
     starts = [np.asarray(law.start(), float) for law in laws]
     sizes = [len(start) for start in starts]
+    if max(sizes) > _MOST_STATES:
+        raise Unsupported(
+            f"the learner's answers depend on more than {_MOST_STATES:,} hidden states",
+            value=f"{max(sizes):,}",
+            remedy="Give it fewer examples, teachers or halts.",
+        )
     if len({*sizes}) == 1:
         return np.array(starts), [slice(0, sizes[0])] * len(laws)
     ends = np.cumsum(sizes)
@@ -170,20 +180,30 @@ def _number_steps(
     steps: list[Step] = []
     numbers: dict[bytes, int] = {}
     kernels = np.empty((len(laws), len(points)), np.intp)
-    for query in range(len(points)):
-        for world, (law, place) in enumerate(zip(laws, places, strict=True)):
-            step = partial(_step, law, points[query : query + 1], place)
-            signature = (np.round(step(probes), 12) + 0.0).tobytes()
-            if signature not in numbers:
-                numbers[signature] = len(steps)
-                steps.append(step)
-            kernels[world, query] = numbers[signature]
+    pieces = -(-len(points) * probes.size // _PIECE)
+    for queries in np.array_split(np.arange(len(points)), pieces):
+        measures, asked = np.tile(probes, (len(queries), 1)), np.repeat(points[queries], _PROBES, axis=0)
+        answers = [
+            np.round(_step(law, asked, place, measures), 12) + 0.0
+            for law, place in zip(laws, places, strict=True)
+        ]
+        for own, query in enumerate(queries):
+            for world, (law, place) in enumerate(zip(laws, places, strict=True)):
+                signature = answers[world][:, own * _PROBES : (own + 1) * _PROBES].tobytes()
+                if signature not in numbers:
+                    numbers[signature] = len(steps)
+                    steps.append(partial(_step_at, law, points[query : query + 1], place))
+                kernels[world, query] = numbers[signature]
     return steps, kernels
 
 
-def _step(law: AnswerLaw, point: np.ndarray, place: slice, measures: np.ndarray) -> np.ndarray:
+def _step_at(law: AnswerLaw, point: np.ndarray, place: slice, measures: np.ndarray) -> np.ndarray:
+    return _step(law, np.repeat(point, len(measures), axis=0), place, measures)
+
+
+def _step(law: AnswerLaw, points: np.ndarray, place: slice, measures: np.ndarray) -> np.ndarray:
     after = np.zeros((len(law.outcomes), *measures.shape))
-    after[:, :, place] = law.step(measures[:, place], np.repeat(point, len(measures), axis=0))
+    after[:, :, place] = law.step(measures[:, place], points)
     return after
 
 

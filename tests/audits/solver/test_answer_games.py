@@ -180,3 +180,14 @@ def test_samples_with_other_quadratures_share_a_game() -> None:
     assert solve(game).root.lower()[0] == pytest.approx(
         np.maximum(first - second, 0).sum(axis=0).max(), abs=1e-13
     )
+
+
+def test_too_many_hidden_states_are_refused() -> None:
+    """The private count of this learner alone has thousands of states."""
+    settings = {"teachers": 3, "chunk": 1, "answers": 40, "rounds": 1, "noise": 0.2, "halts": 10}
+    learner = configure_learner(
+        "everlasting-counter", LINE | settings | {"training_rate": 0.5, "counter_epsilon": 2.0}
+    )
+    sample = Sample(np.resize(SAMPLE.points, learner.sample_size), np.ones(learner.sample_size))
+    with pytest.raises(Unsupported, match=r"more than 20,000 hidden states.*Give it fewer"):
+        answer_game(learner, [sample, sample.replace_one(0, 1.0, 0)], POINTS, 3)
