@@ -4,8 +4,8 @@ Section 5 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learni
 (`audits.experiments.experiment_players`).
 """
 
-from audits.experiments.experiment_plan import METHODS, ExperimentRow, PateExperiment
+from audits.experiments.experiment_plan import ALL_METHODS, METHODS, ExperimentRow, PateExperiment
 from audits.experiments.experiment_result import ExperimentResult
 from audits.experiments.experiment_run import run_experiment
 
-__all__ = ["METHODS", "ExperimentResult", "ExperimentRow", "PateExperiment", "run_experiment"]
+__all__ = ["ALL_METHODS", "METHODS", "ExperimentResult", "ExperimentRow", "PateExperiment", "run_experiment"]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from audits.experiments.experiment_plan import ASQ, ASQ_NP, PSQ, PSQ_NP
+from audits.experiments.experiment_plan import ASQ, ASQ_NP, PSQ, PSQ_NP, PSQ_SVT
 from audits.experiments.experiment_result import ExperimentResult, RowFigures
 from audits.experiments.experiment_text import experiment_title
-from audits.reports.plots import BLUE, ORANGE, draw_curve, plot, set_title
+from audits.reports.plots import BLUE, GREEN, ORANGE, draw_curve, plot, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _STYLES = {  # label, colour, and a marker for grey prints
     PSQ: ("passive", BLUE, "o"),
     ASQ: ("active", ORANGE, "s"),
+    PSQ_SVT: ("passive, sparse vector", GREEN, "D"),
     PSQ_NP: ("passive, no noise", BLUE, ""),
     ASQ_NP: ("active, no noise", ORANGE, ""),
 }

@@ -15,7 +15,9 @@ from audits.experiments.experiment_players import ExperimentPlayers
 from audits.registry.suggestions import unknown_name
 from audits.runs.plan import versions
 
-PSQ, ASQ, PSQ_NP, ASQ_NP = METHODS = ("psq", "asq", "psq-np", "asq-np")
+PSQ, ASQ, PSQ_NP, ASQ_NP = METHODS = ("psq", "asq", "psq-np", "asq-np")  # of the paper's Table 4
+PSQ_SVT = "psq-svt"
+ALL_METHODS = (*METHODS, PSQ_SVT)
 SHARES = (0.8, 0.02)
 _ROUNDING = 1e-9  # of a share times a number of examples
 
@@ -32,15 +34,20 @@ class ExperimentRow:
         """Whether the student chooses which points to ask about."""
         return self.method in (ASQ, ASQ_NP)
 
+    @property
+    def screened(self) -> bool:
+        """Whether a sparse vector screens the answers, in place of Gaussian noise."""
+        return self.method == PSQ_SVT
+
 
 @attrs.frozen(kw_only=True)
 class PateExperiment:
     """An experiment with private, passive and active students of noisy votes.
 
-    data: the examples. players: teachers and students. methods: of METHODS. epsilons: of psq and asq, in
-    nats. delta: a probability; by default 1/n for n private examples. repeats: number of random splits.
-    teacher_examples: approximate number of training examples of each teacher. budget: the fraction of the
-    public points that an active student may ask about. shares: the fractions of private and of public
+    data: the examples. players: teachers and students. methods: of ALL_METHODS. epsilons: of psq, asq and
+    psq-svt, in nats. delta: a probability; by default 1/n for n private examples. repeats: number of random
+    splits. teacher_examples: approximate number of training examples of each teacher. budget: the fraction of
+    the public points that an active student may ask about. shares: the fractions of private and of public
     examples; the rest is the test set. seed: random seed.
     """
 
@@ -63,8 +70,8 @@ class PateExperiment:
 
     def _check_rows(self) -> None:
         for method in self.methods:
-            if method not in METHODS:
-                raise unknown_name("method", method, METHODS)
+            if method not in ALL_METHODS:
+                raise unknown_name("method", method, ALL_METHODS)
         for epsilon in self.epsilons:
             if not 0 < epsilon < math.inf:
                 raise InvalidArgument(
@@ -77,7 +84,9 @@ class PateExperiment:
             if repeated:
                 raise InvalidArgument(f"each {name} may be given once", value=repeated[0], remedy="Drop one.")
         if not self.methods:
-            raise InvalidArgument("an experiment needs a method", remedy=f"There are: {', '.join(METHODS)}.")
+            raise InvalidArgument(
+                "an experiment needs a method", remedy=f"There are: {', '.join(ALL_METHODS)}."
+            )
         if not self.rows:
             raise InvalidArgument(f"{PSQ} and {ASQ} need an ε", remedy="Give --epsilon 1.")
 
@@ -144,7 +153,7 @@ class PateExperiment:
         private = [
             ExperimentRow(method, epsilon)
             for epsilon in self.epsilons
-            for method in (PSQ, ASQ)
+            for method in (PSQ, ASQ, PSQ_SVT)
             if method in methods
         ]
         return (*noiseless, *private)

@@ -19,7 +19,8 @@ _LEARNER = "pate-psq"  # which provides the players
 class StudentTask:
     """A student's task: public points, labelled by the noisy votes of teachers.
 
-    active: the student chooses which points to ask about; otherwise it asks about every point.
+    active: the student chooses which points to ask about; otherwise it asks about every point. screened: a
+    sparse vector screens the answers, in place of Gaussian noise.
     epsilon, delta: the privacy cost of all answers together; an infinite ε means no noise. answers: ℓ, the
     maximal number of answers. teachers: K. noise: random numbers of the answers.
     Shapes: points (m, d) float64; ones (m,), how many teachers label each point 1.
@@ -33,6 +34,7 @@ class StudentTask:
     points: np.ndarray
     ones: np.ndarray
     noise: np.random.Generator
+    screened: bool = False
 
 
 class TrainedStudent(Protocol):

@@ -138,6 +138,8 @@ class ExperimentResult:
         plan = self.experiment
         if math.isinf(row.epsilon):
             return math.inf
+        if row.screened:  # its cost depends on the answers ⊥ and labels of a whole run
+            return row.epsilon
         limit = plan.count_answers(row.method)
         return plan.players.cost(answers, of=limit, epsilon=row.epsilon, delta=plan.delta_run)
 

@@ -99,6 +99,7 @@ def play_repetition(experiment: PateExperiment, index: int) -> RepetitionTally:
                 points=public_points,
                 ones=ones[: len(public_points)],
                 noise=generator(seeds[2]),
+                screened=row.screened,
             )
         )
         answers.append(student.answers)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # The palette of Okabe and Ito, which colour-blind readers can tell apart.
-BLUE, ORANGE, BLACK, GREY, GRID = "#0072b2", "#d55e00", "#222222", "#666666", "#e3e3e3"
-_COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00", BLACK)
+BLUE, ORANGE, GREEN, BLACK = "#0072b2", "#d55e00", "#009e73", "#222222"
+GREY, GRID = "#666666", "#e3e3e3"
+_COLOURS = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", "#e69f00", BLACK)
 _ENDINGS = (".png", ".svg")
 
 

@@ -1,4 +1,4 @@
-"""The players of an experiment with pate-gaussian: teachers, noisy answers and students."""
+"""The players of an experiment with noisy votes: teachers, aggregators and students."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
-from learners.pate.ensemble import Classifier, Ensemble, Teacher
+from learners.pate.ensemble import Classifier, Ensemble, Teacher, Voters
 from learners.pate.ensemble.ensemble import divide_sample
 from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.pate_svt import TIGHT, PateSvt
 from learners.pate.students.active import ActiveStudent, learn
 from learners.pate.students.forced_label_student import ForcedLabelStudent
 from learners.pate.students.gradient_step_student import GradientStepStudent
@@ -25,6 +26,7 @@ from learners.pate.students.odometer import gaussian_epsilon
 from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
 
 GRADIENT, FORCED = ACTIVE = ("gradient", "forced")
+_UNLIMITED = 10**9  # teachers, which reach any threshold
 
 
 @attrs.frozen(eq=False)
@@ -37,7 +39,7 @@ class TrainedPateStudent:
 
 @attrs.frozen(kw_only=True)
 class PateExperimentPlayers:
-    """Teachers whose votes pate-gaussian answers with, and students, passive and active.
+    """Teachers whose votes pate-gaussian or pate-svt answers with, and students, passive and active.
 
     Implements `audits.experiments.experiment_players.ExperimentPlayers`, where tasks are described.
     """
@@ -57,8 +59,9 @@ class PateExperimentPlayers:
             if task.active:
                 lesson = learn(self.active, service, task.points)[0]
                 return TrainedPateStudent(lesson.rule.label, len(lesson.asked))
-            rule = fit_answers(self.student, task.points, collect_answers(service, task.points))[0]
-            return TrainedPateStudent(rule.label, len(task.points))
+            answers = collect_answers(service, task.points)
+            rule = fit_answers(self.student, task.points, answers)[0]
+            return TrainedPateStudent(rule.label, int(((answers == 0) | (answers == 1)).sum()))
 
     def cost(self, answers: int, *, of: int, epsilon: float, delta: float) -> float:
         sigma = PateGaussian(queries=of, epsilon=epsilon, delta=delta).effective_sigma
@@ -111,12 +114,29 @@ def _start_service(task: Any) -> LabellingService:
     ensemble = _CountedVotes({point.tobytes(): ones for point, ones in votes})
     if math.isinf(task.epsilon):
         return _MajorityService(ensemble, task.teachers, task.answers)
-    learner = PateGaussian(
-        teachers=task.teachers, queries=task.answers, epsilon=task.epsilon, delta=task.delta
-    )
+    settings = {"queries": task.answers, "epsilon": task.epsilon, "delta": task.delta}
+    learner: Voters
+    if task.screened:
+        learner = _screen_votes(task.teachers, settings)
+    else:
+        learner = PateGaussian(teachers=task.teachers, **settings)
     service = learner.start(1, task.noise)
     service.use_ensembles([ensemble], np.zeros(1, np.intp))
     return service
+
+
+def _screen_votes(teachers: int, settings: dict[str, Any]) -> PateSvt:
+    """pate-svt with the largest T whose threshold a vote of three to one reaches, or T = 1.
+
+    Raises: InvalidArgument if so few teachers cannot reach the threshold at T = 1.
+    """
+    learner = PateSvt(teachers=teachers, unstable=1, calibration=TIGHT, **settings)
+    for unstable in range(2, learner.queries):
+        more = attrs.evolve(learner, teachers=_UNLIMITED, unstable=unstable)
+        if more.effective_threshold > teachers / 4:
+            break
+        learner = attrs.evolve(learner, unstable=unstable)
+    return learner
 
 
 @attrs.frozen(eq=False)

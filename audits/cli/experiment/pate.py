@@ -51,7 +51,8 @@ class PateOptions(SeedOption, ColumnOptions):
         "--methods",
         metavar="NAME,...",
         default=",".join(METHODS),
-        help="psq: a passive student. asq: an active student. psq-np, asq-np: the same without noise.",
+        help="psq: a passive student. asq: an active student. psq-np, asq-np: the same without noise. "
+        "psq-svt: a passive student, answered by a sparse vector.",
     )
     teacher: str = option(
         "--teacher",

@@ -75,13 +75,15 @@ def test_rows_are_in_the_order_of_the_paper(pate_plan) -> None:
         ExperimentRow("asq", 0.5),
     ]
     assert attrs.evolve(plan, methods=("asq",), epsilons=(1.0,)).rows == (ExperimentRow("asq", 1.0),)
+    screened = attrs.evolve(plan, methods=("psq-svt", "psq"), epsilons=(1.0,)).rows
+    assert [(row.method, row.screened) for row in screened] == [("psq", False), ("psq-svt", True)]
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"methods": ("psv",)}, "there is no method of that name, got 'psv'. Did you mean psq? There are: "),
-        ({"methods": ()}, "an experiment needs a method. There are: psq, asq, psq-np, asq-np."),
+        ({"methods": ("psv",)}, "there is no method of that name, got 'psv'. Did you mean psq or psq-svt? "),
+        ({"methods": ()}, "an experiment needs a method. There are: psq, asq, psq-np, asq-np, psq-svt."),
         ({"methods": ("psq", "psq")}, "each method may be given once, got 'psq'. Drop one."),
         ({"methods": ("psq",), "epsilons": ()}, "psq and asq need an ε. Give --epsilon 1."),
         ({"epsilons": (0.0,)}, "ε must be finite and more than 0 nats, got 0.0. For answers without"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import attrs
 import numpy as np
 import pytest
 from support.experiment_data import load
@@ -14,13 +15,16 @@ from audits.experiments.experiment_players import ACTIVE, StudentTask, find_play
 from learners.pate import pate_experiment_players
 from learners.pate.pate_experiment_players import PateExperimentPlayers, make_players
 from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.pate_svt import PateSvt
 from learners.pate.students.active import learn
 from learners.pate.students.forced_label_student import ForcedLabelStudent
 from learners.pate.students.gradient_step_student import GradientStepStudent
 from learners.pate.students.odometer import gaussian_epsilon
 from learners.pate.students.passive import collect_answers, fit_answers
+from learners.pate.students.rules import fit_rule
 
 TEACHERS, PUBLIC, BUDGET, DELTA = 15, 40, 12, 1e-3
+UNSTABLE_ANSWERS = 7  # the largest T of 1,000 teachers
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +93,39 @@ def test_without_noise_students_learn_the_majority(perceptrons, data) -> None:
     assert (found.label(data[2]) == rule.label(data[2])).all()
     few = perceptrons.train(task(perceptrons, data, active=True, epsilon=math.inf))
     assert 1 <= few.answers <= BUDGET
+
+
+def test_a_sparse_vector_may_screen_the_answers(perceptrons, data) -> None:
+    """Labels and the halt are those of pate-svt with the largest T whose threshold is at most K/4."""
+    _, public, fresh = data
+    kinds = np.unique(public, axis=0, return_inverse=True)[1].ravel()  # equal points have equal votes
+    ones = np.array([0, 1_000, 500])[kinds % 3]
+    asked = attrs.evolve(
+        task(perceptrons, data, active=False, epsilon=1.0, seed=4), screened=True, teachers=1_000, ones=ones
+    )
+    learner = PateSvt(
+        teachers=1_000,
+        queries=PUBLIC,
+        epsilon=1.0,
+        delta=DELTA,
+        calibration="tight",
+        unstable=UNSTABLE_ANSWERS,
+    )
+    more = attrs.evolve(learner, unstable=UNSTABLE_ANSWERS + 1)
+    assert learner.effective_threshold <= 250 < more.effective_threshold
+    found = perceptrons.train(asked)
+    ties = np.flatnonzero(ones == 500)[:UNSTABLE_ANSWERS]
+    clear = np.setdiff1d(np.arange(ties[-1] + 1), ties)
+    assert found.answers == len(clear)
+    weights = np.isin(np.arange(PUBLIC), clear)
+    rule = fit_rule(perceptrons.student, public, (ones > 500).astype(np.int8), weights.astype(np.int8))
+    assert (found.label(fresh) == rule.label(fresh)).all()
+
+
+def test_too_few_teachers_for_a_sparse_vector(perceptrons, data) -> None:
+    asked = attrs.evolve(task(perceptrons, data, active=False, epsilon=0.3), screened=True)
+    with pytest.raises(InvalidArgument, match="more teachers are needed for a threshold of"):
+        perceptrons.train(asked)
 
 
 def test_cost_of_answers(perceptrons) -> None:
