@@ -198,7 +198,7 @@ class Followed:
     """Of every game, (n,): the most occurrences of a point that were missed since a move, the rounds in which
     the expert differs from its concept, its moves, and the pairs that hold an expert at the last end."""
 
-    compare_missed_counts: np.ndarray
+    missed: np.ndarray
     differs: np.ndarray
     moves: np.ndarray
     pairs: np.ndarray
@@ -264,7 +264,7 @@ def compare_regret(rng: np.random.Generator) -> str:
                     _median(found.missed),
                     f"{told:,}",
                     _median(found.differs),
-                    f"{least * (told * POINTS + spec.stretch_length):,}",
+                    f"{least * (told * spec.width + spec.stretch_length):,}",
                     f"{found.moves.max()} of {least}",
                     f"{np.median(found.pairs):,.0f} of {len(spec.transitions.states) * (spec.ends + 1):,}",
                 )

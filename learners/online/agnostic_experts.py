@@ -12,6 +12,7 @@ from arena.claims import REGRET, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone import Automaton, soa
+from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
@@ -23,7 +24,7 @@ from learners.online.experts.candidates import Candidates, counter_noise_scale, 
 from learners.online.experts.draws import FreshDraws, LazyDraws
 from learners.online.experts.fresh_law import FreshDrawsLaw
 from learners.online.experts.merged import MergedExperts
-from learners.online.experts.transitions import Transitions, build_transitions
+from learners.online.experts.transitions import Transitions, build_transitions, largest_difference
 
 MOST_NUMBERS_PER_GAME = 2**25
 MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each
@@ -110,6 +111,11 @@ class AgnosticExperts(Learner):
         automaton = self.automaton
         assert self.concepts.domain is not None
         return build_transitions(automaton, len(self.concepts.domain), self._moves)
+
+    @cached_property
+    def width(self) -> int:
+        """The most points at which an expert can differ from the concept that it follows."""
+        return largest_difference(self.transitions, concept_sets(self.concepts).labels)
 
     @property
     def _moves(self) -> int:
@@ -213,11 +219,7 @@ class AgnosticExperts(Learner):
             threshold=self.candidate_threshold,
             beta=1 / (max(rounds, 2) * self.transitions.points),
         )
-        regret = (
-            self._moves * (missed * self.transitions.points + self.stretch_length)
-            + 1
-            + self._regret_of_draws(rounds)
-        )
+        regret = self._moves * (missed * self.width + self.stretch_length) + 1 + self._regret_of_draws(rounds)
         if regret >= rounds:
             return None
         return Bound(regret, REGRET, beta=None, theorem=self.theorem, oblivious=self.draws == LAZY)

@@ -20,7 +20,7 @@ from learners.mechanisms.accounting.composition import Guarantee, best_compositi
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-from learners.online.soa_tables import SoaTables, power_of_two, tabulate_soa
+from learners.online.automaton_tables import AutomatonTables, power_of_two, tabulate
 
 MOST_LEAVES = 2**27  # in all forests of a batch of games, three to five bytes each
 _SLAB = 2**22  # leaves counted at a time
@@ -91,9 +91,9 @@ class GolowichLivni(Learner):
         )
 
     @property
-    def soa(self) -> SoaTables:
+    def soa(self) -> AutomatonTables:
         """The SOA of H. Raises: Unsupported."""
-        return tabulate_soa(self.concepts)
+        return tabulate(self.concepts)
 
     @property
     def watch_epsilon(self) -> float:
@@ -212,7 +212,7 @@ class TournamentForests:
     Shapes: function and count (rows,).
     """
 
-    def __init__(self, soa: SoaTables, rows: int, leaves: int, rng: np.random.Generator) -> None:
+    def __init__(self, soa: AutomatonTables, rows: int, leaves: int, rng: np.random.Generator) -> None:
         self._soa = soa
         self._rng = rng
         self._state = np.full((rows, leaves), START, soa.state_type)

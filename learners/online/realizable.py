@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import inf, log
 
 import attrs
@@ -11,13 +12,14 @@ from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.littlestone import START
+from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, check_value, less_than, more_than, one_of, setting, whole
 from learners.common.round_budget import RoundBudget
 from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
-from learners.online.soa_tables import SoaTables, power_of_two, tabulate_soa
+from learners.online.automaton_tables import AUTOMATA, SOA, AutomatonTables, power_of_two, tabulate
 
 KEEP, PRINTED = "keep", "printed"
 
@@ -26,18 +28,22 @@ KEEP, PRINTED = "keep", "printed"
 class RealizableLearner(Learner):
     """Private online learner for the realizable setting (Algorithms 1 and 2 of Li, Wang, Ye).
 
-    Runs the Standard Optimal Algorithm (SOA) on many short sequences of examples and publishes a hypothesis
-    once a private histogram shows that many sequences agree on it. AboveThreshold decides when the published
+    Runs a conservative learner (`base`) on many short sequences of examples and publishes a hypothesis once a
+    private histogram shows that many sequences agree on it. AboveThreshold decides when the published
     hypothesis has made too many mistakes and the next one is due.
 
     Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4), computed from the noise in use. Proof,
     and the choice of the defaults: docs/proofs/realizable.md. Mistakes: Theorem 3.1; see `bound`.
 
+    The base is the Standard Optimal Algorithm (SOA), as in the paper. Any deterministic learner will do whose
+    hypothesis is a function of the examples on which it erred, with at most M mistakes: M then replaces d.
+    If its hypotheses are concepts of H (`proper`), so are all that are published.
+
     Deviations: update="keep" (default) carries sequences that already contain a mistake to the next layer, so
     that far fewer initial sequences suffice. A game that would halt keeps showing its last hypothesis.
     update="printed", growth=1, watching=0.5, patience=1, frequent=None is Algorithm 2 as printed.
 
-    Shapes: points as in `concepts`; hypotheses are states of the SOA's automaton.
+    Shapes: points as in `concepts`; hypotheses are functions of the base's automaton.
     Raises: Unsupported if the domain is infinite, or too large for tables.
     """
 
@@ -59,6 +65,12 @@ class RealizableLearner(Learner):
         None,
         help="N_0, the initial sequences, a power of two; default: as the histograms' noise requires",
         check=[whole, at_least(2), power_of_two],
+    )
+    base: str = setting(
+        SOA,
+        help="the learner that is run on short sequences: soa, halving, or sparse-majority, which is proper "
+        "where concepts themselves will do",
+        check=one_of(*AUTOMATA),
     )
     update: str = setting(
         KEEP,
@@ -92,9 +104,15 @@ class RealizableLearner(Learner):
         )
 
     @property
-    def soa(self) -> SoaTables:
-        """The SOA of H. Raises: Unsupported."""
-        return tabulate_soa(self.concepts)
+    def tables(self) -> AutomatonTables:
+        """The base on H. Raises: Unsupported."""
+        return tabulate(self.concepts, self.base)
+
+    @property
+    def proper(self) -> bool:
+        """Whether every hypothesis that it can publish is a concept of H, on the points of the domain."""
+        functions = {row.tobytes() for row in self.tables.labels[: self.tables.no_function]}
+        return functions <= {row.tobytes() for row in concept_sets(self.concepts).labels}
 
     @property
     def effective_nodes(self) -> int:
@@ -110,10 +128,10 @@ class RealizableLearner(Learner):
         """ε_0 of each instance of AboveThreshold, and of all of them together."""
         return self.watching * self.epsilon
 
-    @property
+    @cached_property
     def noises(self) -> tuple[HistogramNoise, ...]:
-        """The noise of the histograms of layers 1 to d."""
-        depth = self.soa.depth
+        """The noise of the histograms of layers 1 to M."""
+        depth = self.tables.depth
         parts = [self.growth**s for s in range(depth)]
         left = self.epsilon - self.watch_epsilon
         return tuple(
@@ -138,12 +156,12 @@ class RealizableLearner(Learner):
     def bound(self, rounds: int) -> Bound | None:
         """Theorem 3.1 as Lemma B.3 proves it, if the settings are those of the paper and N_0 is large enough.
 
-        A list has at most N_s/M_s functions, each of which makes at most N_s + 2α + 1 mistakes. If d = 0
+        A list has at most N_s/M_s functions, each of which makes at most N_s + 2α + 1 mistakes. If M = 0
         there is one labelling, and no mistake.
         """
-        depth = self.soa.depth
+        depth = self.tables.depth
         if depth == 0:
-            return Bound(0, of=MISTAKES, beta=0, theorem="Ldim(H) = 0")
+            return Bound(0, of=MISTAKES, beta=0, theorem="there is one labelling")
         if rounds > self.rounds or not self._meets_theorem(depth):
             return None
         mistakes = sum(
@@ -162,11 +180,11 @@ class RealizableLearner(Learner):
         return printed and accurate and self.effective_nodes >= needed
 
     def start(self, games: int, rng: np.random.Generator) -> RealizableState:
-        if self.effective_nodes < 2 ** (self.soa.depth + 1):
+        if self.effective_nodes < 2 ** (self.tables.depth + 1):
             raise InvalidArgument(
-                f"nodes must be large enough for a pair of sequences in layer d = {self.soa.depth}",
+                f"nodes must be large enough for a pair of sequences in layer M = {self.tables.depth}",
                 value=self.effective_nodes,
-                remedy=f"Set nodes to at least {2 ** (self.soa.depth + 1)}.",
+                remedy=f"Set nodes to at least {2 ** (self.tables.depth + 1)}.",
             )
         return RealizableState(self, games, rng)
 
@@ -177,22 +195,22 @@ class RealizableState:
     def __init__(self, spec: RealizableLearner, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
-        self._soa = soa = spec.soa
+        self._tables = tables = spec.tables
         self._noises = spec.noises
-        self._thresholds = [spec.mistake_threshold(s) for s in range(soa.depth + 1)]
-        self._frequency_thresholds = [spec.frequency_threshold(s) for s in range(soa.depth + 1)]
+        self._thresholds = [spec.mistake_threshold(s) for s in range(tables.depth + 1)]
+        self._frequency_thresholds = [spec.frequency_threshold(s) for s in range(tables.depth + 1)]
         self._rounds = RoundBudget(spec.name, spec.rounds)
         self._rows = np.arange(games)
         # The N_s sequences of a layer are in the first N_s columns; pairs are adjacent.
         self._most_pairs = spec.effective_nodes // 2
-        self._states = np.full((games, spec.effective_nodes), START, soa.state_type)
+        self._states = np.full((games, spec.effective_nodes), START, tables.state_type)
         self._extended = np.zeros((games, self._most_pairs), bool)
         self._layer = np.zeros(games, np.intp)
         self._pairs = np.full(games, self._most_pairs)
         self._pending: list[list[int]] = [[] for _ in range(games)]
         self._halted = np.zeros(games, bool)
-        self._function = np.full(games, soa.function[START])
-        self._shown = soa.hypothesis(self._function)
+        self._function = np.full(games, tables.function[START])
+        self._shown = tables.hypothesis(self._function)
         self._watch = RunningSum(games, rng, thresholds=self._thresholds[0], epsilon=spec.watch_epsilon)
 
     def hypothesis(self) -> Hypothesis:
@@ -200,35 +218,35 @@ class RealizableState:
         return self._shown
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        columns = self._soa.domain_indices(x)
+        columns = self._tables.domain_indices(x)
         self._insert(columns, y)
-        fired = self._watch.observe(self._soa.labels[self._function, columns] != y)
+        fired = self._watch.observe(self._tables.labels[self._function, columns] != y)
         if fired.any():
             for game in np.flatnonzero(fired):
                 self._replace_function(int(game))
-            self._shown = self._soa.hypothesis(self._function)
+            self._shown = self._tables.hypothesis(self._function)
 
     def _insert(self, columns: np.ndarray, y: np.ndarray) -> None:
         """Steps 7 to 9 of Algorithm 2: the example goes to the first sequence of a random pair."""
-        soa = self._soa
+        tables = self._tables
         # The numbers of pairs are powers of two, so the low bits of a draw are uniform too.
         pair = self._rng.integers(0, self._most_pairs, self._rows.size) & (self._pairs - 1)
         first = self._states[self._rows, 2 * pair]
-        function = soa.function[first]
-        errs = soa.labels[function, columns] != y
-        errs &= function == soa.function[self._states[self._rows, 2 * pair + 1]]
-        errs &= (function != soa.no_function) & ~self._halted
+        function = tables.function[first]
+        errs = tables.labels[function, columns] != y
+        errs &= function == tables.function[self._states[self._rows, 2 * pair + 1]]
+        errs &= (function != tables.no_function) & ~self._halted
         rows = np.flatnonzero(errs)
         if rows.size:
             pair = pair[rows]
-            self._states[rows, 2 * pair] = soa.after[first[rows], columns[rows]]
+            self._states[rows, 2 * pair] = tables.after[first[rows], columns[rows]]
             self._extended[rows, pair] = True
 
     def _replace_function(self, game: int) -> None:
         """Steps 13 to 21: show the next function of the list, or of the next layer with a list that is not
         empty."""
         pending = self._pending[game]
-        while not pending and self._layer[game] < self._soa.depth:
+        while not pending and self._layer[game] < self._tables.depth:
             self._merge_layer(game)
             pending += self._find_frequent(game)
         if not pending:
@@ -243,41 +261,45 @@ class RealizableState:
         first, second = self._states[game, : 2 * pairs].reshape(pairs, 2).T.copy()
         places, guess = self._rng.permutation(pairs), self._rng.integers(0, 2, pairs, dtype=bool)
         extended = self._extended[game, :pairs] if self._spec.update == KEEP else None
-        self._states[game, places] = merge_pairs(self._soa, first, second, guess, extended)
+        self._states[game, places] = merge_pairs(self._tables, first, second, guess, extended)
         self._extended[game] = False
         self._layer[game] += 1
         self._pairs[game] = pairs // 2
 
     def _find_frequent(self, game: int) -> list[int]:
         """Steps 18 to 20: the functions that are frequent in the noisy histogram, the most frequent first."""
-        soa, layer, pairs = self._soa, int(self._layer[game]), int(self._pairs[game])
-        functions = soa.function[self._states[game, : 2 * pairs]]
-        if self._spec.update == PRINTED or layer < soa.depth:
+        tables, layer, pairs = self._tables, int(self._layer[game]), int(self._pairs[game])
+        functions = tables.function[self._states[game, : 2 * pairs]]
+        if self._spec.update == PRINTED or layer < tables.depth:
             first, second = functions.reshape(pairs, 2).T
             functions = first[first == second]
-        counts = np.bincount(functions, minlength=soa.no_function + 1)[: soa.no_function]
+        counts = np.bincount(functions, minlength=tables.no_function + 1)[: tables.no_function]
         noisy = private_histogram(self._rng, counts, self._noises[layer - 1])
         order = np.argsort(-noisy, kind="stable")
         return [int(f) for f in order if noisy[f] > 0 and noisy[f] >= self._frequency_thresholds[layer]]
 
 
 def merge_pairs(
-    soa: SoaTables, first: np.ndarray, second: np.ndarray, guess: np.ndarray, extended: np.ndarray | None
+    tables: AutomatonTables,
+    first: np.ndarray,
+    second: np.ndarray,
+    guess: np.ndarray,
+    extended: np.ndarray | None,
 ) -> np.ndarray:
     """The state that each pair of sequences contributes to the next layer.
 
     extended: for update="keep", the pairs that received an example; None: Algorithm 1 as printed.
     Shapes: first and second states (k,), guess and extended (k,) bool; result (k,).
     """
-    first_function, second_function = soa.function[first], soa.function[second]
+    first_function, second_function = tables.function[first], tables.function[second]
     rivals = first_function != second_function
-    rivals &= (first_function != soa.no_function) & (second_function != soa.no_function)
+    rivals &= (first_function != tables.no_function) & (second_function != tables.no_function)
     if extended is None:
-        merged = np.full(len(first), soa.dead)
+        merged = np.full(len(first), tables.dead)
     else:
         rivals &= ~extended
-        merged = np.where(first_function == soa.no_function, second, first)
-    merged[rivals] = soa.play_tournaments(first[rivals], second[rivals], guess[rivals])
+        merged = np.where(first_function == tables.no_function, second, first)
+    merged[rivals] = tables.play_tournaments(first[rivals], second[rivals], guess[rivals])
     return merged
 
 
@@ -292,7 +314,7 @@ def lwy_pairs(layer: int) -> float:
 
 
 def lwy_nodes(depth: int, *, epsilon: float, delta: float, beta: float, rounds: int) -> float:
-    """The N_0 for which Lemma B.3 of Li, Wang, Ye (2025) is proved, for Littlestone dimension d ≥ 1.
+    """The N_0 for which Lemma B.3 of Li, Wang, Ye (2025) is proved, for a base with d ≥ 1 mistakes.
 
     The maximum of the requirements of its steps, with 8 for the printed 6 and 32 for 24, as in `lwy_pairs`,
     and with ε_0 = ε/2: histograms err by at most M_s/4, M_s is at least 48 and 4 ln(3T/β), and all

@@ -12,6 +12,7 @@ from arena.littlestone import START, Automaton
 from arena.points import freeze
 
 MOST_ENTRIES = 2**24  # states x points
+MOST_PAIRS = 2**26  # transitions x concepts
 
 
 @attrs.frozen(eq=False)
@@ -47,6 +48,31 @@ class Transitions:
     def numbers_per_end(self) -> int:
         """The numbers that a game needs for each end at which an expert may have moved last."""
         return len(self.states) + len(self.source)
+
+
+def largest_difference(transitions: Transitions, labellings: np.ndarray) -> int:
+    """The most points at which a state differs from a concept that explains all mistakes before it.
+
+    With more than `MOST_PAIRS` pairs of transitions and concepts it is not computed, and is |X|.
+
+    Shapes: labellings (H, X) bool, those of the concepts.
+    """
+    source, point, target = transitions.source, transitions.point, transitions.target
+    if len(source) * len(labellings) > MOST_PAIRS:
+        return transitions.points
+    predicted = transitions.wrong[: transitions.points].T == 1  # whoever labels 1 errs on label 0
+    errs = predicted[source, point, None] != labellings[:, point].T
+    explains = np.zeros((len(predicted), len(labellings)), bool)
+    explains[0] = True
+    while True:
+        before = explains.sum()
+        np.logical_or.at(explains, target, explains[source] & errs)
+        if explains.sum() == before:
+            break
+    # Points that one labels 1 and the other does not, and the reverse.
+    one, other = predicted.astype(int), labellings.astype(int)
+    apart = one.sum(axis=1)[:, None] + other.sum(axis=1) - 2 * one @ other.T
+    return int(np.where(explains, apart, 0).max())
 
 
 @lru_cache(maxsize=32)

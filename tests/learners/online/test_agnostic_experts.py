@@ -276,7 +276,7 @@ def test_the_bound_by_hand() -> None:
     hedge += learner.hedge_rate * 1_900 / 8
     bound = learner.bound(2_000)
     assert bound is not None
-    assert bound.at_most == pytest.approx(1 * (missed * 2 + 100) + 1 + hedge)
+    assert bound.at_most == pytest.approx(1 * (missed * 1 + 100) + 1 + hedge)
     assert (bound.of, bound.beta) == (REGRET, None)
 
 

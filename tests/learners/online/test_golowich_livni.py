@@ -30,8 +30,8 @@ from arena.testing import check_learner
 from learners.mechanisms.accounting.composition import best_composition
 from learners.mechanisms.counters.private_histogram import private_histogram
 from learners.mechanisms.noise.laplace_noise import laplace
+from learners.online.automaton_tables import tabulate
 from learners.online.golowich_livni import GolowichLivni, TournamentForests
-from learners.online.soa_tables import tabulate_soa
 
 RATE = 1e-7
 SURE = {"rate": RATE, "power": 1 - 1e-7}
@@ -174,7 +174,7 @@ class FixedCoins:
 
 @pytest.mark.thorough
 def test_an_example_changes_a_count_by_d_plus_1_and_the_histogram_by_d_plus_2() -> None:
-    soa = tabulate_soa(Thresholds(range(3)))
+    soa = tabulate(Thresholds(range(3)))
     most, moved = 0, 0
     for seed in range(1_500):
         draws = np.random.default_rng(seed)

@@ -25,14 +25,14 @@ from arena import (
     play,
 )
 from arena.claims import Bound
-from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
+from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
 from learners.mechanisms.counters.private_histogram import private_histogram
 from learners.mechanisms.noise.laplace_noise import laplace
+from learners.online.automaton_tables import AUTOMATA, tabulate
 from learners.online.realizable import KEEP, PRINTED, RealizableLearner, lwy_nodes, lwy_pairs, merge_pairs
-from learners.online.soa_tables import tabulate_soa
 
 SMALL: dict[str, Any] = {"epsilon": 200.0, "delta": 0.1, "patience": 0.3, "frequent": 0.01}
 PAPER: dict[str, Any] = {
@@ -47,6 +47,11 @@ Examples = list[tuple[int, int]]
 Function = tuple[int, ...]
 
 
+def majority_label(concepts: list[Any], x: int) -> int:
+    """Halving's label: that of most concepts, 1 at a tie."""
+    return int(2 * sum(concept[x] for concept in concepts) >= len(concepts))
+
+
 class OneGame:
     """Algorithms 1 and 2 for one game with lists of examples, with the random numbers of a batch of one
     game."""
@@ -54,8 +59,8 @@ class OneGame:
     def __init__(self, spec: RealizableLearner, rng: np.random.Generator) -> None:
         matrix = labellings(spec.concepts)
         self.concepts, self.points = concepts_of(matrix), range(matrix.shape[1])
-        self.spec, self.rng, self.depth = spec, rng, spec.soa.depth
-        labels = spec.soa.labels[: spec.soa.no_function]
+        self.spec, self.rng, self.depth = spec, rng, spec.tables.depth
+        labels = spec.tables.labels[: spec.tables.no_function]
         self.number = {tuple(map(int, row)): f for f, row in enumerate(labels)}
         self.layer, self.halted = 0, False
         self.sequences: list[Examples | None] = [[] for _ in range(spec.effective_nodes)]
@@ -71,7 +76,8 @@ class OneGame:
             left = agreeing(left, x, y)
         if examples is None or not left:
             return None
-        return tuple(soa_label(left, x) for x in self.points)
+        label = majority_label if self.spec.base == "halving" else soa_label
+        return tuple(label(left, x) for x in self.points)
 
     def start(self) -> None:
         self.total = 0.0
@@ -147,17 +153,22 @@ CLASSES = [
     Points(range(4)),
     FiniteClass([[0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 1]]),
 ]
+# Most concepts label the first point 1; those that label it 0 have the larger Littlestone dimension.
+SINGLE, BITS = np.eye(5, dtype=int).tolist(), product((0, 1), repeat=2)
+UNEVEN = FiniteClass([[1, *row] for row in SINGLE] + [[0, i, j, 0, 0, 0] for i, j in BITS])
+FEW = FiniteClass([[0, 1, 0, 1, 0], [1, 0, 1, 0, 0], [1, 1, 0, 0, 1], [1, 1, 1, 0, 1]])
+CASES = [(concepts, "soa") for concepts in CLASSES] + [(UNEVEN, "soa"), (UNEVEN, "halving")]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("update", [KEEP, PRINTED])
-@pytest.mark.parametrize("concepts", CLASSES, ids=str)
-def test_one_game_equals_the_naive_reference(concepts: ConceptClass, update: str) -> None:
+@pytest.mark.parametrize(("concepts", "base"), CASES, ids=str)
+def test_one_game_equals_the_naive_reference(concepts: ConceptClass, base: str, update: str) -> None:
     matrix = labellings(concepts)
     domain = np.array(concepts.domain)
     layers = set()
     for seed in range(8):
-        spec = RealizableLearner(concepts=concepts, nodes=64, update=update, rounds=400, **SMALL)
+        spec = RealizableLearner(concepts=concepts, base=base, nodes=64, update=update, rounds=400, **SMALL)
         draws = np.random.default_rng(seed)
         target = matrix[draws.integers(len(matrix))]
         coins, same_coins = (generator(np.random.SeedSequence(seed)) for _ in range(2))
@@ -172,15 +183,18 @@ def test_one_game_equals_the_naive_reference(concepts: ConceptClass, update: str
             state.observe(domain[[x]], np.array([y]))
             game.observe(x, y)
         layers.add(game.layer)
-    assert max(layers) == spec.soa.depth
+    assert max(layers) == spec.tables.depth
 
 
 # --- updates ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("base", AUTOMATA)
 @pytest.mark.parametrize("update", [KEEP, PRINTED])
-def test_one_sequence_affects_one_sequence_of_the_next_layer(rng: np.random.Generator, update: str) -> None:
-    soa = tabulate_soa(Thresholds(range(7)))
+def test_one_sequence_affects_one_sequence_of_the_next_layer(
+    rng: np.random.Generator, update: str, base: str
+) -> None:
+    soa = tabulate(Intervals(range(5)), base)
     states = np.append(np.unique(reachable(soa)), soa.dead)
     for _ in range(50):
         first, second = rng.choice(states, (2, 30))
@@ -195,7 +209,7 @@ def test_one_sequence_affects_one_sequence_of_the_next_layer(rng: np.random.Gene
 
 
 def test_merging_a_pair_as_printed() -> None:
-    soa = tabulate_soa(Thresholds(range(3)))  # 0 to 3, the fourth all 0; the first function is 1[x >= 1]
+    soa = tabulate(Thresholds(range(3)))  # 0 to 3, the fourth all 0; the first function is 1[x >= 1]
     empty, low, high = 0, int(soa.after[0, 1]), int(soa.after[0, 0])
     first = np.array([low, low, empty, soa.dead, low])
     second = np.array([empty, empty, empty, empty, high])
@@ -321,6 +335,40 @@ def test_it_finds_the_concept_after_few_mistakes(points: int) -> None:
     assert np.median(played.mistakes) <= 3 * learner.effective_nodes
 
 
+@pytest.mark.parametrize(
+    ("concepts", "base", "proper", "depth"),
+    [
+        (Thresholds(range(7)), "soa", True, 3),
+        (FEW, "soa", False, 2),
+        (FEW, "sparse-majority", True, 2),
+        (Points(range(8)), "sparse-majority", False, 1),
+        (UNEVEN, "soa", False, 2),
+        (UNEVEN, "halving", False, 3),
+    ],
+    ids=str,
+)
+def test_a_base_makes_it_proper_or_not(
+    concepts: ConceptClass, base: str, proper: bool, depth: int, rng: np.random.Generator
+) -> None:
+    """Beside what is published in games in which many functions are."""
+    learner = RealizableLearner(concepts=concepts, base=base, nodes=64, rounds=300, **SMALL)
+    assert (learner.proper, learner.tables.depth, len(learner.noises)) == (proper, depth, depth)
+    labellings_of, published = {tuple(row) for row in labellings(concepts)}, set()
+    domain = np.array(concepts.domain)
+    state, target = (
+        learner.start(40, rng),
+        labellings(concepts)[rng.integers(len(labellings(concepts)), size=40)],
+    )
+    for _ in range(300):
+        h = state.hypothesis()
+        shown = np.stack([h(point) for point in domain], axis=1)
+        published |= {tuple(row) for row in shown}
+        x = (rng.random(shown.shape) * (0.01 + (shown != target))).argmax(axis=1)
+        state.observe(domain[x], target[np.arange(40), x])
+    assert (published <= labellings_of) == proper
+    assert len(published) > 2
+
+
 def test_a_halted_game_keeps_its_last_function(rng: np.random.Generator) -> None:
     learner = RealizableLearner(
         concepts=Thresholds(range(4)), nodes=8, rounds=3_000, epsilon=20.0, patience=0.1, frequent=1.0
@@ -373,7 +421,7 @@ def test_settings_out_of_range_are_refused(bad: dict[str, Any], message: str) ->
 
 def test_too_few_nodes_are_refused_at_the_start() -> None:
     with pytest.raises(
-        InvalidArgument, match=r"a pair of sequences in layer d = 4, got 16\. Set nodes to at least 32"
+        InvalidArgument, match=r"a pair of sequences in layer M = 4, got 16\. Set nodes to at least 32"
     ):
         play(RealizableLearner(nodes=16), script(), Oblivious(1), games=1, seed=1)
 

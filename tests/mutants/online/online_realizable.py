@@ -48,9 +48,11 @@ class Shorter(RealizableLearner):
 
 class BareCountsState(RealizableState):
     def _find_frequent(self, game: int) -> list[int]:
-        soa, sequences = self._soa, 2 * self._pairs[game]
-        counts = np.bincount(soa.function[self._states[game, :sequences]], minlength=soa.no_function + 1)
-        order = np.argsort(-counts[: soa.no_function], kind="stable")
+        tables, sequences = self._tables, 2 * self._pairs[game]
+        counts = np.bincount(
+            tables.function[self._states[game, :sequences]], minlength=tables.no_function + 1
+        )
+        order = np.argsort(-counts[: tables.no_function], kind="stable")
         return [int(f) for f in order if counts[f] > 0]
 
 
@@ -182,7 +184,7 @@ class WholeEpsilonEach(Shorter):
 
     @property
     def noises(self) -> tuple[HistogramNoise, ...]:
-        depth = self.soa.depth
+        depth = self.tables.depth
         return (HistogramNoise.calibrate(epsilon=self.epsilon, delta=self.delta / depth),) * depth
 
 
@@ -209,7 +211,7 @@ class PairsInTurnState(RealizableState):
         self._rng: Any = InTurn(rng, self._turn)
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        mistakes = self._soa.labels[self._function, self._soa.domain_indices(x)] != y
+        mistakes = self._tables.labels[self._function, self._tables.domain_indices(x)] != y
         super().observe(x, y)
         self._turn += mistakes
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena.concepts import ConceptClass, FiniteClass, Intervals, Rectangles, Thresholds
+from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone import START, Automaton, soa
-from learners.online.experts.transitions import build_transitions
+from arena.littlestone.concept_sets import labellings
+from learners.online.experts import transitions
+from learners.online.experts.transitions import build_transitions, largest_difference
 
 
 def within(automaton: Automaton, points: int, mistakes: int) -> set[int]:
@@ -79,3 +81,36 @@ def test_a_class_with_too_many_states_is_refused() -> None:
     assert "has at least" in str(refused.value)
     assert "points, which exceeds 16,777,216 entries" in str(refused.value)
     assert "Choose a smaller domain, or fewer mistakes." in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("concepts", "known"),
+    [
+        (Points(range(40)), 1),
+        (Thresholds(range(16)), 8),
+        (Intervals(range(5)), None),
+        (Rectangles([3, 2]), None),
+        (FiniteClass([[0, 1, 1]]), 0),
+    ],
+    ids=str,
+)
+def test_the_largest_difference_is_that_of_all_games(
+    concepts: ConceptClass, known: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Follow each concept through all orders of its mistakes."""
+    matrix = labellings(concepts)
+    automaton, columns = soa(concepts), np.arange(matrix.shape[1])
+    most = 0
+    for labels in matrix:
+        open_states, seen = {START}, set()
+        while open_states:
+            state = open_states.pop()
+            seen.add(state)
+            wrong = np.flatnonzero(automaton.labels(np.array(state), columns) != labels)
+            most = max(most, len(wrong))
+            open_states |= {int(automaton.after_mistake(np.array(state), x)) for x in wrong} - seen
+    moves = build_transitions(automaton, len(columns), automaton.mistakes)
+    assert largest_difference(moves, matrix) == most
+    assert known in (None, most)
+    monkeypatch.setattr(transitions, "MOST_PAIRS", 0)
+    assert largest_difference(moves, matrix) == (len(columns) if len(moves.source) else 0)

@@ -7,14 +7,14 @@ import pytest
 
 from arena.concepts import ConceptClass, Intervals, Points, Thresholds
 from arena.littlestone import START, soa
-from learners.online.soa_tables import tabulate_soa
+from learners.online.automaton_tables import tabulate
 
 CLASSES = [Thresholds(range(7)), Thresholds([0.0]), Points(range(4)), Intervals(range(5))]
 
 
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 def test_tables_are_the_automaton(concepts: ConceptClass, rng: np.random.Generator) -> None:
-    table, automaton = tabulate_soa(concepts), soa(concepts)
+    table, automaton = tabulate(concepts), soa(concepts)
     assert concepts.domain is not None
     points = np.array(concepts.domain)
     states = np.full(50, START)
@@ -33,14 +33,14 @@ def test_tables_are_the_automaton(concepts: ConceptClass, rng: np.random.Generat
 
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 def test_functions_have_distinct_numbers(concepts: ConceptClass) -> None:
-    table = tabulate_soa(concepts)
+    table = tabulate(concepts)
     assert len(np.unique(table.labels[:-1], axis=0)) == table.no_function
     assert table.depth == soa(concepts).mistakes
     assert (table.after[table.dead] == table.dead).all()
 
 
 def test_a_tournament_extends_the_sequence_that_errs_at_the_middle_difference() -> None:
-    table = tabulate_soa(Thresholds(range(7)))  # the SOA starts with 1[x >= 3]
+    table = tabulate(Thresholds(range(7)))  # the SOA starts with 1[x >= 3]
     high = int(table.after[START, 3])  # (3, 0): 4 to 7, which starts with 1[x >= 5]
     assert [int(f) for f in table.released[table.function[[START, high]]]] == [3, 5]
     one, other = np.array([START, high]), np.array([high, START])

@@ -1,11 +1,12 @@
-"""The SOA of a class as tables, for learners that run it on many short sequences of examples.
+"""A conservative learner of a class as tables, to be run on many short sequences of examples.
 
 Golowich and Livni (2021) and Li, Wang, Ye run the SOA on many short sequences. A sequence is represented by
-the state of the SOA's automaton; sequences are compared, counted and released by the function of that state.
+the state of its automaton; sequences are compared, counted and released by the function of that state.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import attrs
@@ -13,21 +14,29 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument, Unsupported
-from arena.littlestone import Automaton, soa
+from arena.littlestone import Automaton, halving, soa
+from arena.littlestone.sparse_majority_automaton import sparse_majority
 from arena.points import freeze
 from arena.replies import Hypothesis
+
+SOA = "soa"
+AUTOMATA: dict[str, Callable[[ConceptClass], Automaton]] = {  # by the names of their learners
+    SOA: soa,
+    "halving": halving,
+    "sparse-majority": sparse_majority,
+}
 
 MOST_ENTRIES = 2**26  # states x points, in the table of successors
 
 
 @attrs.frozen(eq=False, repr=False)
-class SoaTables:
-    """The SOA of a class as tables.
+class AutomatonTables:
+    """A conservative learner of a class as tables.
 
     Functions are numbered from 0. The last number, `no_function`, belongs to the dead state (⊥), which is
     reached by examples that no concept explains.
 
-    concepts: H. automaton: its SOA. function: of each state. after: the state after a mistake. labels: of
+    concepts: H. automaton: the learner. function: of each state. after: the state after a mistake. labels: of
     each function, all 0 for `no_function`. released: the functions as concepts of `automaton.hypotheses`.
 
     Shapes: S states, P points, F functions; function (S,), after (S, P) int32, labels (F + 1, P) bool,
@@ -42,11 +51,11 @@ class SoaTables:
     released: np.ndarray
 
     def __repr__(self) -> str:
-        return f"the SOA of {self.concepts}, d = {self.depth}"
+        return f"an automaton of {self.concepts}, M = {self.depth}"
 
     @property
     def depth(self) -> int:
-        """d, the largest number of mistakes of the SOA: the Littlestone dimension."""
+        """M, its largest number of mistakes; of the SOA: d, the Littlestone dimension."""
         return self.automaton.mistakes
 
     @property
@@ -97,17 +106,17 @@ def power_of_two(instance: object, attribute: attrs.Attribute[int], value: int) 
 
 
 @lru_cache(maxsize=8)
-def tabulate_soa(concepts: ConceptClass) -> SoaTables:
-    """The SOA of a class with a finite domain.
+def tabulate(concepts: ConceptClass, base: str = SOA) -> AutomatonTables:
+    """The learner of `AUTOMATA` of this name for a class with a finite domain.
 
     Raises: Unsupported if the domain is not finite, or the tables would be too large.
     """
-    automaton = soa(concepts)
+    automaton = AUTOMATA[base](concepts)
     assert concepts.domain is not None
     size, width = automaton.dead + 1, len(concepts.domain)
     if size * width > MOST_ENTRIES:
         raise Unsupported(
-            f"the SOA of {concepts} is too large to tabulate: {size:,} states x {width:,} points",
+            f"{base} on {concepts} is too large to tabulate: {size:,} states x {width:,} points",
             remedy="Choose a smaller domain.",
         )
     states, points = np.arange(size), np.arange(width)
@@ -115,7 +124,7 @@ def tabulate_soa(concepts: ConceptClass) -> SoaTables:
     functions = automaton.functions(states[:-1])
     released, first, numbers = np.unique(functions, return_index=True, return_inverse=True)
     labels = automaton.labels(states[first][:, None], points)
-    return SoaTables(
+    return AutomatonTables(
         concepts=concepts,
         automaton=automaton,
         function=freeze(np.append(numbers, len(released)).astype(np.int32)),
