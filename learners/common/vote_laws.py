@@ -1,13 +1,15 @@
 """Output distributions of predictors that answer from the mean vote of teachers.
 
-`NoisyVotesLaw` adds fresh noise to every vote, and `SteadyThresholdsLaw` also counts close votes and halts.
+`NoisyVotesLaw` adds fresh noise to every vote; `SteadyThresholdsLaw` and `MarkedVotesLaw` also count close
+votes and halt.
 `SparseVotesLaw` compares noisy votes with hidden noisy thresholds, as AboveThreshold and BetweenThresholds
 do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -18,6 +20,7 @@ from arena.points import is_shared
 from arena.sample import Sample
 from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
 from learners.mechanisms.noise.quadrature import laplace_nodes
+from learners.mechanisms.sparse_vector.marked_votes import log_answer_laws
 
 _MOST_DOMAIN = 1_024  # of a larger domain only the points of the sample and their neighbours are used
 _MOST_VOTES = 64  # votes at which the quadrature of a hidden threshold has kinks
@@ -139,10 +142,7 @@ class SteadyThresholdsLaw(AnswerLaw):
         return np.outer(np.eye(self._halts)[0], self._weights).ravel()
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        votes = self._electorate.votes(x)[:, None, None]
-        low, middle, high = ((0.5 + a - votes) / self._unit for a in (-self._alpha, 0, self._alpha))
-        clear = laplace_cdf(low), laplace_cdf(-high)
-        between = laplace_between(low, middle), laplace_between(middle, high)
+        clear, between = self._probabilities(self._electorate.votes(x)[:, None, None])
         states = measure.reshape(len(measure), self._halts, -1)
         after = np.zeros((4, *states.shape))
         for label in (0, 1):
@@ -152,6 +152,25 @@ class SteadyThresholdsLaw(AnswerLaw):
             after[2 + label] = answered * self._stops
             after[2 + label, :, -1] += states[:, -1] * between[label][:, 0]
         return after.reshape(4, *measure.shape)
+
+    def _probabilities(self, votes: np.ndarray) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
+        """The probabilities of labels 0 and 1 at mean votes, for clear answers and for those "between"."""
+        low, middle, high = ((0.5 + a - votes) / self._unit for a in (-self._alpha, 0, self._alpha))
+        clear = laplace_cdf(low), laplace_cdf(-high)
+        return clear, (laplace_between(low, middle), laplace_between(middle, high))
+
+
+class MarkedVotesLaw(SteadyThresholdsLaw):
+    """The answers of MarkedVotes, whose marks are the outcomes "between". Units: sigma and gap in votes."""
+
+    def __init__(self, electorate: Electorate, *, sigma: float, gap: float, size: int, **rule: Any) -> None:
+        super().__init__(electorate, alpha=0.25, epsilon=1 / sigma, size=size, **rule)
+        self._size, self._sigma, self._gap = size, sigma, gap
+
+    def _probabilities(self, votes: np.ndarray) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
+        laws = log_answer_laws(votes * self._size, size=self._size, sigma=self._sigma, gap=self._gap)
+        zero, one, mark, none = (np.exp(law) for law in laws)
+        return (zero * none, one * none), (zero * mark, one * mark)
 
 
 class SparseVotesLaw(AnswerLaw):

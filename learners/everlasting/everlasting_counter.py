@@ -12,7 +12,7 @@ from arena.claims import Bound
 from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
-from learners.common.vote_laws import SteadyThresholdsLaw
+from learners.common.vote_laws import Electorate, SteadyThresholdsLaw
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
@@ -91,22 +91,22 @@ class EverlastingCounter(GenericBBL):
                 f"{self.name} does not declare the output distribution of its binary counter",
                 remedy=f"Set counter={CROSSING}, or audit it by playing.",
             )
-        run, halts = self.round(1), self.halts_in_round(1)
-        ahead = (np.arange(halts) - self.stopping_count(1)) * self.counter_epsilon_run
+        ahead = (np.arange(self.halts_in_round(1)) - self.stopping_count(1)) * self.counter_epsilon_run
         nodes, weights = laplace_nodes(1.0, ahead)
         stops = laplace_cdf(ahead[:, None] - nodes)
-        return first_round_law(
-            self,
-            sample,
-            lambda teachers: SteadyThresholdsLaw(
-                teachers,
-                alpha=self.gap,
-                epsilon=run.noise,
-                size=run.teachers,
-                halts=halts,
-                weights=weights,
-                stops=stops,
-            ),
+        return first_round_law(self, sample, lambda teachers: self._vote_law(teachers, weights, stops))
+
+    def _vote_law(self, teachers: Electorate, weights: np.ndarray, stops: np.ndarray) -> SteadyThresholdsLaw:
+        """The law of the answers of round 1, given its teachers and the law of its count's threshold."""
+        run = self.round(1)
+        return SteadyThresholdsLaw(
+            teachers,
+            alpha=self.gap,
+            epsilon=run.noise,
+            size=run.teachers,
+            halts=self.halts_in_round(1),
+            weights=weights,
+            stops=stops,
         )
 
     def start(self, games: int, rng: np.random.Generator) -> CounterState:

@@ -33,6 +33,8 @@ class EverlastingV1(GenericBBL):
     second version says so in its footnote 9.
 
     Correction of a slip: step 3(d)ii as printed gives BetweenThresholds the sum of the votes, not their mean.
+    Deviation: c is `halts` in every round, where the printed c_i = 64·α_i·R_i doubles. A later round may so
+    halt early, which costs accuracy and not privacy.
     """
 
     name = "everlasting-v1"

@@ -130,12 +130,17 @@ class GenericBBL(Learner):
 
     def __attrs_post_init__(self) -> None:
         if self.rounds is None or self.rounds > 1:
-            self.round(2)
+            self._teachers(2)
 
     @property
     def rate_run(self) -> float:
         """The rate of step 3(f)."""
         return bbl_subsampling_rate(self.epsilon) if self.rate is None else self.rate
+
+    @property
+    def labelled_rate_run(self) -> float:
+        """The rate at which step 3(f) draws Ŝ_i; the paper has one rate for both subsets."""
+        return self.rate_run
 
     @property
     def training_rate_run(self) -> float:
@@ -154,21 +159,29 @@ class GenericBBL(Learner):
 
     def round(self, index: int) -> BBLRound:
         """The parameters of round `index` = 1, 2, …"""
-        scale = 2 ** (index - 1)
+        scale = self._growth ** (index - 1)
         answers = self._answers(index)
         return BBLRound(
             index=index,
             alpha=self.alpha_1 / scale,
             beta=self.beta_1 / scale,
-            chunk=self.chunk * scale,
+            chunk=self._chunk(index),
             teachers=self._teachers(index),
             answers=answers,
             noise=self._noise(index, answers),
         )
 
+    @property
+    def _growth(self) -> float:
+        """The factor of λ and T from round to round; that of R is its square."""
+        return 2
+
+    def _chunk(self, index: int) -> int:
+        return ceil(self.chunk * self._growth ** (index - 1))
+
     def _answers(self, index: int) -> int:
         if self.answers is not None:
-            return self.answers * 4 ** (index - 1)
+            return ceil(self.answers * self._growth ** (2 * (index - 1)))
         return self._pool_for_next_round(index)
 
     def pool_size(self, index: int) -> int:
@@ -177,16 +190,16 @@ class GenericBBL(Learner):
 
     def _pool_for_next_round(self, index: int) -> int:
         """The least |D_i| with which D̂_i is large enough to train all teachers of the next round."""
-        examples = self.chunk * self.teachers * 4**index
+        examples = self._chunk(index + 1) * ceil(self.teachers * self._growth**index)
         points = ceil(examples / self.rate_run)
         # The floating-point quotient may have been rounded down to an integer.
         return points if floor(self.rate_run * points) >= examples else points + 1
 
     def _teachers(self, index: int) -> int:
-        doubled = self.teachers * 2 ** (index - 1)
+        grown = ceil(self.teachers * self._growth ** (index - 1))
         if index == 1:
-            return doubled
-        chunk = self.chunk * 2 ** (index - 1)
+            return grown
+        chunk = self._chunk(index)
         trainable = floor(self.rate_run * self.pool_size(index - 1)) // chunk
         if trainable < 1:
             raise InvalidArgument(
@@ -195,7 +208,7 @@ class GenericBBL(Learner):
                 value=self.pool_size(index - 1),
                 remedy=f"Set more {self.training_source}, a higher rate, or rounds={index - 1}.",
             )
-        return min(doubled, trainable)
+        return min(grown, trainable)
 
     def adapt_to(self, sample_size: int) -> Self:
         """This learner, or for a smaller sample one with S_1 at the rate of Claim E.5 and fewer teachers."""
@@ -269,7 +282,7 @@ class GenericBBL(Learner):
         points = self.round(1).examples if self.agnostic else 0
         if rounds > 1:
             run = self.round(rounds - 1)
-            points = int(self.rate_run * (run.examples + self.pool_size(rounds - 1)))
+            points = int(self.labelled_rate_run * run.examples + self.rate_run * self.pool_size(rounds - 1))
         distinct = self.concepts.domain if sample is None else sample.distinct().points
         self.concepts.check_growth(points if distinct is None else min(points, len(distinct)))
 
@@ -373,7 +386,7 @@ class GenericBBL(Learner):
     def _cost_of_example(self) -> Guarantee:
         cost = self._cost_through_round(1)
         if self.agnostic:
-            cost = label_boost_guarantee(*cost)
+            cost = self._cost_of_new_labels(*cost, labelled=True)
         return amplify_by_subsampling(cost[0], min(cost[1], 1.0), rate=self.training_rate_run)
 
     def _cost_of_query(self) -> Guarantee:
@@ -384,11 +397,20 @@ class GenericBBL(Learner):
         """The cost of a point of D_i."""
         if self.rounds == 1:
             return Guarantee(0.0, 0.0)
-        epsilon, delta = label_boost_guarantee(*self._cost_through_round(2))
+        epsilon, delta = self._cost_of_new_labels(*self._cost_through_round(2), labelled=False)
         return amplify_by_subsampling(epsilon, min(delta, 1.0), rate=self.rate_run)
 
     def _cost_through_round(self, index: int) -> tuple[float, float]:
         """The cost of an example of S_index, through the round's answers and the next round's labels."""
-        epsilon, delta = self._cost_of_answers(self.round(index))
-        labels = amplify_by_subsampling(*label_boost_guarantee(0.0), rate=self.rate_run)
+        return self._add_label_cost(*self._cost_of_answers(self.round(index)))
+
+    def _add_label_cost(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """What is added for the labels of the next round, which LabelBoost chooses from Ŝ_i."""
+        labels = amplify_by_subsampling(
+            *self._cost_of_new_labels(0.0, 0.0, labelled=True), rate=self.labelled_rate_run
+        )
         return epsilon + labels.epsilon, delta
+
+    def _cost_of_new_labels(self, epsilon: float, delta: float, *, labelled: bool) -> Guarantee:
+        """The cost, to a point that LabelBoost sees before it, of an (ε, δ)-DP mechanism."""
+        return label_boost_guarantee(epsilon, delta)

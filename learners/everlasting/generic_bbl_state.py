@@ -156,7 +156,9 @@ class BBLState(ABC):
         """Steps 3(f), 3(g), 3(a), 3(b)."""
         concepts = self._learner.concepts
         pool = self._draw_pool()
-        subset = self._labelled.draw_subset(floor(self._learner.rate_run * self._round.examples), self._rng)
+        subset = self._labelled.draw_subset(
+            floor(self._learner.labelled_rate_run * self._round.examples), self._rng
+        )
         self._labelling = boost_labels(self._rng, concepts, subset, pool)
         following = self._learner.round(self._round.index + 1)
         points = pool[:, : following.examples]

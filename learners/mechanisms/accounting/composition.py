@@ -117,6 +117,15 @@ def label_boost_guarantee(epsilon: float, delta: float = 0.0) -> Guarantee:
     return Guarantee(epsilon + 3, 4 * math.e * delta)
 
 
+def label_boost_exact_guarantee(epsilon: float, delta: float = 0.0, *, labelled: bool) -> Guarantee:
+    """As `label_boost_guarantee`: (ε + 2 ln(1 + √e), δ) for a point of S (labelled), (ε + 2 ln 2, δ) for T.
+
+    Sharper than Lemma 5.1: it counts the dichotomies that one point adds. docs/proofs/label_boost.md.
+    """
+    _check(epsilon=epsilon, delta=delta)
+    return Guarantee(epsilon + 2 * math.log(1 + math.sqrt(math.e) if labelled else 2), delta)
+
+
 def bbl_subsampling_rate(epsilon: float) -> float:
     """The fraction of the data that GenericBBL keeps in steps 2 and 3(f): ε/(3 + exp(ε + 4)).
 

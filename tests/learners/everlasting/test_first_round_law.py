@@ -15,6 +15,7 @@ from arena import Sample, Unsupported
 from arena.concepts import Thresholds
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
+from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
@@ -33,11 +34,12 @@ SMALL: dict[str, Any] = {
 }
 POINTS = [2.0, 2.0, 1.0]
 COUNTER = EverlastingCounter(**SMALL, halts=3, counter_epsilon=10.0, gap=0.2)
+GAUSSIAN = EverlastingGaussian(**SMALL, halts=4, counter_epsilon=10.0)
 
 
 @pytest.mark.parametrize(
     "learner",
-    [EverlastingV1(**SMALL, halts=2), EverlastingV2(**SMALL), EverlastingFresh(**SMALL), COUNTER],
+    [EverlastingV1(**SMALL, halts=2), EverlastingV2(**SMALL), EverlastingFresh(**SMALL), COUNTER, GAUSSIAN],
     ids=lambda learner: learner.name,
 )
 @pytest.mark.thorough

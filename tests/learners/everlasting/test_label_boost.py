@@ -17,6 +17,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena.concepts import Boxes, Thresholds
 from learners.everlasting import label_boost as module
 from learners.everlasting.label_boost import label_boost
+from learners.mechanisms.accounting.composition import label_boost_exact_guarantee
 
 RATE = 1e-8
 GAMES = 350_000
@@ -126,15 +127,15 @@ def test_another_selection_budget_would_be_noticed(
 Law = Callable[[NaiveClass, list[Example]], dict[Labelling, float]]
 
 
-def worst_loss(naive: NaiveClass, size: int, law_of: Law) -> float:
+def worst_loss(naive: NaiveClass, size: int, law_of: Law, last_labels: tuple[int, ...] = (0, 1, 2)) -> float:
     """The largest log-ratio of the chances of a labelling of all examples but the last, over all S∘T of
-    `size` examples and all that differ from it in the last.
+    `size` examples and all that differ from it in the last, which has one of `last_labels` (2: none).
     """
     worst = 0.0
     kinds = list(product(range(len(naive.points)), range(3)))
     for rest in combinations_with_replacement(kinds, size - 1):
         laws = []
-        for last in kinds:
+        for last in (kind for kind in kinds if kind[1] in last_labels):
             others: dict[Labelling, float] = {}
             for labels, chance in law_of(naive, [*rest, last]).items():
                 others[labels[:-1]] = others.get(labels[:-1], 0.0) + chance
@@ -168,6 +169,16 @@ def test_labels_keep_lemma_5_1(name: str, size: int, points: int, law_of: Law) -
     The proof gives ln(4e) = 2.39: scores move by 1, and a labelling of the others has one or two extensions.
     """
     assert 1.0 < worst_loss(tiny(name, points), size, law_of) <= math.log(4) + 1 < 3
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("labels", [(0, 1), (2,)])
+def test_labels_cost_what_one_point_adds(labels: tuple[int, ...]) -> None:
+    """As above for an example of S and for a point of T: docs/proofs/label_boost.md."""
+    cost = label_boost_exact_guarantee(0.0, labelled=labels == (0, 1))
+    assert 0.5 < worst_loss(tiny("intervals", 4), 4, law, labels) <= cost.epsilon < math.log(4) + 1
+    assert cost.delta == 0
+    assert label_boost_exact_guarantee(0.0, labelled=False).epsilon == pytest.approx(math.log(4))
 
 
 def test_labels_of_a_bolder_selection_break_lemma_5_1(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,232 @@
+"""everlasting-gaussian: GenericBBL with constants at which it is both private and accurate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import ceil, expm1, log, sqrt
+from typing import Self
+
+import attrs
+import numpy as np
+
+from arena.errors import InvalidArgument
+from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from learners.common.vote_laws import Electorate, MarkedVotesLaw
+from learners.everlasting.constants import PRACTICAL_ROUNDS
+from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
+from learners.everlasting.generic_bbl import BBLRound
+from learners.mechanisms.accounting.composition import Guarantee, label_boost_exact_guarantee
+from learners.mechanisms.sparse_vector.marked_votes import (
+    MarkedVotes,
+    all_answers_cost,
+    find_sigma,
+    marked_votes_cost,
+)
+
+_COUNT_SHARE = 0.05  # of ε, for the count of marks
+
+
+@attrs.frozen
+class EverlastingGaussian(EverlastingCounter):
+    """everlasting-counter with Gaussian noise on votes, a slower schedule, and costs that are computed.
+
+    Source: GenericBBL and section 6.1 of Private Everlasting Prediction, v2. The default claims (1, 10^-6),
+    and all its hypotheses of thresholds err on at most 0.1 with probability 0.95 (measured).
+
+    Deviations: answers and ⊤s are those of `MarkedVotes`. The noise of a round is the least with which its
+    answers cost what ε leaves beside the next round's labels. λ, T and c grow by `growth` a round, and R by
+    its square; the paper doubles λ and T. S_1 is the whole sample, Ŝ_i is drawn at a rate of its own, and D̂_i
+    at the largest rate at which a query costs ε with the count of marks. LabelBoost is charged by
+    `label_boost_exact_guarantee`.
+
+    Privacy: docs/proofs/everlasting_gaussian.md.
+    """
+
+    name = "everlasting-gaussian"
+    theorem = "docs/proofs/everlasting_gaussian.md, after section 6.1 of Private Everlasting Prediction, v2"
+
+    delta: float = setting(
+        1e-6, unit="probability", help="δ for which noise is chosen", check=[more_than(0), less_than(1)]
+    )
+    alpha_1: float = setting(
+        0.1,
+        unit="error rate",
+        help="α_1, divided by `growth` every round",
+        check=[more_than(0), less_than(0.5)],
+    )
+    teachers: int = setting(
+        23_000, help="T_1, multiplied by `growth` every round", check=[whole, at_least(1)]
+    )
+    chunk: int = setting(
+        15, help="λ_1, examples per teacher, multiplied by `growth` every round", check=[whole, at_least(1)]
+    )
+    answers: int | None = setting(
+        None,
+        help="R_1, multiplied by the square of `growth` every round; default: as many as round 2 needs",
+        check=[whole, at_least(1)],
+    )
+    training_rate: float = setting(
+        1.0, unit="fraction", help="fraction of the sample in S_1", check=[more_than(0), at_most(1)]
+    )
+    rate: float | None = setting(
+        None,
+        unit="fraction",
+        help="fraction of queries that LabelBoost sees; default: as is affordable for 0.95·ε",
+        check=[more_than(0), at_most(1)],
+    )
+    halts: int = setting(
+        9_900,
+        help="c_1, the most answers of round 1 that are charged, multiplied by `growth` every round",
+        check=[whole, at_least(1)],
+    )
+    gap: float = setting(
+        1.2,
+        unit="σ",
+        help="distance of a vote from a tie over which its chance to be charged falls by a factor e",
+        check=more_than(0),
+    )
+    counter_epsilon: float | None = setting(
+        None,
+        unit="nats",
+        help="ε_c, the cost of a query through the count; default: ε/20",
+        check=more_than(0),
+    )
+    growth: float = setting(1.06, help="the growth of a round", check=[at_least(1), at_most(2)])
+    labelled_rate: float = setting(
+        0.005, unit="fraction", help="fraction of S_i that LabelBoost sees", check=[more_than(0), at_most(1)]
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.noise is None and self._budget <= 0:
+            raise InvalidArgument(
+                f"{self.name} can spend no more than ε on the labels of the next round, which cost "
+                f"{self.epsilon - self._budget:.3g} nats",
+                value=self.epsilon,
+                remedy="Lower labelled_rate, or raise epsilon.",
+            )
+        super().__attrs_post_init__()
+
+    def start(self, games: int, rng: np.random.Generator) -> GaussianState:
+        return GaussianState(self, games, rng)
+
+    @property
+    def counter_epsilon_run(self) -> float:
+        return _COUNT_SHARE * self.epsilon if self.counter_epsilon is None else self.counter_epsilon
+
+    @property
+    def rate_run(self) -> float:
+        if self.rate is not None:
+            return self.rate
+        through, _ = label_boost_exact_guarantee(self.epsilon, labelled=False)
+        return expm1((1 - _COUNT_SHARE) * self.epsilon) / expm1(through)
+
+    @property
+    def labelled_rate_run(self) -> float:
+        return self.labelled_rate
+
+    @property
+    def _growth(self) -> float:
+        return self.growth
+
+    @property
+    def _small_sample_rate(self) -> float:
+        return 1.0
+
+    def adapt_to(self, sample_size: int) -> Self:
+        """This learner, or for a smaller sample one with fewer teachers and charged answers."""
+        adapted = super().adapt_to(sample_size)
+        if adapted is self:
+            return self
+        least = 2 * ceil(self.halts - self.stopping_count(1))
+        halts = max(least, ceil(self.halts * adapted.teachers / self.teachers))
+        return attrs.evolve(adapted, halts=min(self.halts, halts))
+
+    def with_practical_constants(self, *, rounds: int = PRACTICAL_ROUNDS, keep: Collection[str] = ()) -> Self:
+        learner = super().with_practical_constants(rounds=rounds, keep=keep)
+        return learner if learner.noise is None else learner._replace(keep, labelled_rate=1.0)
+
+    def halts_in_round(self, index: int) -> int:
+        return ceil(self.halts * self.growth ** (index - 1))
+
+    @property
+    def _budget(self) -> float:
+        """What the answers of a round may cost: that of round 1 if its noise is set."""
+        if self.noise is not None:
+            return self._cost(1, self._answers(1), self._teachers(1), self.noise).epsilon
+        through_labels, _ = self._add_label_cost(0.0, 0.0)
+        return self.epsilon - through_labels
+
+    def _noise(self, index: int, answers: int) -> float:
+        """1/σ; ε′ of the base is one over the scale of the noise in votes, too."""
+        if self.noise is not None and index == 1:
+            return self.noise
+        teachers, budget = self._teachers(index), self._budget
+        guess = sqrt(self.halts_in_round(index) * log(1 / self.delta)) / budget
+        return 1 / find_sigma(
+            lambda sigma: self._cost(index, answers, teachers, 1 / sigma).epsilon, budget, guess=guess
+        )
+
+    def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
+        cost = self._cost(round.index, round.answers, round.teachers, round.noise)
+        if round.index > 1:  # later rounds may cost the budget, for which their noise is chosen
+            return max(cost.epsilon, self._budget), cost.delta
+        return cost
+
+    def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
+        sigma, slack = 1 / noise, self.delta
+        charged = marked_votes_cost(
+            self.halts_in_round(index), size=teachers, sigma=sigma, gap=self.gap * sigma, slack=slack
+        )
+        return min(
+            charged,
+            all_answers_cost(answers, sigma=sigma, gap=self.gap * sigma, slack=slack),
+            key=lambda cost: cost.epsilon,
+        )
+
+    def _cost_of_new_labels(self, epsilon: float, delta: float, *, labelled: bool) -> Guarantee:
+        return label_boost_exact_guarantee(epsilon, delta, labelled=labelled)
+
+    def _has_small_noise(self, run: BBLRound) -> bool:
+        return run.teachers * run.noise >= _noise_product(run.answers, run.beta)
+
+    def _least_noise_product(self, rounds: int) -> float:
+        return max(
+            _noise_product(self._answers(index), self.beta_1 / self.growth ** (index - 1))
+            for index in range(1, rounds + 1)
+        )
+
+    def _vote_law(self, teachers: Electorate, weights: np.ndarray, stops: np.ndarray) -> MarkedVotesLaw:
+        run, halts = self.round(1), self.halts_in_round(1)
+        sigma = 1 / run.noise
+        return MarkedVotesLaw(
+            teachers,
+            sigma=sigma,
+            gap=self.gap * sigma,
+            size=run.teachers,
+            halts=halts,
+            weights=weights,
+            stops=stops,
+        )
+
+
+class GaussianState(CounterState):
+    """everlasting-gaussian in a batch of games."""
+
+    _learner: EverlastingGaussian
+
+    def _build_mechanism(self, round: BBLRound) -> MarkedVotes:
+        sigma = 1 / round.noise
+        return MarkedVotes(
+            self._games,
+            self._rng,
+            sigma=sigma,
+            gap=self._learner.gap * sigma,
+            size=round.teachers,
+            halts=self._learner.halts_in_round(round.index),
+            watch=self._build_counter(round),
+        )
+
+
+def _noise_product(answers: int, beta: float) -> float:
+    """T/σ at which no noise of so many answers exceeds 1/16 except with probability beta."""
+    return 16 * sqrt(2 * log(answers / beta))
