@@ -67,6 +67,9 @@ class HalfspaceStream(HalfspaceAdversary):
 
     protocols = (OBLIVIOUS, ADAPTIVE)
 
+    rounds: int = setting(
+        10_000, help="T; in 1,000 rounds dp-winnow cannot learn", check=[whole, at_least(1)]
+    )
     protocol: str = protocol_setting()
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

@@ -27,8 +27,9 @@ class FirstSwap(HalfspaceAdversary):
     in both worlds, and every update redraws the shown weights from those that the first example made.
 
     The score is the sum, over all changes of the shown weights, of the share of the first coordinates before
-    the special round minus that now. Half of the coordinates change that share most, and one coordinate its
-    logarithm.
+    the special round minus that now. It ends when the weights become uniform, since a learner that begins
+    again does not use the example any more. Half of the coordinates change that share most, and one
+    coordinate its logarithm.
     """
 
     name = "first-swap"
@@ -56,7 +57,7 @@ class FirstSwap(HalfspaceAdversary):
             weights = normalise_weights((yield Example(ones, 1)).hypothesis.concepts)
         first_share = weights[:, :size].sum(axis=1)
         up, down = build_opposite_mistakes(weights, size)
-        score = np.zeros(games)
+        score, used = np.zeros(games), np.ones(games, bool)
         move = Example(-up, 0, -down, 0)
         for _ in range(self.rounds - correct):
             hypothesis = (yield move).hypothesis
@@ -64,7 +65,8 @@ class FirstSwap(HalfspaceAdversary):
                 break
             before, weights = weights, normalise_weights(hypothesis.concepts)
             changed = (np.abs(weights - before) > _SAME).any(axis=1)
-            score += np.where(changed, first_share - weights[:, :size].sum(axis=1), 0.0)
+            used &= ~changed | (np.ptp(weights, axis=1) > _SAME)
+            score += np.where(changed & used, first_share - weights[:, :size].sum(axis=1), 0.0)
             move = Example(ones, 0)
         return score
 

@@ -38,7 +38,9 @@ class DpWinnow(HalfspaceLearner):
     Keeps multiplicative weights w hidden and shows ŵ, the number of times that m independent draws from w hit
     each coordinate. AboveThreshold counts the mistakes of ŵ. When it fires, w is updated with the mean of the
     signed points y'·x of the first b mistakes since the last update (b = 1 in the paper), and ŵ is drawn
-    anew. After K updates nothing changes.
+    anew. In the paper nothing changes after K updates. Here, if AboveThreshold fires once more, w and ŵ are
+    uniform again and K further updates are possible. This costs no privacy, since an example is used in draws
+    up to the next such restart only.
 
     Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4 of Li, Wang, Ye), computed from the
     parameters in use. `paper_epsilon` applies the paper's composition rules to the same run, for comparison.
@@ -73,15 +75,15 @@ class DpWinnow(HalfspaceLearner):
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
     )
     updates: int | None = setting(
-        32,
-        help="K, the largest number of updates; none: as many as the bound allows",
+        20,
+        help="K, the largest number of updates before a restart; none: as many as the bound allows",
         check=[whole, at_least(1)],
     )
     draws: int | None = setting(
-        16, help="m, the draws in an update; none: by Lemma 4.6", check=[whole, at_least(1)]
+        8, help="m, the draws in an update; none: by Lemma 4.6", check=[whole, at_least(1)]
     )
     rate: float | None = setting(
-        2.0,
+        1.5,
         unit="nats",
         help="η, the rate of an update; none: (1 - c)ρ, or less if `cached` is set and ε requires it",
         check=[more_than(0), less_than(math.inf)],
@@ -94,7 +96,8 @@ class DpWinnow(HalfspaceLearner):
     threshold: float | None = setting(
         None,
         unit="mistakes",
-        help="L, the mistakes before an update; default: b plus the error of AboveThreshold",
+        help="L, the mistakes before an update; default: b, plus the error of AboveThreshold unless K "
+        "is too small for the bound",
         check=[more_than(-math.inf), less_than(math.inf)],
     )
 
@@ -109,13 +112,21 @@ class DpWinnow(HalfspaceLearner):
 
     @property
     def shortcomings(self) -> tuple[str, ...]:
-        """That it ends before its first update, if its rounds are too few for the mistakes that it needs."""
-        if self.update_threshold < self.rounds / 2:
-            return ()
-        return (
-            f"dp-winnow first updates its weights after about {self.update_threshold:,.0f} mistakes, so that "
-            f"it learns hardly anything in {self.rounds:,} rounds",
-        )
+        """That its rounds do not suffice for four updates, if it errs in every second round, or that its
+        draws are too few for weights that reach the margin."""
+        notes = []
+        if self.update_threshold >= self.rounds / 8:
+            notes.append(
+                f"dp-winnow updates its weights after about {self.update_threshold:,.0f} mistakes each time, "
+                f"so that it learns hardly anything in {self.rounds:,} rounds"
+            )
+        if self.draws_per_update * self.concepts.margin < 1:
+            notes.append(
+                f"counts of {self.draws_per_update} draws seldom label all points correctly with a margin of "
+                f"{self.concepts.margin:.3g}: set draws to more than {1 / self.concepts.margin:.0f}, and "
+                "more updates"
+            )
+        return tuple(notes)
 
     # --- parameters in use ----------------------------------------------------------------------------------
 
@@ -126,7 +137,7 @@ class DpWinnow(HalfspaceLearner):
 
     @property
     def most_updates(self) -> int:
-        """K, the largest number of updates; at most the number of rounds."""
+        """K, the largest number of updates before a restart; at most the number of rounds."""
         return self._choose_updates(self.eta)
 
     @property
@@ -144,7 +155,15 @@ class DpWinnow(HalfspaceLearner):
         """L, the number of mistakes at which AboveThreshold fires, before noise."""
         if self.threshold is not None:
             return self.threshold
+        if self.updates is not None and self.updates < self._needed_updates:
+            return self.averaged_mistakes
         return self.averaged_mistakes + self._threshold_error(self.rounds, self.most_updates)
+
+    @property
+    def _needed_updates(self) -> float:
+        """The largest number of updates by Lemma 4.2, or ∞ if the rate is too large for the lemma."""
+        updates = update_bound(self.concepts.dimension, self.eta, self.lead)
+        return updates if math.isinf(updates) else math.floor(updates)
 
     @property
     def watch_epsilon(self) -> float:
@@ -228,7 +247,7 @@ class DpWinnow(HalfspaceLearner):
         updates = self._choose_updates(eta)
         return renyi_composition(updates * self._choose_draws(updates), 4 * eta / averaged, slack=self.delta)
 
-    def _threshold_error(self, rounds: int, updates: int) -> float:
+    def _threshold_error(self, rounds: int, updates: float) -> float:
         """α: with probability 1 − β/2 none of the K + 1 instances of AboveThreshold errs by more."""
         single = running_sum_error(rounds, self.beta / 2, epsilon=self.watch_epsilon)
         return single + math.log(updates + 1) / self.watch_epsilon
@@ -236,10 +255,9 @@ class DpWinnow(HalfspaceLearner):
     def bound(self, rounds: int) -> Bound | None:
         """Theorem 4.5 with explicit constants; None if the settings do not meet it or the bound is
         vacuous."""
-        updates = update_bound(self.concepts.dimension, self.eta, self.lead)
+        updates = self._needed_updates
         if rounds > self.rounds or math.isinf(updates):
             return None
-        updates = math.floor(updates)
         error = self._threshold_error(rounds, updates)
         sign_failures = (
             updates * rounds * math.exp(-self.draws_per_update * (self.c * self.concepts.margin) ** 2 / 2)
@@ -275,7 +293,8 @@ class DpWinnowState:
         self._scores = MultiplicativeWeights(games, dimension, rate=spec.eta / self._averaged)
         self._cache = np.zeros((games, dimension))
         self._cached = np.zeros(games, np.int64)
-        self._updates_left = np.full(games, spec.most_updates)
+        self._updates = spec.most_updates
+        self._updates_left = np.full(games, self._updates)
         number = np.float32 if self._draws <= _SINGLE else np.float64
         self._shown = freeze(np.ones((games, dimension), number))
         self._watch = RunningSum(games, rng, thresholds=self._threshold, epsilon=spec.watch_epsilon)
@@ -296,13 +315,17 @@ class DpWinnowState:
             self._update(np.flatnonzero(fired))
 
     def _update(self, rows: np.ndarray) -> None:
-        self._scores.sums[rows] += self._cache[rows]
+        """Draw ŵ anew where updates are left, and begin again where none are."""
+        spent = self._updates_left[rows] == 0
+        updated, restarted = rows[~spent], rows[spent]
+        self._scores.sums[updated] += self._cache[updated]
+        self._scores.sums[restarted] = 0
         self._cache[rows] = 0
         self._cached[rows] = 0
         shown = self._shown.copy()
-        shown[rows] = self._rng.multinomial(self._draws, self._scores.weights(rows))
+        shown[updated] = self._rng.multinomial(self._draws, self._scores.weights(updated))
+        shown[restarted] = 1
         self._shown = freeze(shown)
-        self._updates_left[rows] -= 1
-        running = rows[self._updates_left[rows] > 0]
-        if running.size:
-            self._watch.restart(running, self._threshold)
+        self._updates_left[updated] -= 1
+        self._updates_left[restarted] = self._updates
+        self._watch.restart(rows, self._threshold)

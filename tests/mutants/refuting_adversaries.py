@@ -545,6 +545,7 @@ REFUTING: dict[str, Adversary] = {
     "draws-for-one": RepeatExample(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
     "sum-for-mean": RepeatExample(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
     "cache-stays": RepeatExample(12, FIRST_UP_OR_DOWN, RIGHT, first_coordinates_later_ones_more),
+    "keeps-weights": RepeatExample(80, FIRST_UP_OR_DOWN, RIGHT, first_coordinates_later_ones_more),
     "cache-shows": RepeatExample(2, NO_STEP_OR_STEP, RIGHT, below_a_whole_number),
     "nothing-new": RepeatExample(2, NO_STEP_OR_STEP, RIGHT, leaves_the_first),
     "watches-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),

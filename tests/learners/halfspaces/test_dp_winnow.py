@@ -50,8 +50,12 @@ class OneGame:
 
     def __init__(self, spec: DpWinnow, rng: np.random.Generator) -> None:
         self.spec, self.rng = spec, rng
-        dimension = spec.concepts.dimension
-        self.hidden = OneWinnow(dimension, rate=spec.eta)
+        self.restarts = 0
+        self.restart()
+
+    def restart(self) -> None:
+        dimension = self.spec.concepts.dimension
+        self.hidden = OneWinnow(dimension, rate=self.spec.eta)
         self.sums = np.zeros(dimension)
         self.shown = [1] * dimension
         self.start()
@@ -74,18 +78,20 @@ class OneGame:
         if (float(np.dot(self.shown, x)) >= 0) != (y == 1):
             self.mistakes.append(sign * x)
         fires = len(self.mistakes) + self.noise() >= self.limit
-        if fires and self.hidden.updates < self.spec.most_updates:
+        if fires and self.hidden.updates == self.spec.most_updates:
+            self.restarts += 1
+            self.restart()
+        elif fires:
             first = sum(self.mistakes[: self.spec.averaged_mistakes], np.zeros(len(x)))
             self.hidden.update(first / self.spec.averaged_mistakes)
             self.sums += first
             self.shown = self.rng.multinomial(self.spec.draws_per_update, self.weights()).tolist()
-            if self.hidden.updates < self.spec.most_updates:
-                self.start()
+            self.start()
 
 
 @pytest.mark.parametrize(("cached", "updates"), [(1, 40), (3, 4), (6, 9)])
 def test_one_game_equals_the_naive_reference(cached: int, updates: int) -> None:
-    reached = 0
+    restarts = 0
     for seed in range(12):
         spec = DpWinnow(
             concepts=Halfspaces(5, 0.3), **(SOON | {"rounds": 120, "cached": cached, "updates": updates})
@@ -99,8 +105,8 @@ def test_one_game_equals_the_naive_reference(cached: int, updates: int) -> None:
             y = int(draws.integers(2))
             state.observe(x[None], np.array([y]))
             game.observe(x, y)
-        reached = max(reached, game.hidden.updates)
-    assert reached == updates or updates > 30
+        restarts += game.restarts
+    assert restarts > 5 or updates > 30
 
 
 def update_all(state: DpWinnowState, scores: np.ndarray) -> np.ndarray:
@@ -175,10 +181,28 @@ def test_an_empty_cache_redraws_from_the_same_weights(rng: np.random.Generator) 
         shown.append(state.hypothesis().concepts)
         state.observe(np.ones((30, 8)), np.ones(30))  # no mistake
     assert (state._scores.sums == 0).all()
-    for before, after in pairwise(shown[:7]):
+    for before, after in pairwise(shown):
         assert (before != after).any(axis=1).mean() > 0.9
-    # After K updates nothing changes.
-    assert shown[6] is shown[7] is shown[8]
+    # After K updates it begins again.
+    assert (shown[7] == 1).all()
+
+
+def test_after_a_restart_nothing_is_left_of_earlier_examples(rng: np.random.Generator) -> None:
+    learner = DpWinnow(
+        concepts=Halfspaces(2, 0.5), rounds=20, epsilon=1e6, updates=1, cached=2, rate=1.0, threshold=1.5
+    )
+    state = learner.start(2, rng)  # with next to no noise: it fires at the second mistake
+    spent = []
+    for _ in range(20):
+        shown = state.hypothesis().concepts
+        x = np.where(shown[:, :1] >= shown[:, 1:], [[1.0, -0.5]], [[-0.5, 1.0]])  # labelled 1
+        state.observe(x, np.zeros(2))
+        spent.append(state._updates_left[0] == 0)
+        if not spent[-1]:
+            assert (state._scores.sums == 0).all()
+            assert (state._shown == 1).all()
+    assert spent == [(t // 2) % 2 == 1 for t in range(1, 21)]
+    assert not state._cache.any()
 
 
 def test_earlier_hypotheses_do_not_change_and_only_updates_copy(rng: np.random.Generator) -> None:
@@ -193,7 +217,7 @@ def test_earlier_hypotheses_do_not_change_and_only_updates_copy(rng: np.random.G
     assert all((one != other).any() or one is other for one, other in pairwise(shown))
     assert len({id(one) for one in shown}) > 32
     assert (shown[0] == 1).all()
-    assert (shown[-1].sum(axis=1) == 3).all()
+    assert np.isin(shown[-1].sum(axis=1), (3, 4)).all()  # three draws, or all ones after a restart
     with pytest.raises(ValueError, match="read-only"):
         shown[-1][0] = 1
 
@@ -330,6 +354,7 @@ ENUMERATED = [
     {"cached": 2, "draws": 2, "updates": 1, "rounds": 3},
     {"cached": 1, "draws": 3, "updates": 1, "rounds": 2},
     {"cached": 2, "draws": 1, "updates": 2, "rounds": 4},
+    {"cached": 1, "draws": 1, "updates": 1, "rounds": 4},  # with an update after a restart
 ]
 
 
@@ -505,10 +530,12 @@ def test_a_bound_exists_only_for_settings_that_the_proof_covers() -> None:
     assert DpWinnow().bound(100_000) is None
 
 
-def test_at_the_defaults_it_learns_at_four_nats(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize(("epsilon", "rounds"), [(4.0, 6_000), (1.0, 10_000)])
+@pytest.mark.thorough
+def test_it_learns_at_the_defaults(epsilon: float, rounds: int, rng: np.random.Generator) -> None:
     """Half of the labels are 1; few of the last rounds have a mistake."""
-    dimension, rounds, games = 32, 6_000, 20
-    learner = DpWinnow(concepts=Halfspaces(dimension, disjunction(31, [0, 1]).margin), epsilon=4.0)
+    dimension, games = 64, 10
+    learner = DpWinnow(concepts=Halfspaces(dimension, disjunction(63, [0, 1]).margin), epsilon=epsilon)
     state = learner.start(games, rng)
     late = 0
     for t in range(rounds):
@@ -517,7 +544,7 @@ def test_at_the_defaults_it_learns_at_four_nats(rng: np.random.Generator) -> Non
         y = x[:, :2].any(axis=1)
         late += int((state.hypothesis()(x) != y).sum()) if t >= rounds - 1_000 else 0
         state.observe(x, y)
-    assert late <= 0.1 * 1_000 * games
+    assert late <= 0.25 * 1_000 * games
 
 
 # --- refusals -----------------------------------------------------------------------------------------------
@@ -571,6 +598,12 @@ def test_a_point_outside_the_cube_is_refused_and_not_stored(rng: np.random.Gener
     assert not state._cache.any()
 
 
-def test_rounds_that_are_too_few_to_learn_are_told() -> None:
-    assert "first updates its weights after about 614 mistakes" in DpWinnow(rounds=1_000).shortcomings[0]
+def test_rounds_and_draws_that_are_too_few_to_learn_are_told() -> None:
+    assert "updates its weights after about 226 mistakes each" in DpWinnow(rounds=1_000).shortcomings[0]
     assert not DpWinnow().shortcomings
+    (told,) = DpWinnow(concepts=Halfspaces(64, 1 / 9)).shortcomings
+    assert told == (
+        "counts of 8 draws seldom label all points correctly with a margin of 0.111: set draws to more than "
+        "9, and more updates"
+    )
+    assert not DpWinnow(concepts=Halfspaces(64, 1 / 9), draws=16).shortcomings

@@ -111,6 +111,26 @@ class CacheStays(EveryRound):
     rate: float | None = 0.075
 
 
+class KeepsWeightsState(DpWinnowState):
+    def _update(self, rows: np.ndarray) -> None:
+        restarted = rows[self._updates_left[rows] == 0]
+        sums = self._scores.sums[restarted]
+        super()._update(rows)
+        self._scores.sums[restarted] = sums
+
+
+@attrs.frozen
+class KeepsWeights(EveryRound):
+    """The slip: a restart keeps the weights, so that the first mistake is used in 40 updates and paid for in
+    one. The loss is 4η for each draw."""
+
+    name = "keeps-weights"
+    state_class = KeepsWeightsState
+
+    rounds: int = 80
+    rate: float | None = 0.1
+
+
 class ShowsCacheState(DpWinnowState):
     def _update(self, rows: np.ndarray) -> None:
         cache = self._cache[rows]

@@ -56,7 +56,9 @@ class Enumerated:
         return next((count for count in reversed(view) if count is not None), (1,) * self.dimension)
 
     def exhausts_updates(self, view: View) -> bool:
-        return sum(count is not None for count in view) >= self.spec.most_updates
+        """Whether K updates were made since the last restart, so that what comes next is a restart."""
+        changes = sum(count is not None for count in view)
+        return changes % (self.spec.most_updates + 1) == self.spec.most_updates
 
     def add_example(self, hidden: Hidden, view: View, example: Example) -> Hidden:
         """The state after the example, before the sum is compared."""
@@ -70,11 +72,12 @@ class Enumerated:
 
     def after(self, hidden: Hidden, exhausted: bool) -> Iterator[tuple[Count | None, Hidden]]:
         """The possible ends of a round, with the states that follow."""
-        if exhausted:
-            yield None, hidden
-            return
         fires = self.fires[hidden.mistakes]
         yield None, attrs.evolve(hidden, mass=hidden.mass * (1 - fires))
+        if exhausted:
+            mass = float((hidden.mass * fires).sum())
+            yield (1,) * self.dimension, attrs.evolve(self.start(), mass=self.weights * mass)
+            return
         scores = tuple(
             s + sum(z[i] for z in hidden.cache) / self.spec.averaged_mistakes
             for i, s in enumerate(hidden.scores)
