@@ -23,7 +23,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-optimum bench-scale pictures tournament docs test-lowest format clean
+.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -86,6 +86,9 @@ bench-scale: .venv/ready  ## runs of up to 10^8 games: cost, memory, backends, l
 
 pictures: .venv/ready  ## the pictures of online games in docs/, and their figures (ten minutes)
 	@for name in growth dimensions everlasting; do .venv/bin/python benchmarks/by_learner/$$name.py || exit 1; done
+
+theorems: .venv/ready  ## what the papers' theorems promise, measured; resumable, in build/ (an hour)
+	@.venv/bin/python -m benchmarks.theorems
 
 tournament: .venv/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (five minutes)
 	@mkdir -p build

@@ -1,0 +1,1 @@
+"""Figures of Private Everlasting Prediction (PEP)."""

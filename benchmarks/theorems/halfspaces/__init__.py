@@ -1,0 +1,1 @@
+"""Figures of Bun and Fang on halfspaces with margin: dp-winnow."""

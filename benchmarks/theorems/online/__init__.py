@@ -1,0 +1,1 @@
+"""Figures of Li, Wang, Ye: private online learning."""

@@ -1,0 +1,1 @@
+"""Figures of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning (PATE)."""
