@@ -13,10 +13,7 @@ import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-PAGES = [
-    (ROOT / "docs" / name).read_text(encoding="utf-8")
-    for name in ("theorems.md", "lists_and_halfspaces.md", "voting.md")
-]
+PAGES = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "theorems").glob("*.md"))]
 HEADER = "| statement | file | test | what was measured, and what differs |"
 REFERS = ("the same", "as Lemma")  # to another row
 NOTHING = "none"  # of a statement without computational content, of which the last cell says why

@@ -62,6 +62,7 @@ dp-winnow --against update-swap
 dp-winnow --against first-swap
 noisy-majority --against update-swap
 realizable --against special-swap
+doubling --against special-swap
 geometric-count --against count-swap
 geometric-count --against low-bits
 gaussian-count --against low-bits
