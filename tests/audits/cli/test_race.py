@@ -49,7 +49,7 @@ def test_halfspaces_are_raced_without_any_settings() -> None:
         f"{halfspace_players.__file__}:PlainWinnow", "--against", "sparse-disjunction", "--games", "70"
     )
     (winnow,) = race["learners"]
-    assert (race["quantity"], race["protocol"], race["rounds"]) == ("mistakes", "Oblivious", 1_000)
+    assert (race["quantity"], race["protocol"], race["rounds"]) == ("mistakes", "Oblivious", 10_000)
     assert winnow["concepts"] == "Halfspaces(16 dimensions, margin 0.2)"
     assert 15 <= winnow["mean"][-1] <= winnow["worst"][-1] <= 139
 
