@@ -253,7 +253,7 @@ def main() -> None:
     rows = []
     for name, found in needs.items():
         means = [Mean.of(samples) for samples in found]
-        cells = [f"{mean.value:,.0f} ({mean.lower:,.0f} to {mean.upper:,.0f})" for mean in means]
+        cells = [f"{_count(mean.value)} ({_count(mean.lower)} to {_count(mean.upper)})" for mean in means]
         cells += ["impossible"] * (len(BITS) + 1 - len(cells))
         rows.append([NAMES[name][0], *cells, str(fit_power(BITS[2:], found[2:5])), THEOREM[name]])
     sizes = [f"2^{bits}" for bits in BITS]
@@ -274,6 +274,10 @@ def main() -> None:
         f"e^{(needs['gaussian'][-1].mean() - slow.intercept) / slow.slope:,.0f} bits on"
     )
     draw(needs, linear, slow, crossing)
+
+
+def _count(n: float) -> str:
+    return f"{n:,.0f}" if n < 1e6 else f"{n:.2e}".replace("e+", "e")
 
 
 def draw(needs: dict[str, np.ndarray], linear: Any, slow: Any, crossing: float) -> None:
