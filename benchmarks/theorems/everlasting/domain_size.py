@@ -277,7 +277,7 @@ def main() -> None:
 
 
 def _count(n: float) -> str:
-    return f"{n:,.0f}" if n < 1e6 else f"{n:.2e}".replace("e+", "e")
+    return f"{n:,.0f}" if n < 1e6 else f"{n:.2e}".replace("e+0", "e").replace("e+", "e")
 
 
 def draw(needs: dict[str, np.ndarray], linear: Any, slow: Any, crossing: float) -> None:
