@@ -9,13 +9,17 @@ from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
+from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.everlasting.generic_bbl import BBLRound
+from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
+from learners.mechanisms.sparse_vector.marked_votes import marked_votes_cost
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds
 from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor, SteadyThresholdsState
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
 ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)
+MARKED = EverlastingGaussian(teachers=2_001, chunk=1, answers=3_000, rounds=1, halts=300, counter_epsilon=0.5)
 STEADY = SteadyThresholdsPredictor(size=200, epsilon=0.1, alpha=0.4)
 
 
@@ -116,6 +120,17 @@ class CountsHalf(EverlastingCounter):
 
 
 # --- training examples --------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class PaysForOneMark(EverlastingGaussian):
+    """The slip: the noise is that of a game which halts with its first mark. It halts with the 300th."""
+
+    name = "pays-for-one-mark"
+
+    def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
+        sigma = 1 / noise
+        return marked_votes_cost(1, size=teachers, sigma=sigma, gap=self.gap * sigma, slack=self.delta)
 
 
 class NeverHaltsState(SteadyThresholdsState):
