@@ -1,6 +1,6 @@
 """The game itself: players, moves, replies, referees, the engine, transcripts and concept classes."""
 
-from arena.claims import ERROR, MISTAKES, REGRET, Bound, Claim, Neighbours, PrivacyUnit
+from arena.claims import ERROR, MISTAKES, REGRET, Bound, Claim, PrivacyUnit
 from arena.engine import Played, View, play
 from arena.errors import (
     ArenaError,
@@ -28,6 +28,7 @@ from arena.laws import (
     project,
 )
 from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
+from arena.neighbours import Neighbours, Relation
 from arena.players import Adversary, Learner, Moves
 from arena.referees import (
     REFEREES,
@@ -54,7 +55,7 @@ from arena.replies import (
     Stream,
     Trained,
 )
-from arena.sample import Sample, Training
+from arena.sample import BLANK, Sample, Training
 from arena.settings import setting
 from arena.transcript import Transcript
 
@@ -69,10 +70,12 @@ __all__ = [
     "Moves",
     "Neighbours",
     "PrivacyUnit",
+    "Relation",
     "setting",
 ]
 # Data and moves.
 __all__ += [
+    "BLANK",
     "Commit",
     "Example",
     "Move",

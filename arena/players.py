@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol, Self
 
 import attrs
@@ -28,6 +29,7 @@ from arena.claims import Bound, Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.moves import Move
+from arena.neighbours import Neighbours, Relation
 from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
@@ -58,6 +60,16 @@ class Learner(ABC):
     @abstractmethod
     def claim(self) -> Claim:
         """The privacy that it promises, computed from its settings."""
+
+    def users_of(self, points: np.ndarray) -> np.ndarray:
+        """(k,): whose each of the points (k, ...) is, in games in which a user is added or removed.
+
+        Raises: Unsupported if its claims are not about users.
+        """
+        raise Unsupported(
+            f"{self.name} does not say whose an example is",
+            remedy="Define users_of(points) on the learner.",
+        )
 
     @abstractmethod
     def start(self, games: int, rng: np.random.Generator) -> Any:
@@ -128,6 +140,21 @@ class Learner(ABC):
             f"{self.name} does not declare its output distribution",
             remedy="Audit it by playing, or define law(sample) on the learner.",
         )
+
+
+def read_relation_of(learner: Learner | None) -> Relation:
+    """The neighbouring relation of a learner's claim; without a learner, that of one replaced example."""
+    if learner is None:
+        return Relation(Neighbours.REPLACE_ONE)
+    try:
+        return _find_relation(learner)
+    except TypeError:  # a configuration that cannot be hashed
+        return learner.claim.neighbours
+
+
+@lru_cache(maxsize=256)  # since some claims take seconds to compute
+def _find_relation(learner: Learner) -> Relation:
+    return learner.claim.neighbours
 
 
 @attrs.frozen

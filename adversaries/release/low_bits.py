@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import plant_example
-from arena import Adversary, Moves, Sample, Train, setting
+from arena import Adversary, Learner, Moves, Sample, Train, setting
 
 _NO_LAST_BIT = 2_000.0  # the score of 0 and of infinities; larger than the exponent of any double
 
@@ -35,9 +35,11 @@ class LowBits(Adversary):
         None, help="the sample, whose last example of the first run varies; default: ten examples labelled 0"
     )
 
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or Sample([0.0, 0.0], [0, 0], [1, 9])
-        reply = yield Train(*plant_example(sample, 0, sample.points[0]))
+        reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
         return last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)
 
 

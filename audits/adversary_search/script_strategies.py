@@ -10,10 +10,13 @@ from functools import lru_cache
 
 import attrs
 import numpy as np
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from arena import REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
 from arena.capabilities import finite_domain
+from arena.neighbours import REPLACING
+from arena.players import read_relation_of
 from audits.adversary_search.point_strategies import (
     counts_of,
     draw_points,
@@ -132,7 +135,10 @@ def _divide(shares: Sequence[int], size: int) -> list[int]:
 
 
 def neighbours(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
-    """Two samples that differ in one example: in its label, or in its point and perhaps its label."""
+    """Two samples that are neighbours by the learner's claim.
+
+    If one example is replaced, it differs in its label, or in its point and perhaps its label.
+    """
     return _neighbours(learner).map(lambda drawn: drawn[:2])
 
 
@@ -149,7 +155,14 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
     extra = len(others) // 2
     other = others[max(0, draw(st.integers(0, len(others) - 1 + extra)) - extra)]
     isolated = _isolate_first(sample, run) if first else sample
-    return sample, isolated.replace_one(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
+    relation = read_relation_of(learner)
+    try:
+        worlds = relation.make_neighbours(isolated, run, own, other, learner.users_of)
+    except InvalidArgument:  # the sample has one user only
+        reject()
+    if relation.kind not in REPLACING and draw(st.booleans()):
+        worlds = worlds[::-1]
+    return *worlds, tuple(dict.fromkeys([own[0], other[0]]))
 
 
 def _isolate_first(sample: Sample, run: int) -> Sample:
