@@ -27,7 +27,18 @@ from arena.laws import (
     ValueLaw,
     project,
 )
-from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
+from arena.moves import (
+    Advance,
+    Commit,
+    Example,
+    GradientCanary,
+    Move,
+    Queries,
+    Query,
+    Ready,
+    Train,
+    Unlabelled,
+)
 from arena.neighbours import Neighbours, Relation
 from arena.players import Adversary, Learner, Moves
 from arena.referees import (
@@ -39,6 +50,7 @@ from arena.referees import (
     Referee,
     Release,
     SpecialRound,
+    TrainingRun,
     Voting,
 )
 from arena.referees.scorebook import MistakeCounts, Scorebook
@@ -48,6 +60,7 @@ from arena.replies import (
     Answer,
     Answers,
     Hypothesis,
+    Models,
     Received,
     Released,
     Reply,
@@ -76,8 +89,10 @@ __all__ = [
 # Data and moves.
 __all__ += [
     "BLANK",
+    "Advance",
     "Commit",
     "Example",
+    "GradientCanary",
     "Move",
     "Queries",
     "Query",
@@ -94,6 +109,7 @@ __all__ += [
     "Answer",
     "Answers",
     "Hypothesis",
+    "Models",
     "Received",
     "Released",
     "Reply",
@@ -112,6 +128,7 @@ __all__ += [
     "Referee",
     "Release",
     "SpecialRound",
+    "TrainingRun",
     "Transcript",
     "View",
     "Voting",

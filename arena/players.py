@@ -5,10 +5,11 @@ A *learner* is a frozen attrs class, its configuration: settings, privacy claim 
 
     Figure1, Voting                     train(training), predict(x) -> labels, halted
     Release                             release(training) -> values or Hypothesis
+    TrainingRun                         train(training), steps, advance(steps, canaries) -> models
     Oblivious, Adaptive, SpecialRound   hypothesis() -> Hypothesis, observe(x, y)
 
-What each receives and returns is in `PredictorState`, `ReleaseState` and `OnlineState`. What a state or a
-configuration may offer beyond that is in `arena.capabilities`.
+What each receives and returns is in `PredictorState`, `ReleaseState`, `TrainingState` and `OnlineState`. What
+a state or a configuration may offer beyond that is in `arena.capabilities`.
 
 An *adversary* is a frozen attrs class with one generator, `play(games, rng)`: it yields moves, is sent
 replies, and may return a score (n,). Higher scores mean "this looks like world 1".
@@ -28,7 +29,7 @@ from arena.capabilities import finite_domain, read_concepts
 from arena.claims import Bound, Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
-from arena.moves import Move
+from arena.moves import GradientCanary, Move
 from arena.neighbours import Neighbours, Relation
 from arena.points import freeze
 from arena.replies import Hypothesis
@@ -209,6 +210,23 @@ class ReleaseState(Protocol):
 
     def release(self, training: Training) -> np.ndarray | Hypothesis:
         """Receive the samples; release one value (n, ...) or one hypothesis for each game."""
+
+
+class TrainingState(Protocol):
+    """What TrainingRun asks of a running learner."""
+
+    @property
+    def steps(self) -> int:
+        """T, the number of steps of the whole run."""
+
+    def train(self, training: Training) -> None:
+        """Receive the training sets, before the first step."""
+
+    def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
+        """Make so many steps, and return the models (n, P) float64 after the last of them.
+
+        canaries: examples whose gradients are given, in arrays (n, ...) and (n, P).
+        """
 
 
 class OnlineState(Protocol):
