@@ -50,7 +50,7 @@ def test_all_lines_of_the_page_are_known() -> None:
 
 
 def test_the_readme_states_the_figures_of_the_page() -> None:
-    for figure in ("0.81", "1.89", "4.6", "3.2"):
+    for figure in ("0.81", "1.90", "4.6", "3.2"):
         assert figure in README
         assert f"ε ≥ {figure}" in PAGE
 
@@ -74,7 +74,7 @@ def test_the_thresholds_of_v1() -> None:
 def test_the_sketch() -> None:
     verdict = arena.json(*find_command("tests/mutants/everlasting.py:CounterRefreshes"), "--quiet", status=3)
     assert verdict["claim"]["epsilon"] == pytest.approx(0.5, abs=0.005)
-    assert verdict["epsilon_lower"] == pytest.approx(1.898, abs=5e-4)
+    assert verdict["epsilon_lower"] == pytest.approx(1.906, abs=5e-4)
 
 
 @pytest.mark.slow
