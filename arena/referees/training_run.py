@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -45,6 +46,7 @@ class TrainingRunBatch(Batch):
         super().__init__(setup)
         self._every = every
         self._steps = 0  # of the whole run; 0 before the training sets are given
+        self._parameters = 0  # of the last models
 
     def _train(self, move: Train) -> Trained:
         if self._steps:
@@ -61,7 +63,11 @@ class TrainingRunBatch(Batch):
     def _advance(self, move: Advance) -> Models:
         if not self._steps:
             raise self._refuse("the training sets come before the first step")
+        if not isinstance(move.canaries, Sequence):
+            raise self._refuse("canaries are given as a list", got=type(move.canaries).__name__)
         canaries = tuple(self._adversary.read_canary(canary) for canary in move.canaries)
+        if self.round == self._steps and move.steps is None:
+            return Models(np.zeros((self.games, 0, self._parameters)))
         end = self.round + self._count_steps(move.steps)
         shown: list[np.ndarray] = []
         while self.round < end:
@@ -73,19 +79,17 @@ class TrainingRunBatch(Batch):
                 self._log.append(ModelEntry(round=stop, model=models, shown=is_shown))
             if is_shown:
                 shown.append(models)
-        parameters = np.stack(shown, axis=1) if shown else np.zeros((self.games, 0, models.shape[1]))
-        return Models(parameters)
+        self._parameters = models.shape[1]
+        return Models(np.stack(shown, axis=1) if shown else np.zeros((self.games, 0, self._parameters)))
 
     def _count_steps(self, given: Any) -> int:
         left = self._steps - self.round
-        if not left:
-            raise self._refuse("a run has no more steps than its learner", expected=self._steps)
         if given is None:
             return left
         if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= left:
             raise self._refuse(
                 "the steps asked for are at least one and at most those left",
-                expected=f"1 to {left}",
+                expected=f"1 to {left}" if left else "none, since the run is over",
                 got=repr(given),
             )
         return int(given)

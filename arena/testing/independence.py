@@ -364,7 +364,7 @@ def _is_same_part(part: Any, other: Any, kept: np.ndarray) -> bool:
         return True  # it is committed before any reply, and run to its end before there is one
     if part is None or other is None:
         return part is other
-    if isinstance(part, tuple) and part and all(isinstance(each, GradientCanary) for each in part):
+    if isinstance(part, tuple | list) and part and all(isinstance(each, GradientCanary) for each in part):
         pairs = list(zip(part, other, strict=False))
         return len(part) == len(other) and all(_is_same_move(*pair, kept) for pair in pairs)
     part, other = _select_kept(part, kept), _select_kept(other, kept)

@@ -68,7 +68,9 @@ class SmallNetwork:
             scaled = weights * slope
             to_first = np.swapaxes(_broadcast(x, len(weights)), 1, 2) @ (scaled[:, :, None] * inner)
             to_second = np.einsum("nk,nkh->nh", scaled, active)
-            return np.concatenate([to_first.reshape(len(weights), -1), to_second], axis=1)
+            return np.concatenate(
+                [to_first.reshape(len(weights), self.features * self.hidden), to_second], axis=1
+            )
 
         return np.abs(slope) * np.sqrt(squares), add
 
@@ -87,7 +89,8 @@ class SmallNetwork:
 
     def _split(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         cut = self.features * self.hidden
-        return parameters[:, :cut].reshape(-1, self.features, self.hidden), parameters[:, cut:]
+        first = parameters[:, :cut].reshape(len(parameters), self.features, self.hidden)
+        return first, parameters[:, cut:]
 
 
 def _apply(x: np.ndarray, matrices: np.ndarray) -> np.ndarray:
