@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import floor, log2
+from math import floor, inf, log2
 from typing import Self
 
 import attrs
@@ -29,6 +29,7 @@ _UNITS = 32  # to which noisy sums are rounded, to a standard deviation of the n
 # The probability that an error in the last bits changes the rounded value: half a unit is at least 2^-6 of a
 # standard deviation, and the error at most 2^-52 of the sum and the noise, here for each such deviation.
 _LEAK = 2.0**-45
+_REPLACED = 2.0  # clips by which a replaced example moves a sum
 _NOISE_TOLERANCE = 1e-3  # relative, of the noise that is found for an ε
 
 
@@ -158,15 +159,20 @@ class DPSGD(Learner):
         return {"Rényi divergences": renyi_epsilon(step, self.steps, self.delta)}
 
     def _epsilon(self, noise: float, *, replaced: bool) -> float:
-        shift = 2.0 if replaced else 1.0
+        shift = _REPLACED if replaced else 1.0
+        deviations = (4 * self.batch + 40) / noise + 40  # of nearly all noisy sums, but for 1e-20
+        delta = self.delta - _LEAK * deviations * self.steps * self.parameters
+        return self._exact_epsilon(noise, delta, shift) if delta > 0 else inf
+
+    def _exact_epsilon(self, noise: float, delta: float, shift: float) -> float:
+        """ε of all steps, whose sums a changed example moves by at most `shift` clips."""
         if self.sampling == SHUFFLED:
             epochs = -(-self.steps // (self.size // self.batch))
-            return gaussian_epsilon(delta=self.delta, sigma=noise / epochs**0.5, sensitivity=shift)
+            return gaussian_epsilon(delta=delta, sigma=noise / epochs**0.5, sensitivity=shift)
         if self.rate == 1:
-            return gaussian_epsilon(delta=self.delta, sigma=noise / self.steps**0.5, sensitivity=shift)
-        return noisy_steps_epsilon(
-            NoisyStep(self.rate, noise, shift), self.steps, self.delta, replaced=replaced
-        )
+            return gaussian_epsilon(delta=delta, sigma=noise / self.steps**0.5, sensitivity=shift)
+        step = NoisyStep(self.rate, noise, shift)
+        return noisy_steps_epsilon(step, self.steps, delta, replaced=shift == _REPLACED)
 
     def start(self, games: int, rng: np.random.Generator) -> DPSGDState:
         return DPSGDState(self, games, rng)
