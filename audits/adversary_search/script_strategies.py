@@ -13,8 +13,8 @@ import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from arena import REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
-from arena.capabilities import finite_domain
+from arena import BLANK, REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
+from arena.capabilities import TrainsByNoisySteps, finite_domain
 from arena.neighbours import REPLACING
 from arena.players import read_relation_of
 from audits.adversary_search.point_strategies import (
@@ -26,7 +26,7 @@ from audits.adversary_search.point_strategies import (
     round_limit,
     sample_from,
 )
-from audits.adversary_search.script import STEPS, Point, Script, as_point
+from audits.adversary_search.script import STEPS, Point, Pull, Script, as_point
 from audits.adversary_search.step_strategies import (
     MAX_EXAMPLES,
     MAX_QUERIES,
@@ -36,6 +36,8 @@ from audits.adversary_search.step_strategies import (
     streams,
 )
 
+_PULLS = (1e6, -1e6, 0.0, None)  # sizes of gradients, all but the last chosen by the adversary
+_MAX_PULLED, _MAX_COORDINATES = 4, 4
 _MAX_RUNS = 6  # of a sample whose order matters
 _MAX_SPREAD = 32  # distinct points of a sample
 _LARGE_SIZE = 10_000
@@ -183,6 +185,34 @@ def _swap_training(draw: st.DrawFn, learner: Learner, protocol: str, limit: int)
     return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
 
 
+@st.composite
+def _train(draw: st.DrawFn, learner: Learner) -> Script:
+    """A training run on neighbours, with gradients of some examples if the learner tells its parameters."""
+    world_0, world_1, near = draw(_neighbours(learner))
+    parameters = learner.parameters if isinstance(learner, TrainsByNoisySteps) else 0
+    pulls: list[Pull] = []
+    if parameters:
+        distinct = [
+            (as_point(x), int(y))
+            for world in (world_1, world_0)
+            for x, y in zip(world.points, world.labels, strict=True)
+        ]
+        changed = [
+            example for example in dict.fromkeys(distinct) if example[0] in near and example[1] != BLANK
+        ]
+        others = [
+            example for example in dict.fromkeys(distinct) if example[0] not in near and example[1] != BLANK
+        ]
+        coordinate = draw(st.integers(0, min(parameters, _MAX_COORDINATES) - 1))
+        for example in [*changed, *others][:_MAX_PULLED]:
+            size = draw(st.sampled_from(_PULLS))
+            if size is not None:
+                pulls.append(Pull(*example, coordinate, size))
+    return Script(
+        protocol="TrainingRun", world_0=world_0, world_1=world_1, pulls=tuple(pulls), parameters=parameters
+    )
+
+
 def _swap_unlabelled(learner: Learner, limit: int) -> st.SearchStrategy[Script]:
     return st.tuples(
         samples(learner), hand_over_points(learner, challenge=True), queries(learner, limit=limit)
@@ -223,7 +253,8 @@ def adversaries(
 ) -> st.SearchStrategy[Script]:
     """Scripts for a protocol in which the worlds differ in something that the learner's claim protects.
 
-    protocol: default: the first of Figure1, Release, Voting and SpecialRound that the learner plays.
+    protocol: default: the first of Figure1, Release, Voting, TrainingRun and SpecialRound that the learner
+        plays.
     max_rounds: of a game; default: 256 queries, 64 examples, or up to 1,024 if a setting is that large.
 
     Raises: InvalidArgument if the claim protects nothing that can differ, or if no protocol is played.
@@ -234,6 +265,8 @@ def adversaries(
     if protocol == "Release" and PrivacyUnit.TRAINING_EXAMPLE in protects:
         pairs = neighbours(learner)
         kinds = [pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))]
+    if protocol == "TrainingRun" and PrivacyUnit.TRAINING_EXAMPLE in protects:
+        kinds = [_train(learner)]
     if protocol == "SpecialRound" and PrivacyUnit.STREAM_EXAMPLE in protects:
         stream = streams(learner, limit=max_rounds or round_limit(learner, MAX_EXAMPLES))
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
