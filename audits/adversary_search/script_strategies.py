@@ -36,8 +36,7 @@ from audits.adversary_search.step_strategies import (
     streams,
 )
 
-_PULLS = (1e6, -1e6, 0.0, None)  # sizes of gradients, all but the last chosen by the adversary
-_MAX_PULLED, _MAX_COORDINATES = 4, 4
+_MAX_PULLED, _MAX_COORDINATES = 8, 4  # examples whose gradients are chosen, and directions of these
 _MAX_RUNS = 6  # of a sample whose order matters
 _MAX_SPREAD = 32  # distinct points of a sample
 _LARGE_SIZE = 10_000
@@ -192,22 +191,12 @@ def _train(draw: st.DrawFn, learner: Learner) -> Script:
     parameters = learner.parameters if isinstance(learner, TrainsByNoisySteps) else 0
     pulls: list[Pull] = []
     if parameters:
-        distinct = [
-            (as_point(x), int(y))
-            for world in (world_1, world_0)
-            for x, y in zip(world.points, world.labels, strict=True)
-        ]
-        changed = [
-            example for example in dict.fromkeys(distinct) if example[0] in near and example[1] != BLANK
-        ]
-        others = [
-            example for example in dict.fromkeys(distinct) if example[0] not in near and example[1] != BLANK
-        ]
+        pairs = [zip(world.points, world.labels, strict=True) for world in (world_1, world_0)]
+        examples = dict.fromkeys((as_point(x), int(y)) for pair in pairs for x, y in pair if y != BLANK)
         coordinate = draw(st.integers(0, min(parameters, _MAX_COORDINATES) - 1))
-        for example in [*changed, *others][:_MAX_PULLED]:
-            size = draw(st.sampled_from(_PULLS))
-            if size is not None:
-                pulls.append(Pull(*example, coordinate, size))
+        own, rest = draw(st.sampled_from((1e6, -1e6, None))), draw(st.sampled_from((0.0, -1e6, 1e6, None)))
+        sizes = [(example, own if example[0] in near else rest) for example in list(examples)[:_MAX_PULLED]]
+        pulls = [Pull(*example, coordinate, size) for example, size in sizes if size is not None]
     return Script(
         protocol="TrainingRun", world_0=world_0, world_1=world_1, pulls=tuple(pulls), parameters=parameters
     )

@@ -43,8 +43,6 @@ class FixedAsPoisson(BrokenDPSGD):
 
     name = "fixed-as-poisson"
 
-    noise: float | None = 12.0
-
     @property
     def run(self) -> DPSGD:
         return attrs.evolve(self, sampling=FIXED)
@@ -55,8 +53,6 @@ class ShufflingAsPoisson(BrokenDPSGD):
     """The slip: a permutation in each epoch, accounted as if each example were drawn on its own."""
 
     name = "shuffling-as-poisson"
-
-    noise: float | None = 12.0
 
     @property
     def run(self) -> DPSGD:
