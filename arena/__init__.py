@@ -1,6 +1,6 @@
 """The game itself: players, moves, replies, referees, the engine, transcripts and concept classes."""
 
-from arena.claims import ERROR, MISTAKES, REGRET, Bound, Claim, Neighbours, PrivacyUnit
+from arena.claims import ERROR, MISTAKES, REGRET, Bound, Claim, PrivacyUnit
 from arena.engine import Played, View, play
 from arena.errors import (
     ArenaError,
@@ -27,7 +27,19 @@ from arena.laws import (
     ValueLaw,
     project,
 )
-from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
+from arena.moves import (
+    Advance,
+    Commit,
+    Example,
+    GradientCanary,
+    Move,
+    Queries,
+    Query,
+    Ready,
+    Train,
+    Unlabelled,
+)
+from arena.neighbours import Neighbours, Relation
 from arena.players import Adversary, Learner, Moves
 from arena.referees import (
     REFEREES,
@@ -38,6 +50,7 @@ from arena.referees import (
     Referee,
     Release,
     SpecialRound,
+    TrainingRun,
     Voting,
 )
 from arena.referees.scorebook import MistakeCounts, Scorebook
@@ -47,6 +60,7 @@ from arena.replies import (
     Answer,
     Answers,
     Hypothesis,
+    Models,
     Received,
     Released,
     Reply,
@@ -54,7 +68,7 @@ from arena.replies import (
     Stream,
     Trained,
 )
-from arena.sample import Sample, Training
+from arena.sample import BLANK, Sample, Training
 from arena.settings import setting
 from arena.transcript import Transcript
 
@@ -69,12 +83,16 @@ __all__ = [
     "Moves",
     "Neighbours",
     "PrivacyUnit",
+    "Relation",
     "setting",
 ]
 # Data and moves.
 __all__ += [
+    "BLANK",
+    "Advance",
     "Commit",
     "Example",
+    "GradientCanary",
     "Move",
     "Queries",
     "Query",
@@ -91,6 +109,7 @@ __all__ += [
     "Answer",
     "Answers",
     "Hypothesis",
+    "Models",
     "Received",
     "Released",
     "Reply",
@@ -109,6 +128,7 @@ __all__ += [
     "Referee",
     "Release",
     "SpecialRound",
+    "TrainingRun",
     "Transcript",
     "View",
     "Voting",

@@ -165,6 +165,38 @@ class HasCriticalMargin(Protocol):
 
 
 @runtime_checkable
+class TrainsByNoisySteps(Protocol):
+    """A learner of TrainingRun whose steps move against sums of clipped gradients and Gaussian noise."""
+
+    @property
+    def parameters(self) -> int:
+        """P, the number of parameters."""
+
+    @property
+    def steps(self) -> int:
+        """T, the number of steps."""
+
+    @property
+    def rate(self) -> float:
+        """The chance of an example to be in the batch of a step."""
+
+    @property
+    def clip(self) -> float:
+        """The longest gradient of an example."""
+
+    @property
+    def noise_run(self) -> float:
+        """The standard deviation of the noise, as a multiple of `clip`."""
+
+    @property
+    def step_size(self) -> float:
+        """By how much the sum moves the model, as a multiple."""
+
+    def losses(self, parameters: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """(n, k): the losses of models (n, P) on examples x (k, ...), y (k,)."""
+
+
+@runtime_checkable
 class Explains(Protocol):
     """A learner that can describe what follows from its settings."""
 

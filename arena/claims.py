@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import TypeVar
 
 import attrs
+import numpy as np
 
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, Unsupported
+from arena.neighbours import Neighbours, Relation, read_relation
 
 MISTAKES, REGRET, ERROR = "mistakes", "regret", "error"
 
@@ -25,21 +27,8 @@ class PrivacyUnit(StrEnum):
     STREAM_EXAMPLE = "an example of the stream"
 
 
-class Neighbours(StrEnum):
-    """When two datasets are neighbours.
-
-    REPLACE_ONE: they have equal length and differ in one place.
-    """
-
-    REPLACE_ONE = "replace one"
-
-
 def _read_units(units: Iterable[PrivacyUnit]) -> tuple[PrivacyUnit, ...]:
     return tuple(_read_member(PrivacyUnit, unit, "protects") for unit in units)
-
-
-def _read_neighbours(relation: Neighbours) -> Neighbours:
-    return _read_member(Neighbours, relation, "neighbours")
 
 
 def _read_member(kind: type[E], value: str, field: str) -> E:
@@ -58,16 +47,17 @@ class Claim:
     """(ε, δ)-indistinguishability of the adversary's views in the two worlds.
 
     epsilon: in nats; infinity where nothing is promised. delta: a probability.
-    protects: what may differ between the worlds. neighbours: the neighbouring relation.
+    protects: what may differ between the worlds. neighbours: the relation of neighbouring training sets, as a
+    `Relation`, a `Neighbours` or a text. Neighbouring queries and streams always differ in one place.
 
-    Raises: InvalidArgument if epsilon is negative, delta is not a probability, or a text belongs to no member
-    of its enumeration.
+    Raises: InvalidArgument if epsilon is negative, delta is not a probability, or a text names no unit or no
+    relation.
     """
 
     epsilon: float = attrs.field(converter=float)
     delta: float = attrs.field(converter=float)
     protects: tuple[PrivacyUnit, ...] = attrs.field(converter=_read_units)
-    neighbours: Neighbours = attrs.field(default=Neighbours.REPLACE_ONE, converter=_read_neighbours)
+    neighbours: Relation = attrs.field(default=Relation(Neighbours.REPLACE_ONE), converter=read_relation)
 
     @epsilon.validator
     def _check_epsilon(self, attribute: object, epsilon: float) -> None:
@@ -84,11 +74,44 @@ class Claim:
         """True if the claim promises nothing."""
         return math.isinf(self.epsilon) or self.delta >= 1
 
+    def convert(self, neighbours: Relation | Neighbours | str) -> Claim:
+        """What this claim implies for another neighbouring relation, by group privacy.
+
+        If N steps between neighbours of this claim's relation lead to any neighbour of the other one, the
+        claim is (Nε, δ·(1 + e^ε + … + e^((N-1)ε))). Proof: docs/proofs/neighbours.md.
+
+        Raises: Unsupported if it implies nothing.
+        """
+        relation = read_relation(neighbours)
+        steps = relation.count_steps(self.neighbours)
+        with np.errstate(over="ignore"):
+            growth = float(np.exp(self.epsilon * np.arange(steps)).sum()) if self.delta else 0.0
+        return attrs.evolve(
+            self, epsilon=steps * self.epsilon, delta=min(1.0, self.delta * growth), neighbours=relation
+        )
+
     def __str__(self) -> str:
         if self.empty:
             return "no privacy is claimed"
         protected = " or ".join(self.protects)
         return f"({self.epsilon:.4g}, {self.delta:.3g})-DP for {protected} ({self.neighbours})"
+
+
+def choose_claim(claims: Sequence[Claim], neighbours: Relation | Neighbours | str) -> Claim:
+    """The claim for a neighbouring relation, of several that hold: its own, or the least ε that one implies.
+
+    Raises: Unsupported if none implies anything.
+    """
+    relation = read_relation(neighbours)
+    implied = []
+    for claim in claims:
+        try:
+            implied.append(claim.convert(relation))
+        except Unsupported as error:
+            refusal = error
+    if not implied:
+        raise refusal
+    return min(implied, key=lambda claim: (claim.epsilon, claim.delta))
 
 
 @attrs.frozen

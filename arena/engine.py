@@ -12,7 +12,8 @@ from arena.claims import PrivacyUnit
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
 from arena.game_style import GameAdversary
 from arena.moves import Move
-from arena.players import Adversary, Learner
+from arena.neighbours import Relation
+from arena.players import Adversary, Learner, read_relation_of
 from arena.points import freeze
 from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
@@ -105,7 +106,8 @@ def play(
     own = freeze(np.array(worlds, bool))
     if own.shape != (games,):
         raise InvalidArgument(f"worlds must have shape ({games},), one for each game", value=own.shape)
-    play_batch = partial(_play_batch, learner, adversary, referee, record, faults, scorebook)
+    relation = read_relation_of(learner if referee.two_worlds else None)
+    play_batch = partial(_play_batch, learner, adversary, referee, relation, record, faults, scorebook)
     if not faults and not isinstance(adversary, GameAdversary):
         return play_batch(own, random, root)
     single_games = [_play_single(play_batch, own, g, root, coins) for g in range(games)]
@@ -146,6 +148,7 @@ def _play_batch(
     learner: Learner,
     adversary: Adversary,
     referee: Referee,
+    relation: Relation,
     record: bool,
     faults: bool,
     scorebook: Scorebook | None,
@@ -162,7 +165,16 @@ def _play_batch(
     except RAISED as error:
         raise PlayerError.of(error, player="learner", name=learner.name, round=0) from error
     setup = BatchSetup(
-        state, learner.name, adversary.name, learner.point_shape, worlds, log, faults, scorebook
+        state,
+        learner.name,
+        adversary.name,
+        learner.point_shape,
+        worlds,
+        relation,
+        learner.users_of,
+        log,
+        faults,
+        scorebook,
     )
     batch = referee.open(setup)
     replies: list[Reply] | None = [] if record else None

@@ -21,7 +21,7 @@ class Move:
 
 @attrs.frozen(eq=False)
 class Train(Move):
-    """The training phase of `Figure1` and `Voting`, or the one sample of `Release`.
+    """The training phase of `Figure1`, `Voting` and `TrainingRun`, or the one sample of `Release`.
 
     sample, other: the training set in world 0 and in world 1, one `Sample` for all games or a sequence of n.
     """
@@ -105,3 +105,25 @@ class Commit(Move):
 @attrs.frozen(eq=False)
 class Ready(Move):
     """Opens `SpecialRound`: the adversary asks to see h_1."""
+
+
+@attrs.frozen(eq=False)
+class GradientCanary:
+    """An example whose gradient the adversary chooses, in place of that of the loss.
+
+    x, label: the example. Every equal example of a training set is such a canary; a training set without one
+        is not affected. gradient: (P,) for P parameters, the same for all games, or (n, P). The learner clips
+        it as it clips other gradients.
+    """
+
+    x: Any
+    label: int
+    gradient: Any
+
+
+@attrs.frozen(eq=False)
+class Advance(Move):
+    """Steps of `TrainingRun`. steps: how many; None: all that are left. canaries: of these steps."""
+
+    steps: int | None = None
+    canaries: Sequence[GradientCanary] = ()

@@ -5,10 +5,11 @@ A *learner* is a frozen attrs class, its configuration: settings, privacy claim 
 
     Figure1, Voting                     train(training), predict(x) -> labels, halted
     Release                             release(training) -> values or Hypothesis
+    TrainingRun                         train(training), steps, advance(steps, canaries) -> models
     Oblivious, Adaptive, SpecialRound   hypothesis() -> Hypothesis, observe(x, y)
 
-What each receives and returns is in `PredictorState`, `ReleaseState` and `OnlineState`. What a state or a
-configuration may offer beyond that is in `arena.capabilities`.
+What each receives and returns is in `PredictorState`, `ReleaseState`, `TrainingState` and `OnlineState`. What
+a state or a configuration may offer beyond that is in `arena.capabilities`.
 
 An *adversary* is a frozen attrs class with one generator, `play(games, rng)`: it yields moves, is sent
 replies, and may return a score (n,). Higher scores mean "this looks like world 1".
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol, Self
 
 import attrs
@@ -27,7 +29,8 @@ from arena.capabilities import finite_domain, read_concepts
 from arena.claims import Bound, Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
-from arena.moves import Move
+from arena.moves import GradientCanary, Move
+from arena.neighbours import Neighbours, Relation
 from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
@@ -58,6 +61,16 @@ class Learner(ABC):
     @abstractmethod
     def claim(self) -> Claim:
         """The privacy that it promises, computed from its settings."""
+
+    def users_of(self, points: np.ndarray) -> np.ndarray:
+        """(k,): whose each of the points (k, ...) is, in games in which a user is added or removed.
+
+        Raises: Unsupported if its claims are not about users.
+        """
+        raise Unsupported(
+            f"{self.name} does not say whose an example is",
+            remedy="Define users_of(points) on the learner.",
+        )
 
     @abstractmethod
     def start(self, games: int, rng: np.random.Generator) -> Any:
@@ -130,6 +143,21 @@ class Learner(ABC):
         )
 
 
+def read_relation_of(learner: Learner | None) -> Relation:
+    """The neighbouring relation of a learner's claim; without a learner, that of one replaced example."""
+    if learner is None:
+        return Relation(Neighbours.REPLACE_ONE)
+    try:
+        return _find_relation(learner)
+    except TypeError:  # a configuration that cannot be hashed
+        return learner.claim.neighbours
+
+
+@lru_cache(maxsize=256)  # since some claims take seconds to compute
+def _find_relation(learner: Learner) -> Relation:
+    return learner.claim.neighbours
+
+
 @attrs.frozen
 class Adversary(ABC):
     """Configuration of an adversary.
@@ -182,6 +210,23 @@ class ReleaseState(Protocol):
 
     def release(self, training: Training) -> np.ndarray | Hypothesis:
         """Receive the samples; release one value (n, ...) or one hypothesis for each game."""
+
+
+class TrainingState(Protocol):
+    """What TrainingRun asks of a running learner."""
+
+    @property
+    def steps(self) -> int:
+        """T, the number of steps of the whole run."""
+
+    def train(self, training: Training) -> None:
+        """Receive the training sets, before the first step."""
+
+    def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
+        """Make so many steps, and return the models (n, P) float64 after the last of them.
+
+        canaries: examples whose gradients are given, in arrays (n, ...) and (n, P).
+        """
 
 
 class OnlineState(Protocol):

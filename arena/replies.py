@@ -169,6 +169,16 @@ class Released(Reply):
 
 
 @attrs.frozen(eq=False)
+class Models(Reply):
+    """The models that the adversary of `TrainingRun` may see after the steps that it asked for.
+
+    parameters: (n, j, P) float64, those of j models with P parameters, in order; j may be 0.
+    """
+
+    parameters: np.ndarray
+
+
+@attrs.frozen(eq=False)
 class Shown(Reply):
     """The hypothesis of the round of `Adaptive` or `SpecialRound`; None after the last of `SpecialRound`."""
 

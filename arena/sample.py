@@ -21,6 +21,17 @@ from arena.points import (
     points_differ,
 )
 
+BLANK = -1  # the label of a blank example, which learners count and otherwise ignore
+
+
+def _own_sample_labels(labels: Any) -> np.ndarray:
+    array = np.asarray(labels)
+    blank = array == BLANK
+    if not np.any(blank):
+        return own_labels(labels)
+    own_labels(array[~blank])  # refuses what is no label
+    return own_copy(array.astype(np.int8))
+
 
 def _own_counts(counts: Any) -> np.ndarray | None:
     return None if counts is None else own_copy(counts)
@@ -32,7 +43,8 @@ class Sample:
 
     Shapes: points (k, ...) float64, labels (k,) of 0 and 1, counts (k,) of at least 1. The list holds
     `counts[0]` copies of example 0, then `counts[1]` copies of example 1, and so on. Equality is that of the
-    lists. Arrays are copied, and nobody can write to the copies.
+    lists. Arrays are copied, and nobody can write to the copies. A blank example has the label `BLANK` and
+    the point 0; referees allow it where neighbours zero out one example.
 
     Raises: InvalidArgument if the shapes or the values are others.
 
@@ -41,7 +53,7 @@ class Sample:
     """
 
     points: np.ndarray = attrs.field(converter=own_points)
-    labels: np.ndarray = attrs.field(converter=own_labels)
+    labels: np.ndarray = attrs.field(converter=_own_sample_labels)
     counts: np.ndarray = attrs.field(default=None, converter=_own_counts)
 
     def __attrs_post_init__(self) -> None:
@@ -54,6 +66,13 @@ class Sample:
         if counts.shape != (runs,) or counts.dtype.kind not in "iu" or (counts < 1).any():
             raise InvalidArgument(
                 "counts must be one integer of at least 1 for each point", value=counts.tolist()[:5]
+            )
+        blank = self.labels == BLANK
+        if self.points[blank].any():
+            raise InvalidArgument(
+                "labels must be 0 or 1; -1 marks a blank example, whose point must be 0",
+                value=self.points[blank][0],
+                remedy="Write 0 where labels are -1 and 1.",
             )
         if counts.astype(float).sum() > LARGEST_INTEGER:
             raise InvalidArgument("a sample holds at most 2^53 examples", value=float(counts.sum()))
@@ -106,13 +125,24 @@ class Sample:
         >>> Sample([0.5, 2.0], [0, 1], [3, 1]).replace_one(0, 0.5, 1)
         Sample(4 examples: 2 x (0.5, 0), 1 x (0.5, 1), 1 x (2, 1))
         """
-        counts = self.counts.copy()
-        counts[run] -= 1
+        return self.add_one(run, point, label).remove_one(run)
+
+    def add_one(self, run: int, point: Any, label: int) -> Sample:
+        """The sample with one example more, after those of run `run`."""
         points = np.insert(self.points, run + 1, as_points(point), axis=0)
         labels = np.insert(self.labels, run + 1, label)
-        counts = np.insert(counts, run + 1, 1)
+        return Sample(points, labels, np.insert(self.counts, run + 1, 1))
+
+    def remove_one(self, run: int) -> Sample:
+        """The sample without the last example of run `run`. Raises: InvalidArgument if it is the only one."""
+        counts = self.counts.copy()
+        counts[run] -= 1
         left = counts > 0
-        return Sample(points[left], labels[left], counts[left])
+        return Sample(self.points[left], self.labels[left], counts[left])
+
+    def blank_one(self, run: int) -> Sample:
+        """The neighbour in which the last example of run `run` is blank instead."""
+        return self.replace_one(run, np.zeros(self.points.shape[1:]), BLANK)
 
     def distinct(self) -> Sample:
         """The same multiset of examples, sorted and with one run for each distinct example."""
@@ -131,8 +161,11 @@ class Sample:
         """Every example in order: points (size, ...), labels (size,)."""
         return np.repeat(self.points, self.counts, axis=0), np.repeat(self.labels, self.counts)
 
-    def differences(self, other: Sample) -> int:
-        """The number of positions at which the lists hold different examples; -1 if their lengths differ."""
+    def differences(self, other: Sample, *, blanked: bool = False) -> int:
+        """The number of positions at which the lists hold different examples; -1 if their lengths differ.
+
+        blanked: count only positions at which one of the two examples is blank.
+        """
         if self.size != other.size or self.points.shape[1:] != other.points.shape[1:]:
             return -1
         ends, other_ends = np.cumsum(self.counts), np.cumsum(other.counts)
@@ -141,6 +174,8 @@ class Sample:
         own, others = np.searchsorted(ends, stretches), np.searchsorted(other_ends, stretches)
         differ = self.labels[own] != other.labels[others]
         differ |= points_differ(self.points[own], other.points[others])
+        if blanked:
+            differ &= (self.labels[own] == BLANK) | (other.labels[others] == BLANK)
         return int(lengths[differ].sum())
 
     def _merge_runs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

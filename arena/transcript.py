@@ -101,6 +101,18 @@ class ReleaseEntry(Entry):
 
 
 @attrs.frozen(eq=False, kw_only=True)
+class ModelEntry(Entry):
+    """The model after a step of training, (n, P). shown: whether the adversary sees it."""
+
+    model: np.ndarray
+    shown: bool
+
+    def describe(self, game: int) -> Cells:
+        text = format_point(self.model[game])
+        return ("", text, text if self.shown else "nothing")
+
+
+@attrs.frozen(eq=False, kw_only=True)
 class ExampleEntry(Entry):
     """A round of an online game: the example, and what the released hypothesis predicted for it."""
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from arena import InvalidArgument, Learner, Sample
 from arena.capabilities import finite_domain, read_concepts
+from arena.neighbours import Example
+from arena.players import read_relation_of
 
 _DEFAULT_SIZE = 1_000  # examples, for a learner that needs no number of them
 
@@ -49,20 +51,32 @@ def build_separable_sample(learner: Learner | None) -> Sample:
     return Sample([low, high], [0, 1], [half, half])
 
 
-def plant_example(sample: Sample, run: int, point: Any) -> tuple[Sample, Sample]:
-    """The neighbours in which the last example of a run is (point, 0) and (point, 1)."""
-    return sample.replace_one(run, point, 0), sample.replace_one(run, point, 1)
+def change_example(
+    sample: Sample, run: int, first: Example, second: Example, learner: Learner | None
+) -> tuple[Sample, Sample]:
+    """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`."""
+    users_of = np.zeros_like if learner is None else learner.users_of
+    return read_relation_of(learner).make_neighbours(sample, run, first, second, users_of)
 
 
-def swap_nearest_label(sample: Sample, point: Any, prefer: int = 1) -> tuple[Sample, Sample]:
-    """The neighbours in which an example at (or nearest to) `point` has label 0 and label 1.
+def plant_example(
+    sample: Sample, run: int, point: Any, learner: Learner | None = None
+) -> tuple[Sample, Sample]:
+    """Neighbours, by `change_example`: the last example of a run is (point, 0) or missing, or (point, 1)."""
+    return change_example(sample, run, (point, 0), (point, 1), learner)
+
+
+def swap_nearest_label(
+    sample: Sample, point: Any, prefer: int = 1, learner: Learner | None = None
+) -> tuple[Sample, Sample]:
+    """Neighbours, by `plant_example`, which differ in an example at (or nearest to) `point`.
 
     The example is labelled `prefer` if there is one. With 1 and labels that tie, the second sample keeps the
     tie, and with 0 the first sample does.
     """
     distance = np.abs(sample.points - point).reshape(len(sample.points), -1).max(axis=1)
     run = int(np.lexsort((-sample.labels if prefer else sample.labels, distance))[0])
-    return plant_example(sample, run, sample.points[run])
+    return plant_example(sample, run, sample.points[run], learner)
 
 
 def thin_out(rows: np.ndarray, most: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from adversaries.common.answer_likelihood import AnswerLikelihood
-from adversaries.common.training_samples import build_separable_sample
+from adversaries.common.training_samples import build_separable_sample, change_example
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from arena import InvalidArgument, Moves, Queries, Sample, Train, setting
 from arena.capabilities import AnswersInRounds
@@ -80,13 +80,14 @@ class Membership(Figure1Adversary):
         run = int(ones[sample.counts[ones].argmin()])
         commonest = np.argsort(-sample.counts, kind="stable")
         commonest = commonest[commonest != run] if sample.counts[run] == 1 else commonest
-        without = sample.replace_one(run, sample.points[commonest[0]], int(sample.labels[commonest[0]]))
         target = sample.points[run]
+        instead = sample.points[commonest[0]], int(sample.labels[commonest[0]])
+        worlds = change_example(sample, run, instead, (target, 1), self.learner)
         elsewhere = (sample.points != target).reshape(len(sample.points), -1).any(axis=1)
         others = sample.points[commonest[elsewhere[commonest]]]
         _, first = np.unique(others, axis=0, return_index=True)
         others = others[np.sort(first)][: self.others]
-        return (without, sample), np.concatenate([target[None], others])
+        return worlds, np.concatenate([target[None], others])
 
 
 def _choose_columns(start: int, size: int, points: int) -> np.ndarray:

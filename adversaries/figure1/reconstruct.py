@@ -66,7 +66,7 @@ class Reconstruct(Figure1Adversary):
             tied_at_one = self.sample is None
             split = sample.points[0] if tied_at_one else find_vote_points(self.learner, sample).split
             # The tie is in world 1 or in world 0, because classes break ties in either direction.
-            pairs = [swap_nearest_label(sample, split, prefer=label) for label in (1, 0)]
+            pairs = [swap_nearest_label(sample, split, label, self.learner) for label in (1, 0)]
             return max(pairs, key=lambda samples: self._count_differences(*samples))
         sample = self._label_domain(rng) if self.sample is None else self.sample
         run = int(sample.counts.argmin())

@@ -29,7 +29,7 @@ class TrainingSwap(Figure1Adversary):
         sample = self.sample or build_tied_sample(self.learner)
         point = find_split_point(self.learner, sample) if self.point is None else self.point
 
-        yield Train(*swap_nearest_label(sample, point))
+        yield Train(*swap_nearest_label(sample, point, learner=self.learner))
         ones = np.zeros(games)
         for _ in range(self.queries):
             reply = yield Query(point)

@@ -7,7 +7,7 @@ import numpy as np
 
 from adversaries.common.released_numbers import score_by_number
 from adversaries.common.training_samples import plant_example
-from arena import Adversary, Moves, Sample, Train, setting
+from arena import Adversary, Learner, Moves, Sample, Train, setting
 
 
 @attrs.frozen
@@ -22,7 +22,9 @@ class CountSwap(Adversary):
     protocols = ("Release",)
     sample: Sample | None = setting(None, help="the sample; default: ten examples labelled 0")
 
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or Sample([0.0], [0], [10])
-        reply = yield Train(*plant_example(sample, 0, sample.points[0]))
+        reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
         return score_by_number(reply.value, games)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from adversaries.common.released_numbers import last_bits
 from adversaries.common.training_samples import plant_example
-from arena import Adversary, Moves, Sample, Train, setting
-
-_NO_LAST_BIT = 2_000.0  # the score of 0 and of infinities; larger than the exponent of any double
+from arena import Adversary, Learner, Moves, Sample, Train, setting
 
 
 @attrs.frozen
@@ -35,21 +34,9 @@ class LowBits(Adversary):
         None, help="the sample, whose last example of the first run varies; default: ten examples labelled 0"
     )
 
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or Sample([0.0, 0.0], [0, 0], [1, 9])
-        reply = yield Train(*plant_example(sample, 0, sample.points[0]))
+        reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
         return last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)
-
-
-def last_bits(y: np.ndarray) -> np.ndarray:
-    """(n,): the z of y = odd·2^z, and 2000 where y is 0 or not finite.
-
-    >>> last_bits(np.array([1.0, 0.5, 6.0, 1 + 2.0**-52, 0.0])).tolist()
-    [0.0, -1.0, 1.0, -52.0, 2000.0]
-    """
-    y = np.asarray(y, dtype=np.float64)
-    has_bits = np.isfinite(y) & (y != 0)
-    fraction, exponent = np.frexp(np.where(has_bits, y, 1.0))
-    digits = np.ldexp(fraction, 53).astype(np.int64)
-    last = np.frexp((digits & -digits).astype(np.float64))[1] - 1
-    return np.where(has_bits, exponent - 53.0 + last, _NO_LAST_BIT)

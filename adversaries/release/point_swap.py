@@ -6,7 +6,9 @@ import attrs
 import numpy as np
 
 from adversaries.common.released_numbers import score_by_number
-from arena import Adversary, InvalidArgument, Learner, Moves, Sample, Train, setting
+from adversaries.common.training_samples import change_example
+from arena import Adversary, InvalidArgument, Learner, Moves, Neighbours, Sample, Train, setting
+from arena.players import read_relation_of
 from arena.settings import at_least
 
 
@@ -48,20 +50,31 @@ class PointSwap(Adversary):
         """The neighbouring samples of world 0 and of world 1."""
         sample = self.sample or self._build_sample()
         if self.neighbour is not None:
-            if self.neighbour.differences(sample) != 1:
-                raise InvalidArgument(
-                    "neighbouring data have the same number of records and differ in one of them",
-                    value=f"{sample.size} and {self.neighbour.size} records, "
-                    f"{self.neighbour.differences(sample)} different",
-                    remedy="Replace one record of the data, in its place.",
-                )
+            self._check_neighbour(sample, self.neighbour)
             return sample, self.neighbour
         low, high = self._find_ends(sample)
         last, shape = len(sample.points) - 1, sample.points.shape[1:]
         labels = (0, 1) if len(np.unique(sample.labels)) > 1 else (int(sample.labels[-1]),) * 2
-        worlds = zip((low, high), labels, strict=True)
-        first, second = (sample.replace_one(last, np.full(shape, end), label) for end, label in worlds)
-        return first, second
+        first, second = ((np.full(shape, end), label) for end, label in zip((low, high), labels, strict=True))
+        return change_example(sample, last, first, second, self.learner)
+
+    def _check_neighbour(self, sample: Sample, neighbour: Sample) -> None:
+        relation = read_relation_of(self.learner)
+        users_of = self.learner.users_of if self.learner is not None else np.zeros_like
+        changes = relation.count_changes(sample, neighbour, users_of)
+        if 1 <= changes <= relation.size:
+            return
+        if relation.kind is Neighbours.REPLACE_ONE:
+            raise InvalidArgument(
+                "neighbouring data have the same number of records and differ in one of them",
+                value=f"{sample.size} and {neighbour.size} records, {changes} different",
+                remedy="Replace one record of the data, in its place.",
+            )
+        raise InvalidArgument(
+            relation.rule,
+            value=f"{sample.size} and {neighbour.size} records",
+            remedy=f"The claim is for neighbours that {relation}.",
+        )
 
     def _build_sample(self) -> Sample:
         low, high = (self.learner.domain if self.learner is not None else None) or (0.0, 0.0)

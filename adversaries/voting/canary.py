@@ -52,7 +52,9 @@ def find_canary(learner: Learner | None, sample: Sample | None) -> VoteSwap:
     if sample is None:
         return choose_best_swap(learner, _build_candidates(learner))
     last, points = len(sample.counts) - 1, find_free_points(learner, sample)
-    return choose_best_swap(learner, ((plant_example(sample, last, point), point) for point in points))
+    return choose_best_swap(
+        learner, ((plant_example(sample, last, point, learner), point) for point in points)
+    )
 
 
 def find_free_points(learner: Learner | None, sample: Sample) -> np.ndarray:
@@ -84,4 +86,4 @@ def _build_candidates(learner: Learner | None) -> Iterator[Candidate]:
         # Run 0 is labelled 0, so the canary takes the place of an example labelled 0.
         for point in points:
             if (point != other).any():
-                yield plant_example(sample, 0, point), point
+                yield plant_example(sample, 0, point, learner), point

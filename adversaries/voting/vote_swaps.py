@@ -137,11 +137,15 @@ def find_narrowest_swap(learner: Learner | None, sample: Sample | None, *, below
         size = sample_size_of(learner)
         ones = min(max(round(aim * size), 0), size)
         samples = ((build_two_label_sample(point, size, ones), point) for point in choose_ladder(learner))
-        return choose_best_swap(learner, (one for each, point in samples for one in _plant(each, point)), aim)
+        return choose_best_swap(
+            learner, (one for each, point in samples for one in _plant(learner, each, point)), aim
+        )
     points = choose_candidates(learner, sample)
     distance = np.abs(simulate_votes(learner, (sample,), points)[0] - aim)
     nearest = points[np.argsort(distance, kind="stable")[:_MAX_TRIED]]
-    return choose_best_swap(learner, (one for point in nearest for one in _plant(sample, point)), aim)
+    return choose_best_swap(
+        learner, (one for point in nearest for one in _plant(learner, sample, point)), aim
+    )
 
 
 def choose_best_swap(learner: Learner | None, candidates: Iterable[Candidate], aim: float = 0.5) -> VoteSwap:
@@ -174,9 +178,9 @@ def choose_best_swap(learner: Learner | None, candidates: Iterable[Candidate], a
     )
 
 
-def _plant(sample: Sample, point: np.ndarray) -> Iterator[Candidate]:
+def _plant(learner: Learner | None, sample: Sample, point: np.ndarray) -> Iterator[Candidate]:
     """An example at the point in place of some that are at the point, the last first, and of some others."""
     at_point = np.flatnonzero(find_runs_at(sample, point))[::-1]
     others = np.linspace(0, len(sample.points) - 1, _MAX_TRIED // 2).astype(int)
     for run in dict.fromkeys([*at_point[: _MAX_TRIED // 2].tolist(), *others.tolist()]):
-        yield plant_example(sample, run, point), point
+        yield plant_example(sample, run, point, learner), point

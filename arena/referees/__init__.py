@@ -4,9 +4,11 @@ from arena.referees.batch import Batch, BatchSetup, Referee
 from arena.referees.online import Adaptive, Oblivious, Realizable, SpecialRound
 from arena.referees.predictor import Figure1, Voting
 from arena.referees.release import Release
+from arena.referees.training_run import TrainingRun
 
 REFEREES: dict[str, type[Referee]] = {
-    referee.name: referee for referee in (Figure1, Release, Voting, Oblivious, Adaptive, SpecialRound)
+    referee.name: referee
+    for referee in (Figure1, Release, Voting, TrainingRun, Oblivious, Adaptive, SpecialRound)
 }
 
 __all__ = [
@@ -20,5 +22,6 @@ __all__ = [
     "Referee",
     "Release",
     "SpecialRound",
+    "TrainingRun",
     "Voting",
 ]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from arena.errors import ArenaError
+from arena.moves import GradientCanary
 from arena.points import own_copy, own_points
 from arena.referees.position import Position
 from arena.sample import Sample
@@ -85,6 +86,23 @@ class AdversaryInput:
         if labels.dtype.kind not in "biuf" or not ((labels == 0) | (labels == 1)).all():
             raise self._refuse("labels must be 0 or 1", got=np.unique(labels)[:5].tolist())
         return np.broadcast_to(own_copy(labels.astype(np.int8)), (self._games,))
+
+    def read_canary(self, given: Any) -> GradientCanary:
+        """A canary with arrays for all games: x (n, ...), gradient (n, P)."""
+        if not isinstance(given, GradientCanary):
+            raise self._refuse("a canary is a GradientCanary", got=type(given).__name__)
+        gradient = self._read_array(given.gradient)
+        if gradient.ndim == 1:
+            gradient = np.broadcast_to(gradient, (self._games, len(gradient)))
+        if gradient.ndim != 2 or len(gradient) != self._games:
+            raise self._refuse(
+                "a canary's gradient is given once for all games or once for each",
+                expected=f"shape (P,) or ({self._games}, P)",
+                got=f"shape {gradient.shape}",
+            )
+        if given.label not in (0, 1):
+            raise self._refuse("labels must be 0 or 1", got=given.label)
+        return GradientCanary(self.read_point(given.x), int(given.label), gradient)
 
     def read_samples(self, given: Sample | Sequence[Sample]) -> list[Sample]:
         """One sample for all games, or one for each game."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from arena.claims import PrivacyUnit
 from arena.moves import Move
+from arena.neighbours import Relation, UserFunction
 from arena.referees.adversary_input import AdversaryInput
 from arena.referees.learner_calls import LearnerCalls
 from arena.referees.position import Position
@@ -48,6 +49,7 @@ class BatchSetup:
     """What a batch of n games is opened with.
 
     learner: the running learner. learner_name, adversary_name: for messages. worlds: (n,) bool.
+    relation: between which training sets the worlds may differ. users_of: whose a point is, by the learner.
     log: receives an entry for each step of the games, or None.
     faults: every exception of the learner is a failure of its own, even a refusal (ArenaError).
     scorebook: what to note of online games, or None.
@@ -58,6 +60,8 @@ class BatchSetup:
     adversary_name: str
     point_shape: tuple[int, ...]
     worlds: np.ndarray
+    relation: Relation
+    users_of: UserFunction
     log: list[Entry] | None = None
     faults: bool = False
     scorebook: Scorebook | None = None
@@ -83,8 +87,13 @@ class Batch:
         self._position = Position(setup.learner_name, setup.adversary_name)
         self._refuse = self._position.refuse_adversary
         self._adversary = AdversaryInput(self.games, setup.point_shape, self._position)
-        self._worlds = Worlds(setup.worlds, self._position)
         self._learner = LearnerCalls(setup.learner, self.games, setup.faults, self._position)
+        self._worlds = Worlds(
+            setup.worlds,
+            self._position,
+            setup.relation,
+            lambda points: self._learner.guard(lambda: setup.users_of(points)),
+        )
         self._log = setup.log
 
     def carry_out(self, move: Move) -> Reply:

@@ -10,6 +10,7 @@ import numpy as np
 
 from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions
 from arena.errors import RAISED, ArenaError, PlayerError
+from arena.moves import GradientCanary
 from arena.points import own_copy
 from arena.referees.position import Position
 from arena.replies import Hypothesis, encode_values
@@ -124,6 +125,28 @@ class LearnerCalls:
 
     def receive_unlabelled(self, x: np.ndarray) -> None:
         self.guard(lambda: self._state.receive_unlabelled(x))
+
+    # --- training runs --------------------------------------------------------------------------------------
+
+    def count_steps(self) -> int:
+        """The number of steps of the whole run."""
+        steps = self.guard(lambda: self._state.steps)
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
+            raise self._refuse("steps is a whole number of at least 1", got=repr(steps))
+        return int(steps)
+
+    def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
+        """(n, P) float64, a copy: the models after so many steps."""
+        models = self.guard(lambda: self._state.advance(steps, canaries))
+        if not isinstance(models, np.ndarray) or models.ndim != 2 or len(models) != self._games:
+            raise self._refuse(
+                "advance returns one model a game",
+                expected=f"an array of shape ({self._games}, parameters)",
+                got=_describe(models),
+            )
+        if models.dtype.kind != "f":
+            raise self._refuse("models are floating-point numbers", got=models.dtype.name)
+        return own_copy(models.astype(np.float64, copy=False))
 
     # --- releases and hypotheses ----------------------------------------------------------------------------
 

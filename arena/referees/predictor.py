@@ -40,7 +40,7 @@ class PredictorRules:
 class Figure1(Referee):
     """Figure 1 of Naor, Nissim, Stemmer, Yan, Private Everlasting Prediction: training, then up to t queries.
 
-    1. The training sets have equal length and differ in at most one place.
+    1. The training sets are neighbours by the learner's claim, or the same.
     2. If they differ, the flag goes up.
     3. The learner gets its world's set. Nothing of h_0 is shown.
     4. Each round: (a) where the flag is up both queries are equal; (b) queries that differ raise it; (c) the
@@ -69,7 +69,7 @@ class Voting(Referee):
     """The training phase of Figure 1, then adaptive queries at up to ℓ public points.
 
     The game of Algorithms 1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
-    The training sets of the two worlds have equal length and differ in at most one place. Points are public:
+    The training sets of the two worlds are neighbours by the learner's claim, or the same. Points are public:
     the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every answer is
     shown, and whether the learner has halted.
 

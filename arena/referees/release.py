@@ -14,7 +14,7 @@ from arena.transcript import ReleaseEntry, TrainingEntry
 
 @attrs.frozen
 class Release(Referee):
-    """The adversary gives one sample in two worlds, which have equal length and differ in at most one place.
+    """The adversary gives one sample in two worlds, which are neighbours by the learner's claim or the same.
     The learner releases one value or hypothesis, which the adversary sees."""
 
     name: ClassVar[str] = "Release"

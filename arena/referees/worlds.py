@@ -7,19 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from arena.claims import PrivacyUnit
+from arena.errors import ProtocolViolation
+from arena.neighbours import Neighbours, Relation, UserFunction
 from arena.points import own_copy
 from arena.referees.position import Position
-from arena.sample import Sample, Training
+from arena.sample import BLANK, Sample, Training
 
 
 class Worlds:
     """The worlds of n games.
 
+    relation, users_of: as in `BatchSetup`.
     flag: (n,) bool, the games in which the worlds have differed. challenges: in what they have differed.
     """
 
-    def __init__(self, worlds: np.ndarray, position: Position) -> None:
+    def __init__(
+        self, worlds: np.ndarray, position: Position, relation: Relation, users_of: UserFunction
+    ) -> None:
         self._worlds = worlds
+        self._relation = relation
+        self._users_of = users_of
         self._refuse = position.refuse_adversary
         self.flag = np.zeros(len(worlds), bool)
         self.challenges: set[PrivacyUnit] = set()
@@ -68,6 +75,8 @@ class Worlds:
         first, second: those of world 0 and of world 1, one for all games or one for each game.
         """
         games = len(self._worlds)
+        if self._relation.kind is not Neighbours.ZERO_OUT_ONE:
+            self._refuse_blanks(first, second)
         if second is not first:
             self._challenge_samples(first, second)
         if len(first) == len(second) == 1:
@@ -78,14 +87,41 @@ class Worlds:
     def _challenge_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> None:
         if len(first) != len(second):
             raise self._refuse("both worlds give one training set for all games, or both one for each")
-        places = np.array([a.differences(b) for a, b in zip(first, second, strict=True)])
-        places = np.broadcast_to(places, self._worlds.shape)
-        if (places < 0).any():
-            raise self._refuse(
+        relation = self._relation
+        pairs = zip(first, second, strict=True)
+        changes = np.array([relation.count_changes(a, b, self._users_of) for a, b in pairs])
+        changes = np.broadcast_to(changes, self._worlds.shape)
+        wrong = (changes < 0) | (changes > relation.size)
+        if wrong.any():
+            raise self._refuse_samples(np.flatnonzero(wrong), changes, first, second)
+        self.challenge(changes > 0, PrivacyUnit.TRAINING_EXAMPLE, rule="the worlds differ once")
+
+    def _refuse_samples(
+        self, games: np.ndarray, changes: np.ndarray, first: Sequence[Sample], second: Sequence[Sample]
+    ) -> ProtocolViolation:
+        relation, found = self._relation, int(changes[games[0]])
+        sizes = [samples[games[0] % len(samples)].size for samples in (first, second)]
+        if sizes[0] != sizes[1] and not relation.adds_or_removes:
+            return self._refuse(
                 "the training sets of the two worlds have equal length",
-                games=np.flatnonzero(places < 0),
-                expected=first[0].size,
-                got=second[0].size,
+                games=games,
+                expected=sizes[0],
+                got=sizes[1],
+                remedy=f"The claim is for neighbours that {relation}.",
             )
-        self.check_neighbours(places, "the training sets")
-        self.challenge(places == 1, PrivacyUnit.TRAINING_EXAMPLE, rule="the worlds differ once")
+        changed = "examples" if relation.adds_or_removes else "places"
+        return self._refuse(
+            relation.rule,
+            games=games,
+            expected=f"0 {'or' if relation.size == 1 else 'to'} {relation.size} {changed}",
+            got=f"{found} {changed}" if found > 0 else f"{sizes[0]} and {sizes[1]} unrelated examples",
+        )
+
+    def _refuse_blanks(self, first: Sequence[Sample], second: Sequence[Sample]) -> None:
+        if any((sample.labels == BLANK).any() for sample in (*first, *second)):
+            raise self._refuse(
+                "training sets have blank examples only where neighbours zero out one",
+                expected="labels 0 or 1",
+                got=f"label {BLANK}",
+                remedy=f"The claim is for neighbours that {self._relation}.",
+            )

@@ -17,7 +17,7 @@ import numpy as np
 from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, PlayerError, describe_error
 from arena.game_style import GameAdversary
-from arena.moves import Move
+from arena.moves import GradientCanary, Move
 from arena.players import Adversary, Learner, Moves
 from arena.points import own_copy
 from arena.randomness import block_seed, generator
@@ -351,7 +351,7 @@ def _select_games(value: Any, games: np.ndarray) -> Any:
     return None if value is None else own_copy(value[games])
 
 
-def _is_same_move(move: Move, other: Move, kept: np.ndarray) -> bool:
+def _is_same_move(move: Move | GradientCanary, other: Move | GradientCanary, kept: np.ndarray) -> bool:
     if type(move) is not type(other):
         return False
     names = [field.name for field in attrs.fields(type(move))]
@@ -364,6 +364,9 @@ def _is_same_part(part: Any, other: Any, kept: np.ndarray) -> bool:
         return True  # it is committed before any reply, and run to its end before there is one
     if part is None or other is None:
         return part is other
+    if isinstance(part, tuple | list) and part and all(isinstance(each, GradientCanary) for each in part):
+        pairs = list(zip(part, other, strict=False))
+        return len(part) == len(other) and all(_is_same_move(*pair, kept) for pair in pairs)
     part, other = _select_kept(part, kept), _select_kept(other, kept)
     if isinstance(part, Sample | list):
         return bool(part == other)

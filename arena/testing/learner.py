@@ -31,6 +31,7 @@ from arena.replies import (
     Answer,
     Answers,
     Hypothesis,
+    Models,
     Released,
     Reply,
     Shown,
@@ -166,6 +167,9 @@ def _list_columns(reply: Reply, points: tuple[Any, ...]) -> list[np.ndarray]:
         if isinstance(reply.value, Hypothesis):
             return [reply.value(x).astype(float) for x in points]
         flat = spread_codes(reply.value.reshape(len(reply.value), -1).astype(float))
+        return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
+    if isinstance(reply, Models):
+        flat = reply.parameters.reshape(len(reply.parameters), -1)
         return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
     if isinstance(reply, Shown):
         return [] if reply.hypothesis is None else [reply.hypothesis(x).astype(float) for x in points[:1]]

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
+from arena.moves import Advance, Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
 from arena.players import Adversary, Moves
 from arena.referees import REFEREES
 from arena.sample import Sample
@@ -44,6 +44,7 @@ class Probe(Adversary):
             "Figure1": self._ask,
             "Voting": self._ask,
             "Release": self._train,
+            "TrainingRun": self._run_training,
             "Oblivious": self._commit,
             "Adaptive": self._give_examples,
             "SpecialRound": self._get_ready,
@@ -64,6 +65,12 @@ class Probe(Adversary):
 
     def _train(self, games: int) -> Iterator[Move]:
         yield Train(self._mix_samples(games))
+
+    def _run_training(self, games: int) -> Iterator[Move]:
+        yield Train(self._mix_samples(games))
+        if not self.in_a_row:
+            yield Advance(1)
+        yield Advance()
 
     def _commit(self, games: int) -> Iterator[Move]:
         rounds = range(self.rounds)

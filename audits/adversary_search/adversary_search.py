@@ -108,7 +108,8 @@ def search(
 ) -> SearchResult:
     """Search for an adversary that refutes the learner's claim.
 
-    protocol: Figure1, Release, Voting or SpecialRound; default: the first of these that the learner plays.
+    protocol: Figure1, Release, Voting, TrainingRun or SpecialRound; default: the first of these that the
+        learner plays.
     claim: under test; default: the learner's own. Worlds differ in what the learner's own claim protects.
     error: the probability, at most, of refuting a true claim.
     examples: adversaries to draw before giving up, not counting those tried while shrinking.

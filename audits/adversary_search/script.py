@@ -8,7 +8,20 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena import Adversary, Example, InvalidArgument, Moves, Query, Ready, Reply, Sample, Train, Unlabelled
+from arena import (
+    Advance,
+    Adversary,
+    Example,
+    GradientCanary,
+    InvalidArgument,
+    Moves,
+    Query,
+    Ready,
+    Reply,
+    Sample,
+    Train,
+    Unlabelled,
+)
 from arena.settings import one_of
 from audits.adversary_search.score import Score
 
@@ -155,10 +168,27 @@ class Hand:
         return Unlabelled(x, other)
 
 
+@attrs.frozen
+class Pull:
+    """TrainingRun: examples (point, label) have the gradient `size` along one coordinate."""
+
+    point: Point = attrs.field(converter=as_point)
+    label: int
+    coordinate: int
+    size: float
+
+    def canary(self, parameters: int) -> GradientCanary:
+        """The canary, for so many parameters."""
+        gradient = np.zeros(parameters)
+        gradient[self.coordinate] = self.size
+        return GradientCanary(np.asarray(self.point), self.label, gradient)
+
+
 STEPS: dict[str, tuple[type[Step], ...]] = {
     "Figure1": (Ask, Follow, Challenge),
     "Release": (),
     "Voting": (Ask, Follow),
+    "TrainingRun": (),
     "SpecialRound": (Show, Special),
 }
 
@@ -167,9 +197,10 @@ STEPS: dict[str, tuple[type[Step], ...]] = {
 class Script(Adversary):
     """An adversary that is plain data.
 
-    protocol: Figure1, Release, Voting or SpecialRound.
+    protocol: Figure1, Release, Voting, TrainingRun or SpecialRound.
     world_0, world_1: the training set in each world, except under SpecialRound; world_1=None: the same.
     handed: unlabelled points under Figure1, handed over before the steps.
+    pulls: the gradients of examples under TrainingRun, in all steps. parameters: their length.
     steps: the rounds of the game, in order.
     score: the score; None leaves it to a learned distinguisher.
 
@@ -183,6 +214,8 @@ class Script(Adversary):
     world_0: Sample | None = None
     world_1: Sample | None = None
     handed: tuple[Hand, ...] = ()
+    pulls: tuple[Pull, ...] = ()
+    parameters: int = 0
     steps: tuple[Step, ...] = ()
     score: Score | None = None
 
@@ -215,6 +248,9 @@ class Script(Adversary):
             replies.append((yield Train(self.world_0, self.world_1)))
             for hand in self.handed:
                 yield hand.move()
+            if self.protocol == "TrainingRun":
+                canaries = [pull.canary(self.parameters) for pull in self.pulls]
+                replies.append((yield Advance(canaries=canaries)))
             yield from _ask_queries(self.steps, games, replies)
         else:
             yield from _show_examples(self.steps, games, replies)

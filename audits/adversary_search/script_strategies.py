@@ -10,10 +10,13 @@ from functools import lru_cache
 
 import attrs
 import numpy as np
+from hypothesis import reject
 from hypothesis import strategies as st
 
-from arena import REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
-from arena.capabilities import finite_domain
+from arena import BLANK, REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
+from arena.capabilities import TrainsByNoisySteps, finite_domain
+from arena.neighbours import REPLACING
+from arena.players import read_relation_of
 from audits.adversary_search.point_strategies import (
     counts_of,
     draw_points,
@@ -23,7 +26,7 @@ from audits.adversary_search.point_strategies import (
     round_limit,
     sample_from,
 )
-from audits.adversary_search.script import STEPS, Point, Script, as_point
+from audits.adversary_search.script import STEPS, Point, Pull, Script, as_point
 from audits.adversary_search.step_strategies import (
     MAX_EXAMPLES,
     MAX_QUERIES,
@@ -33,6 +36,7 @@ from audits.adversary_search.step_strategies import (
     streams,
 )
 
+_MAX_PULLED, _MAX_COORDINATES = 8, 4  # examples whose gradients are chosen, and directions of these
 _MAX_RUNS = 6  # of a sample whose order matters
 _MAX_SPREAD = 32  # distinct points of a sample
 _LARGE_SIZE = 10_000
@@ -132,7 +136,10 @@ def _divide(shares: Sequence[int], size: int) -> list[int]:
 
 
 def neighbours(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
-    """Two samples that differ in one example: in its label, or in its point and perhaps its label."""
+    """Two samples that are neighbours by the learner's claim.
+
+    If one example is replaced, it differs in its label, or in its point and perhaps its label.
+    """
     return _neighbours(learner).map(lambda drawn: drawn[:2])
 
 
@@ -149,7 +156,14 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
     extra = len(others) // 2
     other = others[max(0, draw(st.integers(0, len(others) - 1 + extra)) - extra)]
     isolated = _isolate_first(sample, run) if first else sample
-    return sample, isolated.replace_one(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
+    relation = read_relation_of(learner)
+    try:
+        worlds = relation.make_neighbours(isolated, run, own, other, learner.users_of)
+    except InvalidArgument:  # the sample has one user only
+        reject()
+    if relation.kind not in REPLACING and draw(st.booleans()):
+        worlds = worlds[::-1]
+    return *worlds, tuple(dict.fromkeys([own[0], other[0]]))
 
 
 def _isolate_first(sample: Sample, run: int) -> Sample:
@@ -168,6 +182,24 @@ def _swap_training(draw: st.DrawFn, learner: Learner, protocol: str, limit: int)
     world_0, world_1, near = draw(_neighbours(learner))
     steps = draw(queries_near(learner, near, limit))
     return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
+
+
+@st.composite
+def _train(draw: st.DrawFn, learner: Learner) -> Script:
+    """A training run on neighbours, with gradients of some examples if the learner tells its parameters."""
+    world_0, world_1, near = draw(_neighbours(learner))
+    parameters = learner.parameters if isinstance(learner, TrainsByNoisySteps) else 0
+    pulls: list[Pull] = []
+    if parameters:
+        pairs = [zip(world.points, world.labels, strict=True) for world in (world_1, world_0)]
+        examples = dict.fromkeys((as_point(x), int(y)) for pair in pairs for x, y in pair if y != BLANK)
+        coordinate = draw(st.integers(0, min(parameters, _MAX_COORDINATES) - 1))
+        own, rest = draw(st.sampled_from((1e6, -1e6, None))), draw(st.sampled_from((0.0, -1e6, 1e6, None)))
+        sizes = [(example, own if example[0] in near else rest) for example in list(examples)[:_MAX_PULLED]]
+        pulls = [Pull(*example, coordinate, size) for example, size in sizes if size is not None]
+    return Script(
+        protocol="TrainingRun", world_0=world_0, world_1=world_1, pulls=tuple(pulls), parameters=parameters
+    )
 
 
 def _swap_unlabelled(learner: Learner, limit: int) -> st.SearchStrategy[Script]:
@@ -210,7 +242,8 @@ def adversaries(
 ) -> st.SearchStrategy[Script]:
     """Scripts for a protocol in which the worlds differ in something that the learner's claim protects.
 
-    protocol: default: the first of Figure1, Release, Voting and SpecialRound that the learner plays.
+    protocol: default: the first of Figure1, Release, Voting, TrainingRun and SpecialRound that the learner
+        plays.
     max_rounds: of a game; default: 256 queries, 64 examples, or up to 1,024 if a setting is that large.
 
     Raises: InvalidArgument if the claim protects nothing that can differ, or if no protocol is played.
@@ -221,6 +254,8 @@ def adversaries(
     if protocol == "Release" and PrivacyUnit.TRAINING_EXAMPLE in protects:
         pairs = neighbours(learner)
         kinds = [pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))]
+    if protocol == "TrainingRun" and PrivacyUnit.TRAINING_EXAMPLE in protects:
+        kinds = [_train(learner)]
     if protocol == "SpecialRound" and PrivacyUnit.STREAM_EXAMPLE in protects:
         stream = streams(learner, limit=max_rounds or round_limit(learner, MAX_EXAMPLES))
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]

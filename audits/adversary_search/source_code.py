@@ -114,6 +114,8 @@ def _docstring(result: SearchResult, learner: str, file: str) -> str:
 def _list_imports(script: Script) -> list[str]:
     if script.protocol == "SpecialRound":
         return ["Adversary", "Example", "Moves", "Ready", "setting"]
+    if script.protocol == "TrainingRun":
+        return ["Advance", "Adversary", *["GradientCanary"] * bool(script.pulls), "Moves", "Sample", "Train"]
     queries, points = ["Query"] * bool(script.steps), ["Unlabelled"] * bool(script.handed)
     return ["Adversary", "Moves", *queries, "Sample", "Train", *points]
 

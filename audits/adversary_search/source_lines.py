@@ -15,6 +15,7 @@ from audits.adversary_search.script import (
     Follow,
     Hand,
     Point,
+    Pull,
     Show,
     Special,
     Step,
@@ -31,6 +32,12 @@ def write_hand(hand: Hand) -> str:
             f"yield Unlabelled([{write_point(hand.point)}], [{write_point(hand.other)}])  # world 0, world 1"
         )
     return f"yield Unlabelled([{write_point(hand.point)}] * {hand.times})"
+
+
+def write_pull(name: str, pull: Pull, parameters: int) -> list[str]:
+    """A canary, as a variable."""
+    gradient = [f"gradient = np.zeros({parameters})", f"gradient[{pull.coordinate}] = {pull.size!r}"]
+    return [*gradient, f"{name} = GradientCanary({write_point(pull.point)}, {pull.label}, gradient)"]
 
 
 def write_move(step: Step, *, first: bool) -> str:

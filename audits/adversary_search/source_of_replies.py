@@ -26,17 +26,19 @@ from audits.adversary_search.source_lines import (
     write_move,
     write_number,
     write_point,
+    write_pull,
 )
 
 
 def keeps_replies(script: Script) -> bool:
-    """Whether the source keeps all replies, for conditions on answers and for scores of several replies."""
+    """Whether the source keeps all replies: for conditions on them, for scores of several, and for models."""
     conditions = any(
         isinstance(step, Challenge | Special) or memory != Memory()
         for step in script.steps
         for memory in memories_of([step])
     )
-    return conditions or (script.score is not None and script.score.reads_many)
+    training = script.protocol == "TrainingRun"
+    return training or conditions or (script.score is not None and script.score.reads_many)
 
 
 def body_of_replies(script: Script) -> Iterator[str]:
@@ -57,6 +59,11 @@ def body_of_replies(script: Script) -> Iterator[str]:
         yield from assign_sample("world_1", script.world_1)
         yield keep.format("Train(world_0, world_1)")
     yield from (write_hand(hand) for hand in script.handed)
+    if script.protocol == "TrainingRun":
+        names = [f"canary_{number}" for number, _ in enumerate(script.pulls)]
+        for name, pull in zip(names, script.pulls, strict=True):
+            yield from write_pull(name, pull, script.parameters)
+        yield keep.format(f"Advance(canaries=[{', '.join(names)}])" if names else "Advance()")
     for step in script.steps:
         yield from _conditional_lines(step, bool(memories), script.score is not None)
     if script.score is None:

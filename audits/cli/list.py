@@ -58,6 +58,7 @@ def list_players(asked: ListOptions, output: Json) -> None:
                     Naor et al., Private Everlasting Prediction)
       Voting        the same with public queries (Liu et al., Revisiting
                     Model-Agnostic Private Learning)
+      TrainingRun   private training; the adversary sees models
       SpecialRound  online learning; the example of one round differs
       Adaptive      online learning in one world, for mistakes and regret
       Oblivious     the same with examples that are fixed beforehand

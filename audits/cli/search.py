@@ -40,7 +40,7 @@ class SearchOptions(SeedOption, ClaimOptions):
         "--protocol",
         metavar="NAME",
         shell_complete=complete_protocols,
-        help="Figure1, Release, Voting or SpecialRound. Default: the learner's.",
+        help="Figure1, Release, Voting, TrainingRun or SpecialRound. Default: the learner's.",
     )
     confidence: float = option(
         "--confidence",

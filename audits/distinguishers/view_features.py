@@ -15,7 +15,7 @@ from itertools import pairwise
 import attrs
 import numpy as np
 
-from arena import Answer, Answers, InvalidArgument, Played, Received, Reply
+from arena import Answer, Answers, InvalidArgument, Models, Played, Received, Reply
 from arena.points import freeze
 from arena.replies import list_answers
 from audits.statistics.score_pairs import (
@@ -27,6 +27,7 @@ from audits.statistics.score_pairs import (
 )
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
+MAX_MOVES = 64  # numbers of a training run that are features by themselves
 _MISSING = -2.0  # the feature of a view that has no such answer or value
 _LARGEST = 1e300  # stands for infinity, which classifiers reject
 _MAGIC = b"view"
@@ -89,9 +90,25 @@ def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:
 
 
 def collect_values(replies: Sequence[Reply]) -> list[np.ndarray]:
-    """Released values and the concepts of published hypotheses, (n, ...) each, in order."""
+    """Released values, concepts of published hypotheses and moves of models, (n, ...) each, in order."""
     others = Answer, Answers, Received  # these are features as answers
-    return [part for reply in replies if not isinstance(reply, others) for part in reply.parts]
+    values = []
+    for reply in replies:
+        if isinstance(reply, Models):
+            values.append(_describe_moves(reply.parameters))
+        elif not isinstance(reply, others):
+            values += reply.parts
+    return values
+
+
+def _describe_moves(parameters: np.ndarray) -> np.ndarray:
+    """(n, F): how models (n, j, P) move from 0 on; in long runs, how far in all along the first coordinates,
+    and the squared lengths of the first moves."""
+    moves = np.diff(parameters, axis=1, prepend=0.0)
+    if moves.shape[1] * moves.shape[2] <= MAX_MOVES:
+        return moves.reshape(len(moves), -1)
+    half = MAX_MOVES // 2
+    return np.concatenate([moves.sum(axis=1)[:, :half], (moves**2).sum(axis=2)[:, :half]], axis=1)
 
 
 def _value_columns(values: list[np.ndarray], games: int) -> dict[str, np.ndarray]:

@@ -47,7 +47,8 @@ def configure_game(
         setting `rounds` if the adversary has one. None: the default.
     rounds_set: whether the user has set the adversary's `rounds`, so that another value is refused.
 
-    The adversary's setting `protocol`, if it has one, becomes that of the referee.
+    The adversary's setting `protocol`, if it has one, becomes that of the referee. Its setting `every`, if it
+    has one, is that of TrainingRun.
 
     Raises: InvalidArgument if the protocol has no number of rounds, or if it is set twice.
     """
@@ -59,6 +60,8 @@ def configure_game(
     if "T" not in attrs.fields_dict(referee):
         if rounds is not None:
             raise InvalidArgument(f"{referee.name} has no number of rounds", remedy="Leave out --rounds.")
+        if "every" in attrs.fields_dict(referee):
+            return adversary, referee(every=getattr(adversary, "every", 1))  # type: ignore[call-arg]
         return adversary, referee()
     if "rounds" in attrs.fields_dict(type(adversary)):
         if rounds is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from arena import Claim, InvalidArgument, Neighbours, PrivacyUnit
+from arena import Claim, InvalidArgument, PrivacyUnit, Relation
 from arena.settings import at_least, check_value, less_than, more_than, one_of
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
@@ -182,7 +182,12 @@ class AuditEstimators:
         )
 
     def make_verdict(
-        self, *, protects: tuple[PrivacyUnit, ...], neighbours: Neighbours, interrupted: bool, **details: Any
+        self,
+        *,
+        protects: tuple[PrivacyUnit, ...],
+        neighbours: Relation | str,
+        interrupted: bool,
+        **details: Any,
     ) -> Verdict:
         """The verdict after the last block. protects, neighbours: of the claim. details: other fields."""
         settings = self.settings

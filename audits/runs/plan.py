@@ -113,7 +113,7 @@ class Plan:
         if not self.referee.two_worlds:
             raise InvalidArgument(
                 f"{self.referee.name} has one world, so its games show nothing about privacy",
-                remedy="Audit under Figure1, Release, Voting or SpecialRound.",
+                remedy="Audit under Figure1, Release, Voting, TrainingRun or SpecialRound.",
             )
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 from arena import Adversary, AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported, play
 from arena.capabilities import finite_domain
 from arena.concepts.finite.finite_class import build_vote_pairs
+from arena.players import read_relation_of
 from arena.referees import REFEREES
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.exact_loss.path_enumeration import ANSWERING
@@ -124,15 +125,16 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
 
 
 def pose_samples(learner: Learner, first: Sample, second: Sample) -> QueryGame:
-    """Given samples of worlds 0 and 1, which must differ in one example or not at all.
+    """Given samples of worlds 0 and 1, neighbours by the learner's claim, or the same.
 
-    Raises: InvalidArgument if they differ in more; Unsupported as `list_queries` does.
+    Raises: InvalidArgument if they are not; Unsupported as `list_queries` does.
     """
-    places = first.differences(second)
-    if places not in (0, 1):
+    relation = read_relation_of(learner)
+    changes = relation.count_changes(first, second, learner.users_of)
+    if not 0 <= changes <= relation.size:
         raise InvalidArgument(
-            "the samples of the two worlds must be equally long and differ in at most one example",
-            value=f"{places} examples" if places > 0 else f"{first.size} and {second.size} examples",
+            relation.rule,
+            value=f"{changes} changes" if changes > 0 else f"{first.size} and {second.size} examples",
         )
     text = f"the given samples of {first.size:,} examples"
     return QueryGame(

@@ -7,13 +7,14 @@ from math import log, pi, sqrt
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.laws import Density
+from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import less_than, more_than, setting
 from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
-from learners.releases.label_counts import count_ones, count_ones_by_game
+from learners.releases.label_counts import claim_of_count, count_ones, count_ones_by_game
 
 _REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 
@@ -38,6 +39,7 @@ class GaussianCount(ReleaseLearner):
     sigma: float | None = setting(
         None, unit="examples", help="σ of the noise; default: calibrated to ε and δ", check=more_than(0)
     )
+    neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
 
     @property
     def sigma_run(self) -> float:
@@ -49,7 +51,7 @@ class GaussianCount(ReleaseLearner):
     @property
     def claim(self) -> Claim:
         delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run)
-        return Claim(epsilon=self.epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_of_count(self.epsilon, delta, self.neighbours)
 
     def law(self, sample: Sample) -> Density:
         count, sigma = float(count_ones(sample)), self.sigma_run

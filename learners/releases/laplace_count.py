@@ -5,14 +5,15 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.laws import Density
+from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
 from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace_mechanism
-from learners.releases.label_counts import count_ones, count_ones_by_game
+from learners.releases.label_counts import claim_of_count, count_ones, count_ones_by_game
 
 
 @attrs.frozen
@@ -30,10 +31,11 @@ class LaplaceCount(ReleaseLearner):
     common_random_numbers = True  # every game draws one random number
 
     epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)", check=more_than(0))
+    neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_of_count(self.epsilon, 0, self.neighbours)
 
     def law(self, sample: Sample) -> Density:
         return laplace_density(float(count_ones(sample)), 1 / self.epsilon)

@@ -13,6 +13,7 @@ import attrs
 from attrs.validators import deep_iterable, deep_mapping, instance_of, optional
 
 from arena import ArenaError, Claim, Neighbours, PrivacyUnit
+from arena.neighbours import read_relation
 from audits.data.terminal_text import escape_controls
 from audits.registry.settings_text import format_settings, summarize_player
 from audits.registry.tested_claim import read_claim
@@ -61,6 +62,10 @@ class PlayerSummary:
         )
 
 
+def _name_relation(text: str) -> str:
+    return str(read_relation(text))  # an unknown one raises
+
+
 @attrs.frozen(kw_only=True)
 class LedgerNotes:
     """What a report says besides the figures. Unknown entries are empty.
@@ -80,7 +85,7 @@ class LedgerNotes:
     protects: tuple[PrivacyUnit, ...] = attrs.field(
         default=(), converter=lambda units: tuple(map(PrivacyUnit, units))
     )
-    neighbours: Neighbours = attrs.field(default=Neighbours.REPLACE_ONE, converter=Neighbours)
+    neighbours: str = attrs.field(default=str(Neighbours.REPLACE_ONE), converter=_name_relation)
     theorem: str = ""
     settings: Mapping[str, Mapping[str, str]] = attrs.field(
         factory=dict,
@@ -107,7 +112,7 @@ class LedgerNotes:
             claim=str(claim),
             own_claim=[claim.epsilon if isfinite(claim.epsilon) else None, claim.delta],
             protects=claim.protects,
-            neighbours=claim.neighbours,
+            neighbours=str(claim.neighbours),
             theorem=plan.learner.theorem,
             transcript=_write_transcript(plan),
             command=command or "",

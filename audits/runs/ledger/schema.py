@@ -210,7 +210,8 @@ def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -
             _drop_renamed(before[role], after[role])
     old_leaves, new_leaves = _flatten(before), _flatten(after)
     changed = sorted(
-        name for name in old_leaves.keys() | new_leaves.keys() if old_leaves.get(name) != new_leaves.get(name)
+        (n for n in old_leaves.keys() | new_leaves.keys() if old_leaves.get(n) != new_leaves.get(n)),
+        key=lambda name: (name[0] != "versions", name),  # another version explains other settings, too
     )
     differences = [
         f"{'.'.join(name)}: {' -> '.join(_shorten(old_leaves.get(name), new_leaves.get(name)))}"

@@ -45,3 +45,17 @@ def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
     return least_sufficient(
         lambda sigma: gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
     )
+
+
+@lru_cache(maxsize=1_024)
+def gaussian_epsilon(*, delta: float, sigma: float, sensitivity: float = 1.0) -> float:
+    """The least ε for which adding N(0, sigma²) is (ε, delta)-DP; 0 if δ(0) is at most delta.
+
+    By bisection on `gaussian_delta`, rounded up. Units: as `gaussian_delta`.
+    """
+    check_probability(delta=delta)
+    if gaussian_delta(epsilon=0.0, sigma=sigma, sensitivity=sensitivity) <= delta:
+        return 0.0
+    return least_sufficient(
+        lambda epsilon: gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
+    )

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adversaries.common.released_numbers import last_bits
 from adversaries.release.count_swap import CountSwap
-from adversaries.release.low_bits import LowBits, last_bits
+from adversaries.release.low_bits import LowBits
 from arena import Adversary, Learner, Release, Sample
 from arena.testing import check_adversary
 from audits.runs.plan import Plan

@@ -122,7 +122,14 @@ class Scripted(Adversary):
 
     moves: Callable[[int, np.random.Generator], Moves]
     name: str = "scripted"
-    protocols: tuple[str, ...] = ("Figure1", "Release", "Oblivious", "Adaptive", "SpecialRound")
+    protocols: tuple[str, ...] = (
+        "Figure1",
+        "Release",
+        "TrainingRun",
+        "Oblivious",
+        "Adaptive",
+        "SpecialRound",
+    )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         return self.moves(games, rng)

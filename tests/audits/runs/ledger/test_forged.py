@@ -247,7 +247,7 @@ def test_a_plan_that_makes_no_sense_is_refused(ledger: Path, plan: Any, expected
         ({"protects": [[]]}, "is not a valid PrivacyUnit"),
         ({"settings": {"learner": {"a": 1}}}, "its notes have a wrong entry settings or own_claim"),
         ({"own_claim": ["x", 0.0]}, "its notes have a wrong entry settings or own_claim"),
-        ({"neighbours": "x"}, "is not a valid Neighbours"),
+        ({"neighbours": "x"}, "neighbours must be a known relation"),
         ("[]", "the text of its notes is no mapping of names"),
         ('{"learner": "a", "learner": "b"}', "the text of its notes has an entry twice"),
     ],

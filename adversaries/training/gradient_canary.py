@@ -1,0 +1,90 @@
+"""gradient-canary: all gradients are zero, but for that of one example, which is as long as it may be."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from adversaries.common.training_samples import build_sample, change_example, choose_sample_size
+from adversaries.training.known_steps import read_steps
+from arena import Advance, Adversary, GradientCanary, Learner, Moves, Sample, Train, setting
+from arena.neighbours import REPLACING
+from arena.players import read_relation_of
+from arena.settings import at_least, more_than, one_of, whole
+
+NO_GRADIENT, OPPOSITE = OTHERS = ("none", "opposite")
+RATIO, SPREAD = SCORES = ("ratio", "spread")
+
+
+@attrs.frozen
+class GradientCanaryAttack(Adversary):
+    """One example has a chosen gradient (Dirac's canary), and all others have none, since their points are 0.
+
+    Nasr and others, Tight Auditing of Differentially Private Machine Learning (2023). The gradient is so long
+    that it is clipped. Where neighbours replace an example, that of world 0 has the opposite gradient. With
+    others="opposite" the other examples have the opposite gradient in both worlds, so that a canary that
+    takes the place of another example in a batch counts twice: Chua and others, How Private are DP-SGD
+    Implementations? (2024).
+
+    The score is the log likelihood ratio of the steps along the gradient, with the learner's own rate and
+    noise; if the models between are not shown, how far the model has moved along it. With score="spread" it
+    is the largest step less the smallest, which shows noise that is the same in all steps.
+    """
+
+    name = "gradient-canary"
+    protocols = ("TrainingRun",)
+    returns_score = True
+
+    length: float = setting(1e6, help="the length of the gradient before clipping", check=more_than(0))
+    others: str = setting(
+        NO_GRADIENT, help="the gradients of the other examples: none or opposite", check=one_of(*OTHERS)
+    )
+    score: str = setting(RATIO, help="what is scored: ratio or spread", check=one_of(*SCORES))
+    every: int = setting(
+        1, help="the adversary sees every k-th model; 0: the last one only", check=[whole, at_least(0)]
+    )
+    sample: Sample | None = setting(
+        None, help="the other examples, of which the last is the canary's place; default: points 0"
+    )
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        learner = read_steps(self, self.learner)
+        point = np.zeros(learner.point_shape)
+        point.flat[0] = 1.0
+        sample = self.sample or self._build_sample(point)
+        yield Train(*change_example(sample, len(sample.counts) - 1, (point, 0), (point, 1), learner))
+
+        gradient = np.zeros(learner.parameters)
+        gradient[0] = self.length
+        canaries = [GradientCanary(point, 1, gradient), GradientCanary(point, 0, -gradient)]
+        if self.others == OPPOSITE:
+            canaries.append(GradientCanary(0 * point, 0, -gradient))
+        reply = yield Advance(canaries=canaries)
+        places = reply.parameters[:, :, 0]
+        if self.every != 1:
+            return -places[:, -1]
+        moved = -np.diff(places, axis=1, prepend=0.0) / (learner.step_size * learner.clip)
+        if self.others == OPPOSITE:
+            moved = moved + learner.rate * (choose_sample_size(learner) - 1)  # on average
+        if self.score == SPREAD:
+            return np.ptp(moved, axis=1)
+        return self._log_ratio(moved, learner.rate, learner.noise_run)
+
+    def _build_sample(self, point: np.ndarray) -> Sample:
+        others = choose_sample_size(self.learner) - 1
+        return build_sample(np.stack([0 * point, point]), np.array([0, 1]), np.array([others, 1]))
+
+    def _log_ratio(self, moved: np.ndarray, rate: float, noise: float) -> np.ndarray:
+        """(n,): ln of the density of the moves (n, T), in clips, in world 1 over that in world 0."""
+
+        shift = 2.0 if self.others == OPPOSITE else 1.0
+
+        def shifted(sign: float) -> np.ndarray:
+            exponents = (sign * shift * moved - shift**2 / 2) / noise**2
+            return np.logaddexp(np.log1p(-rate) if rate < 1 else -np.inf, np.log(rate) + exponents)
+
+        ratio = shifted(1.0)
+        if read_relation_of(self.learner).kind in REPLACING:
+            ratio = ratio - shifted(-1.0)
+        return ratio.sum(axis=1)

@@ -1,0 +1,1 @@
+"""Private training by noisy gradients."""

@@ -1,0 +1,288 @@
+"""dp-sgd: stochastic gradient descent with clipped gradients and Gaussian noise."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import floor, inf, log2
+from typing import Self
+
+import attrs
+import numpy as np
+
+from arena.claims import Claim, PrivacyUnit, choose_claim
+from arena.errors import InvalidArgument
+from arena.moves import GradientCanary
+from arena.neighbours import Neighbours, read_relation
+from arena.players import Learner
+from arena.sample import BLANK, Sample, Training
+from arena.settings import at_least, less_than, more_than, one_of, setting, whole
+from learners.mechanisms.accounting.loss_distribution import (
+    NoisyStep,
+    noisy_steps_epsilon,
+    renyi_epsilon,
+)
+from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
+from learners.training.batches import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
+from learners.training.small_networks import LOGISTIC, LOSSES, SmallNetwork
+
+_UNITS = 32  # to which noisy sums are rounded, to a standard deviation of the noise
+# The probability that an error in the last bits changes the rounded value: half a unit is at least 2^-6 of a
+# standard deviation, and the error at most 2^-52 of the sum and the noise, here for each such deviation.
+_LEAK = 2.0**-45
+_REPLACED = 2.0  # clips by which a replaced example moves a sum
+_NOISE_TOLERANCE = 1e-3  # relative, of the noise that is found for an ε
+
+
+@attrs.frozen
+class DPSGD(Learner):
+    """Differentially private stochastic gradient descent, for linear models and small networks.
+
+    In each of `steps` steps the gradients of a random batch are clipped to the length `clip` and added up,
+    with Gaussian noise of standard deviation noise·clip for each parameter; the sum over `batch`, times the
+    learning rate, is subtracted from the parameters. `size` and `batch` are public numbers, not counted from
+    the data. All models may be published. Noisy sums are rounded to multiples of about a thirtieth of the
+    noise, so that the last bits of the floating-point numbers show nothing.
+
+    Source: Algorithm 1 of Abadi and others, Deep Learning with Differential Privacy (2016).
+
+    Privacy: computed by composing privacy-loss distributions (docs/proofs/loss_distribution.md), for the
+    sampling that is run. "poisson": each example is in a batch independently with chance batch/size; examples
+    are added, removed or zeroed out. "fixed": uniform subsets; examples are replaced or zeroed out.
+    "shuffled": a permutation in each epoch; examples are replaced or zeroed out, and the order is credited
+    with nothing, so that each epoch costs one step without subsampling.
+    """
+
+    name = "dp-sgd"
+    protocols = ("TrainingRun",)
+    theorem = "Algorithm 1 of Abadi and others (2016), with the exact subsampled Gaussian mechanism"
+
+    features: int = setting(1, help="d, the coordinates of a point", check=[whole, at_least(1)])
+    hidden: int = setting(0, help="hidden units; 0: a linear model", check=[whole, at_least(0)])
+    loss: str = setting(LOGISTIC, help="the loss: logistic or squared", check=one_of(*LOSSES))
+    size: int = setting(1_000, help="n, the number of examples that is assumed", check=[whole, at_least(1)])
+    batch: int = setting(
+        100, help="the number of examples of a batch, on average", check=[whole, at_least(1)]
+    )
+    steps: int = setting(100, help="T, the number of steps", check=[whole, at_least(1)])
+    sampling: str = setting(POISSON, help="how batches are drawn", check=one_of(*SAMPLINGS))
+    clip: float = setting(1.0, unit="length of a gradient", help="the longest gradient", check=more_than(0))
+    learning_rate: float = setting(1.0, help="the step size", check=more_than(0))
+    epsilon: float = setting(
+        1.0, unit="nats", help="the ε for which noise is chosen, if it is not set", check=more_than(0)
+    )
+    delta: float = setting(
+        1e-5, unit="probability", help="the δ of the claim", check=[more_than(0), less_than(1)]
+    )
+    noise: float | None = setting(
+        None, unit="clip", help="σ, the noise multiplier; default: the least for ε and δ", check=more_than(0)
+    )
+    neighbours: str | None = setting(
+        None, help="the neighbouring relation of the claim; default: that of the sampling"
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.batch > self.size:
+            raise InvalidArgument(
+                "a batch must not be larger than the data",
+                value=f"batch {self.batch:,}, size {self.size:,}",
+                remedy="Lower batch, or raise size.",
+            )
+        if self.neighbours is not None:
+            read_relation(self.neighbours)
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.features,)
+
+    @property
+    def sample_size(self) -> int:
+        return self.size
+
+    def adapt_to(self, sample_size: int) -> Self:
+        """The learner for so many examples."""
+        return attrs.evolve(self, size=sample_size, batch=min(self.batch, sample_size))
+
+    @property
+    def network(self) -> SmallNetwork:
+        """The model that is trained."""
+        return SmallNetwork(self.features, self.hidden, self.loss)
+
+    @property
+    def rate(self) -> float:
+        """The share of the data in a batch, on average."""
+        return self.batch / self.size
+
+    @property
+    def parameters(self) -> int:
+        """P, the number of parameters."""
+        return self.network.size
+
+    @property
+    def step_size(self) -> float:
+        """By how much a sum of gradients moves the model, as a multiple."""
+        return self.learning_rate / self.batch
+
+    def losses(self, parameters: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """(n, k): the losses of models (n, P) on examples (k, d), (k,)."""
+        return self.network.losses(parameters, x, y)
+
+    @property
+    def noise_run(self) -> float:
+        """The noise multiplier."""
+        if self.noise is not None:
+            return self.noise
+        return _find_noise(attrs.evolve(self, noise=1.0, learning_rate=1.0, clip=1.0))
+
+    @property
+    def claim(self) -> Claim:
+        kinds = {
+            POISSON: (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE),
+            FIXED: (Neighbours.REPLACE_ONE, Neighbours.ZERO_OUT_ONE),
+            SHUFFLED: (Neighbours.REPLACE_ONE, Neighbours.ZERO_OUT_ONE),
+        }[self.sampling]
+        claims = [
+            Claim(
+                epsilon=self._epsilon(self.noise_run, replaced=kind is Neighbours.REPLACE_ONE),
+                delta=self.delta,
+                protects=(PrivacyUnit.TRAINING_EXAMPLE,),
+                neighbours=kind,
+            )
+            for kind in (kinds if self.neighbours is not None else kinds[:1])
+        ]
+        return choose_claim(claims, self.neighbours or kinds[0])
+
+    def other_costs(self) -> dict[str, float]:
+        """ε by Rényi divergences, for Poisson sampling."""
+        if self.sampling != POISSON:
+            return {}
+        step = NoisyStep(self.rate, self.noise_run)
+        return {"Rényi divergences": renyi_epsilon(step, self.steps, self.delta)}
+
+    def _epsilon(self, noise: float, *, replaced: bool) -> float:
+        shift = _REPLACED if replaced else 1.0
+        deviations = (4 * self.batch + 40) / noise + 40  # of nearly all noisy sums, but for 1e-20
+        delta = self.delta - _LEAK * deviations * self.steps * self.parameters
+        return self._exact_epsilon(noise, delta, shift) if delta > 0 else inf
+
+    def _exact_epsilon(self, noise: float, delta: float, shift: float) -> float:
+        """ε of all steps, whose sums a changed example moves by at most `shift` clips."""
+        if self.sampling == SHUFFLED:
+            epochs = -(-self.steps // (self.size // self.batch))
+            return gaussian_epsilon(delta=delta, sigma=noise / epochs**0.5, sensitivity=shift)
+        if self.rate == 1:
+            return gaussian_epsilon(delta=delta, sigma=noise / self.steps**0.5, sensitivity=shift)
+        step = NoisyStep(self.rate, noise, shift)
+        return noisy_steps_epsilon(step, self.steps, delta, replaced=shift == _REPLACED)
+
+    def start(self, games: int, rng: np.random.Generator) -> DPSGDState:
+        return DPSGDState(self, games, rng)
+
+
+@lru_cache(maxsize=64)
+def _find_noise(learner: DPSGD) -> float:
+    """The least noise multiplier, but for a thousandth, with which the learner's claim is its ε."""
+    low, high = 0.0, 1.0
+    while attrs.evolve(learner, noise=high).claim.epsilon > learner.epsilon:
+        low, high = high, 2 * high
+    while high - low > _NOISE_TOLERANCE * high:
+        middle = (low + high) / 2
+        try:
+            suffices = attrs.evolve(learner, noise=middle).claim.epsilon <= learner.epsilon
+        except ArithmeticError:  # hardly any noise
+            suffices = False
+        low, high = (low, middle) if suffices else (middle, high)
+    return high
+
+
+@attrs.frozen(eq=False)
+class _Group:
+    """Games with equal training sets. blank: (k,) bool, the examples without a gradient."""
+
+    games: np.ndarray
+    sample: Sample
+    labels: np.ndarray
+    blank: np.ndarray
+    source: BatchSource
+
+
+class DPSGDState:
+    """dp-sgd in a batch of games."""
+
+    def __init__(self, learner: DPSGD, games: int, rng: np.random.Generator) -> None:
+        self._learner = learner
+        self._network = learner.network
+        self._games = games
+        self._rng = rng
+        self._scale = learner.noise_run * learner.clip
+        self._unit = 2.0 ** floor(log2(self._scale / _UNITS))
+        self._groups: list[_Group] = []
+        self.parameters = self._network.start(games, rng)
+
+    @property
+    def steps(self) -> int:
+        return self._learner.steps
+
+    def train(self, training: Training) -> None:
+        learner = self._learner
+        for sample, games in training.groups():
+            source = BatchSource(
+                sample.counts,
+                len(games),
+                self._rng,
+                sampling=learner.sampling,
+                rate=learner.rate,
+                size=learner.batch,
+            )
+            blank = sample.labels == BLANK
+            self._groups.append(_Group(games, sample, sample.labels.astype(float), blank, source))
+
+    def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
+        for canary in canaries:
+            if canary.gradient.shape[1] != self._network.size:
+                raise InvalidArgument(
+                    f"a canary's gradient must have {self._network.size} entries, one for each parameter",
+                    value=canary.gradient.shape[1],
+                )
+        for _ in range(steps):
+            total = np.empty_like(self.parameters)
+            for group in self._groups:
+                total[group.games] = self._add_gradients(group, canaries)
+            self._update(total)
+        return self.parameters
+
+    def _update(self, total: np.ndarray) -> None:
+        """Move against the sums (n, P) of the clipped gradients."""
+        noisy = self._draw_noise()
+        noisy += total
+        noisy /= self._unit
+        np.rint(noisy, out=noisy)
+        noisy *= self._unit * self._learner.step_size
+        self.parameters -= noisy
+
+    def _draw_noise(self) -> np.ndarray:
+        return self._scale * self._rng.standard_normal(self.parameters.shape)
+
+    def _add_gradients(self, group: _Group, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
+        """(g, P): the sums of the clipped gradients of a batch, for the games of a group."""
+        x, y, blank = group.sample.points, group.labels, group.blank
+        if group.source.draws_counts:
+            copies = group.source.draw_counts().astype(float)
+        else:
+            chosen, inside = group.source.draw_positions()
+            copies, x, y, blank = inside.astype(float), x[chosen], y[chosen], blank[chosen]
+        copies *= ~blank
+        total = np.zeros((len(group.games), self._network.size))
+        for canary in canaries:
+            is_canary = (x == canary.x[group.games][:, None]).all(axis=2) & (y == canary.label)
+            gradient = canary.gradient[group.games]
+            norms = np.sqrt((gradient**2).sum(axis=1))
+            number = (copies * is_canary).sum(axis=1)
+            total += (number * self._shrink(norms))[:, None] * gradient
+            copies = copies * ~is_canary
+        norms, add = self._network.gradients(self.parameters[group.games], x, y)
+        total += add(copies * self._shrink(norms))
+        return total
+
+    def _shrink(self, norms: np.ndarray) -> np.ndarray:
+        """The factors that clip gradients with these norms."""
+        return np.minimum(1.0, self._learner.clip / np.maximum(norms, 1e-300))

@@ -1,0 +1,170 @@
+"""Broken relatives of dp-sgd, each with one slip and the claim that its author believes."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena import Claim
+from learners.training.batches import FIXED, SHUFFLED
+from learners.training.dp_sgd import DPSGD, DPSGDState
+
+
+@attrs.frozen
+class BrokenDPSGD(DPSGD):
+    """twin: the correct learner whose claim it makes. run: the settings with which it really runs."""
+
+    size: int = 20
+    batch: int = 5
+    steps: int = 20
+    noise: float | None = 3.0
+
+    state_class = DPSGDState
+
+    @property
+    def twin(self) -> DPSGD:
+        return DPSGD(**{field.name: getattr(self, field.name) for field in attrs.fields(DPSGD)})
+
+    @property
+    def claim(self) -> Claim:
+        return self.twin.claim
+
+    @property
+    def run(self) -> DPSGD:
+        return self
+
+    def start(self, games: int, rng: np.random.Generator) -> DPSGDState:
+        return self.state_class(self.run, games, rng)
+
+
+@attrs.frozen
+class FixedAsPoisson(BrokenDPSGD):
+    """The slip: batches of a fixed size, accounted as if each example were drawn on its own."""
+
+    name = "fixed-as-poisson"
+
+    @property
+    def run(self) -> DPSGD:
+        return attrs.evolve(self, sampling=FIXED)
+
+
+@attrs.frozen
+class ShufflingAsPoisson(BrokenDPSGD):
+    """The slip: a permutation in each epoch, accounted as if each example were drawn on its own."""
+
+    name = "shuffling-as-poisson"
+
+    @property
+    def run(self) -> DPSGD:
+        return attrs.evolve(self, sampling=SHUFFLED)
+
+
+class NoClipState(DPSGDState):
+    def _shrink(self, norms: np.ndarray) -> np.ndarray:
+        return np.ones_like(norms)
+
+
+@attrs.frozen
+class ForgetsClipping(BrokenDPSGD):
+    """The slip: gradients are not clipped."""
+
+    name = "forgets-clipping"
+    state_class = NoClipState
+
+
+class ClipsMeanState(NoClipState):
+    def _update(self, total: np.ndarray) -> None:
+        norms = np.sqrt((total**2).sum(axis=1)) / self._learner.batch
+        super()._update(total * DPSGDState._shrink(self, norms)[:, None])
+
+
+@attrs.frozen
+class ClipsTheMean(BrokenDPSGD):
+    """The slip: the mean gradient of a batch is clipped in place of each."""
+
+    name = "clips-the-mean"
+    state_class = ClipsMeanState
+
+
+class UnscaledNoiseState(DPSGDState):
+    def _draw_noise(self) -> np.ndarray:
+        return super()._draw_noise() / self._learner.clip
+
+
+@attrs.frozen
+class NoiseWithoutClip(BrokenDPSGD):
+    """The slip: the noise has the standard deviation `noise`, whatever the clip."""
+
+    name = "noise-without-clip"
+    state_class = UnscaledNoiseState
+
+    clip: float = 4.0
+
+
+class ReusedNoiseState(DPSGDState):
+    _noise: np.ndarray | None = None
+
+    def _draw_noise(self) -> np.ndarray:
+        if self._noise is None:
+            self._noise = super()._draw_noise()
+        return self._noise.copy()
+
+
+@attrs.frozen
+class ReusesNoise(BrokenDPSGD):
+    """The slip: the noise is drawn once and used in all steps."""
+
+    name = "reuses-noise"
+    state_class = ReusedNoiseState
+
+
+class RealSizeState(DPSGDState):
+    def _update(self, total: np.ndarray) -> None:
+        before = self.parameters.copy()
+        super()._update(total)
+        sizes = np.empty(self._games)
+        for group in self._groups:
+            sizes[group.games] = group.sample.size
+        self.parameters = before + (self.parameters - before) * (self._learner.size / sizes)[:, None]
+
+
+@attrs.frozen
+class DividesByRealSize(BrokenDPSGD):
+    """The slip: the size of a batch is worked out from the real number of examples."""
+
+    name = "divides-by-real-size"
+    state_class = RealSizeState
+
+    size: int = 4
+    batch: int = 2
+    features: int = 50
+
+
+@attrs.frozen
+class WrongRate(BrokenDPSGD):
+    """The slip: the accountant is given a fifth of the rate."""
+
+    name = "wrong-rate"
+
+    @property
+    def twin(self) -> DPSGD:
+        return attrs.evolve(super().twin, size=5 * self.size)
+
+
+class FloatState(DPSGDState):
+    def _update(self, total: np.ndarray) -> None:
+        noisy = total.astype(np.float32) + self._draw_noise().astype(np.float32)
+        self.parameters -= self._learner.step_size * noisy.astype(float)
+
+
+@attrs.frozen
+class FloatNoise(BrokenDPSGD):
+    """The slip: noise is added in float32, and the sum is not rounded."""
+
+    name = "float-noise"
+    state_class = FloatState
+
+    size: int = 16
+    batch: int = 16
+    steps: int = 1
+    noise: float | None = 8.0
