@@ -87,7 +87,7 @@ bench-scale: .venv/ready  ## runs of up to 10^8 games: cost, memory, backends, l
 pictures: .venv/ready  ## the pictures of online games in docs/, and their figures (ten minutes)
 	@for name in growth dimensions everlasting; do .venv/bin/python benchmarks/by_learner/$$name.py || exit 1; done
 
-theorems: .venv/ready  ## what the papers' theorems promise, measured; resumable, in build/ (an hour)
+theorems: .venv/ready  ## what the papers' theorems promise, measured; resumable, in build/ (half an hour)
 	@.venv/bin/python -m benchmarks.theorems
 
 tournament: .venv/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (five minutes)

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import Adversary, Claim, Learner, Referee
+from arena import Adversary, Claim, Learner, Referee, Relation
 from audits.registry.settings_text import format_settings
 from audits.runs.plan import versions
 
@@ -53,6 +53,8 @@ def to_data(value: object) -> Any:
         return {"name": value.name, "settings": format_settings(value)}
     if isinstance(value, Referee):
         return value.name
+    if isinstance(value, Relation):
+        return str(value)
     if isinstance(value, Claim):
         return {**_fields(value), "text": str(value)}
     if isinstance(value, Enum):

@@ -6,7 +6,6 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, Self
 
 import attrs
@@ -19,6 +18,7 @@ from arena.neighbours import Neighbours
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting, whole
+from learners.mechanisms.accounting.loss_distribution import NoisyStep, noisy_steps_epsilon
 
 
 def _import_opacus() -> Any:
@@ -37,8 +37,8 @@ class OpacusSGD(Learner):
 
     Yousefpour and others, Opacus: User-Friendly Differential Privacy Library in PyTorch (2021). Each game is
     a training run of its own, with a data loader, an optimizer and generators of random numbers seeded from
-    the learner's. The claim is what the engine's accountant (`accountants.create_accountant("prv")`) reports
-    for the public numbers size, batch, steps and noise, for an example that is added or removed.
+    the learner's. The claim is that of Opacus' accountant "prv" for the numbers size, batch, steps and noise,
+    and for an example that is added or removed. It is computed by our accountant, with which that agrees.
 
     The engine reads the number of examples from the data: the rate is that of the real number, and updates
     are divided by int(real number·rate). What follows is in docs/opacus.md.
@@ -108,7 +108,9 @@ class OpacusSGD(Learner):
     @property
     def claim(self) -> Claim:
         return Claim(
-            epsilon=_account(self.noise, self.rate, self.steps, self.delta),
+            epsilon=noisy_steps_epsilon(
+                NoisyStep(self.rate, self.noise), self.steps, self.delta, replaced=False
+            ),
             delta=self.delta,
             protects=(PrivacyUnit.TRAINING_EXAMPLE,),
             neighbours=Neighbours.ADD_OR_REMOVE_ONE,
@@ -116,13 +118,6 @@ class OpacusSGD(Learner):
 
     def start(self, games: int, rng: np.random.Generator) -> OpacusState:
         return OpacusState(self, games, rng)
-
-
-@lru_cache(maxsize=64)
-def _account(noise: float, rate: float, steps: int, delta: float) -> float:
-    accountant = _import_opacus().accountants.create_accountant("prv")
-    accountant.history = [(noise, rate, steps)]
-    return float(accountant.get_epsilon(delta))
 
 
 @contextmanager

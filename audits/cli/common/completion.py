@@ -94,7 +94,8 @@ def _list_settings(player: str) -> list[str]:
     from audits.registry.players import find_player  # slow to import
 
     try:
-        return [field.name for field in attrs.fields(find_player(player))]
+        fields = [field.name for field in attrs.fields(find_player(player))]
+        return [name for name in fields if name != "learner"]  # an adversary is given its opponent
     except (ArenaError, TypeError, OSError):
         return []
 

@@ -58,8 +58,8 @@ BROKEN_LEARNERS = [
     (
         mutants.Homeless(),
         NotConforming,
-        "coin does not conform: protocols are names of referees (Figure1, Release, Voting, Oblivious, "
-        "Adaptive, SpecialRound); got ['Figure2']",
+        "coin does not conform: protocols are names of referees (Figure1, Release, Voting, TrainingRun, "
+        "Oblivious, Adaptive, SpecialRound); got ['Figure2']",
     ),
     (
         mutants.Unpicklable(),

@@ -177,7 +177,8 @@ def test_a_finished_run_needs_no_players(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("audits.cli.runs.resume.rebuild_plan", None)
     again = json.loads(arena("runs", "resume", ledger, "--json").stdout)
     assert without_times(again | {"command": ""}) == without_times(first | {"command": ""})
-    assert again["players"]["learner"] == {"name": "laplace-count", "settings": {"epsilon": "0.9"}}
+    settings = {"epsilon": "0.9", "neighbours": "replace one"}
+    assert again["players"]["learner"] == {"name": "laplace-count", "settings": settings}
     timed = ("games ", "speed ")
     texts = [
         audited,
