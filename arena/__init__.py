@@ -54,6 +54,7 @@ from arena.referees import (
     Voting,
 )
 from arena.referees.scorebook import MistakeCounts, Scorebook
+from arena.referees.transcript import Transcript
 from arena.replies import (
     NO_LABEL,
     UNSTABLE,
@@ -70,7 +71,6 @@ from arena.replies import (
 )
 from arena.sample import BLANK, Sample, Training
 from arena.settings import setting
-from arena.transcript import Transcript
 
 # Players, and what they promise.
 __all__ = [

@@ -18,9 +18,9 @@ from arena.points import freeze
 from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
 from arena.referees.scorebook import MistakeCounts, Scorebook
+from arena.referees.transcript import Entry, Transcript
 from arena.replies import Reply
 from arena.settings import at_least, check_value
-from arena.transcript import Entry, Transcript
 
 
 @attrs.frozen(eq=False)

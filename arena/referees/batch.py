@@ -16,9 +16,9 @@ from arena.referees.adversary_input import AdversaryInput
 from arena.referees.learner_calls import LearnerCalls
 from arena.referees.position import Position
 from arena.referees.scorebook import MistakeCounts, Scorebook
+from arena.referees.transcript import Entry
 from arena.referees.worlds import Worlds
 from arena.replies import Reply
-from arena.transcript import Entry
 
 # Moves, each with a function of a batch and a move.
 MoveTable = tuple[tuple[type[Move], Callable[[Any, Any], Reply]], ...]

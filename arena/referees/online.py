@@ -18,9 +18,9 @@ from arena.moves import Commit, Example, Ready
 from arena.points import format_point, points_differ
 from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
 from arena.referees.scorebook import MistakeCounts
+from arena.referees.transcript import ExampleEntry
 from arena.replies import Hypothesis, Shown, Stream
 from arena.settings import at_least, whole
-from arena.transcript import ExampleEntry
 
 V = TypeVar("V")
 

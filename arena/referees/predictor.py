@@ -13,9 +13,9 @@ from arena.moves import Move, Queries, Query, Train, Unlabelled
 from arena.points import freeze, points_differ
 from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
 from arena.referees.learner_calls import LabelRange
+from arena.referees.transcript import QueryEntry, TrainingEntry, UnlabelledEntry
 from arena.replies import NO_LABEL, UNSTABLE, Answer, Answers, Received, Trained
 from arena.settings import at_least, whole
-from arena.transcript import QueryEntry, TrainingEntry, UnlabelledEntry
 
 BINARY = LabelRange(1, "0 or 1")
 

@@ -8,8 +8,8 @@ import attrs
 
 from arena.moves import Train
 from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
+from arena.referees.transcript import ReleaseEntry, TrainingEntry
 from arena.replies import Released
-from arena.transcript import ReleaseEntry, TrainingEntry
 
 
 @attrs.frozen

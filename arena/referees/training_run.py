@@ -10,9 +10,9 @@ import numpy as np
 
 from arena.moves import Advance, Train
 from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
+from arena.referees.transcript import ModelEntry, TrainingEntry
 from arena.replies import Models, Trained
 from arena.settings import at_least, whole
-from arena.transcript import ModelEntry, TrainingEntry
 
 
 @attrs.frozen

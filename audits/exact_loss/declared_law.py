@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from arena import Adversary, Learner, Played, Referee, Sample, ValueLaw, play
+from arena.referees.transcript import QueryEntry, TrainingEntry
 from arena.replies import list_answers
 from arena.testing import RATE
 from arena.testing.law_checks import check_answers, check_values
 from arena.testing.probe import Probe
-from arena.transcript import QueryEntry, TrainingEntry
 
 _GAMES = 4_000  # in each world
 _MAX_QUERIES = 64  # of a game that are compared

@@ -26,8 +26,8 @@ from arena import (
 from arena.capabilities import ReceivesPart
 from arena.errors import describe_error, format_place, is_users_file, locate_error
 from arena.randomness import block_seed
+from arena.referees.transcript import TrainingEntry
 from arena.testing import check_learner
-from arena.transcript import TrainingEntry
 from audits.runs.blocks import check_outcome
 from audits.runs.plan import Plan
 

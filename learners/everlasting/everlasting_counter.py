@@ -13,8 +13,9 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
 from learners.common.vote_laws import Electorate, SteadyThresholdsLaw
+from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
-from learners.everlasting.generic_bbl import BBLRound, GenericBBL
+from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
 from learners.mechanisms.accounting.composition import Guarantee, best_composition, compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable

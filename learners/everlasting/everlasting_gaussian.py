@@ -12,9 +12,9 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.common.vote_laws import Electorate, MarkedVotesLaw
+from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.constants import PRACTICAL_ROUNDS
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
-from learners.everlasting.generic_bbl import BBLRound
 from learners.mechanisms.accounting.composition import Guarantee, label_boost_exact_guarantee
 from learners.mechanisms.sparse_vector.marked_votes import (
     MarkedVotes,

@@ -11,8 +11,9 @@ import numpy as np
 from arena.sample import Sample
 from arena.settings import at_least, setting, whole
 from learners.common.vote_laws import NoisyVotesLaw
+from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
-from learners.everlasting.generic_bbl import BBLRound, GenericBBL
+from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import BBLState
 from learners.mechanisms.accounting.composition import best_composition, compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable

@@ -29,6 +29,7 @@ from arena.errors import InvalidArgument
 from arena.players import Learner
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.constants import (
     HALTS_FACTOR,
     ITERATIONS,
@@ -48,27 +49,6 @@ from learners.mechanisms.accounting.composition import (
 )
 
 _LEAST_NOISE_PRODUCT = 4  # T_i·ε′_i at which Laplace noise answers 7 % of unanimous votes wrongly
-
-
-@attrs.frozen(kw_only=True)
-class BBLRound:
-    """The parameters of round i.
-
-    alpha, beta: α_i, β_i. chunk, teachers, answers: λ_i, T_i, R_i. noise: ε′_i, of an answer or of a halt.
-    """
-
-    index: int
-    alpha: float
-    beta: float
-    chunk: int
-    teachers: int
-    answers: int
-    noise: float
-
-    @property
-    def examples(self) -> int:
-        """|S_i| = λ_i T_i."""
-        return self.chunk * self.teachers
 
 
 @attrs.frozen

@@ -8,9 +8,9 @@ import numpy as np
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
+from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
-from learners.everlasting.generic_bbl import BBLRound
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 from learners.mechanisms.sparse_vector.marked_votes import marked_votes_cost

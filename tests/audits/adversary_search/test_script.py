@@ -7,7 +7,7 @@ import pytest
 from support.players.search_players import OnePoint
 
 from arena import InvalidArgument, Sample, play
-from arena.transcript import QueryEntry
+from arena.referees.transcript import QueryEntry
 from audits.adversary_search import referee_for
 from audits.adversary_search.script import AnswerHistory, Ask, Challenge, Memory, Script, memories_of
 from learners.predictors.noisy_votes import NoisyVotes

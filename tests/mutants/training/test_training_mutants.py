@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from mutants.training_learners import (
+from mutants.training.broken_dp_sgd import (
     BrokenDPSGD,
     ClipsTheMean,
     DividesByRealSize,
