@@ -110,7 +110,7 @@ def test_the_worst_samples_and_given_ones() -> None:
     data, neighbour = ([1.0, 1.0], [0, 0]), ([1.0, 1.0], [0, 1])
     given = audits.solve("noisy-votes", rounds=1, settings=settings, data=data, neighbour=neighbour)
     assert given.curve[0].lower <= worst.curve[0].upper
-    with pytest.raises(InvalidArgument, match="differ in at most one example"):
+    with pytest.raises(InvalidArgument, match="differ in at most one place"):
         audits.solve("noisy-votes", settings=settings, data=data, neighbour=([2.0, 2.0], [1, 1]))
 
 
