@@ -200,7 +200,6 @@ class Script(Adversary):
     protocol: Figure1, Release, Voting, TrainingRun or SpecialRound.
     world_0, world_1: the training set in each world, except under SpecialRound; world_1=None: the same.
     handed: unlabelled points under Figure1, handed over before the steps.
-    pulls: the gradients of examples under TrainingRun, in all steps. parameters: their length.
     steps: the rounds of the game, in order.
     score: the score; None leaves it to a learned distinguisher.
 
@@ -214,8 +213,6 @@ class Script(Adversary):
     world_0: Sample | None = None
     world_1: Sample | None = None
     handed: tuple[Hand, ...] = ()
-    pulls: tuple[Pull, ...] = ()
-    parameters: int = 0
     steps: tuple[Step, ...] = ()
     score: Score | None = None
 
@@ -242,6 +239,10 @@ class Script(Adversary):
         """The number of rounds of a game: queries under Figure1 and Voting, T under SpecialRound."""
         return sum(step.rounds for step in self.steps)
 
+    def canaries(self) -> list[GradientCanary]:
+        """The canaries of TrainingRun."""
+        return []
+
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         replies: list[Reply] = []
         if self.world_0 is not None:
@@ -249,12 +250,25 @@ class Script(Adversary):
             for hand in self.handed:
                 yield hand.move()
             if self.protocol == "TrainingRun":
-                canaries = [pull.canary(self.parameters) for pull in self.pulls]
-                replies.append((yield Advance(canaries=canaries)))
+                replies.append((yield Advance(canaries=self.canaries())))
             yield from _ask_queries(self.steps, games, replies)
         else:
             yield from _show_examples(self.steps, games, replies)
         return None if self.score is None else self.score.of(replies, games)
+
+
+@attrs.frozen(kw_only=True)
+class TrainingScript(Script):
+    """A script for TrainingRun that chooses gradients.
+
+    pulls: the gradients of examples, in all steps. parameters: their length.
+    """
+
+    pulls: tuple[Pull, ...] = ()
+    parameters: int = 0
+
+    def canaries(self) -> list[GradientCanary]:
+        return [pull.canary(self.parameters) for pull in self.pulls]
 
 
 def _ask_queries(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:

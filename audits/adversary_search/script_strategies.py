@@ -26,7 +26,7 @@ from audits.adversary_search.point_strategies import (
     round_limit,
     sample_from,
 )
-from audits.adversary_search.script import STEPS, Point, Pull, Script, as_point
+from audits.adversary_search.script import STEPS, Point, Pull, Script, TrainingScript, as_point
 from audits.adversary_search.step_strategies import (
     MAX_EXAMPLES,
     MAX_QUERIES,
@@ -161,7 +161,9 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
         worlds = relation.make_neighbours(isolated, run, own, other, learner.users_of)
     except InvalidArgument:  # the sample has one user only
         reject()
-    if relation.kind not in REPLACING and draw(st.booleans()):
+    if relation.kind in REPLACING:
+        worlds = sample, worlds[1]  # the same list as worlds[0], in fewer runs
+    elif draw(st.booleans()):
         worlds = worlds[::-1]
     return *worlds, tuple(dict.fromkeys([own[0], other[0]]))
 
@@ -197,7 +199,7 @@ def _train(draw: st.DrawFn, learner: Learner) -> Script:
         own, rest = draw(st.sampled_from((1e6, -1e6, None))), draw(st.sampled_from((0.0, -1e6, 1e6, None)))
         sizes = [(example, own if example[0] in near else rest) for example in list(examples)[:_MAX_PULLED]]
         pulls = [Pull(*example, coordinate, size) for example, size in sizes if size is not None]
-    return Script(
+    return TrainingScript(
         protocol="TrainingRun", world_0=world_0, world_1=world_1, pulls=tuple(pulls), parameters=parameters
     )
 

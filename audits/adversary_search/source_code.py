@@ -12,7 +12,7 @@ import numpy as np
 from arena import InvalidArgument, Sample
 from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHTED, Score
-from audits.adversary_search.script import Follow, Script, Show, Step, memories_of
+from audits.adversary_search.script import Follow, Script, Show, Step, TrainingScript, memories_of
 from audits.adversary_search.source_lines import (
     INDENT,
     WIDTH,
@@ -114,7 +114,7 @@ def _docstring(result: SearchResult, learner: str, file: str) -> str:
 def _list_imports(script: Script) -> list[str]:
     if script.protocol == "SpecialRound":
         return ["Adversary", "Example", "Moves", "Ready", "setting"]
-    if script.protocol == "TrainingRun":
+    if isinstance(script, TrainingScript):
         return ["Advance", "Adversary", *["GradientCanary"] * bool(script.pulls), "Moves", "Sample", "Train"]
     queries, points = ["Query"] * bool(script.steps), ["Unlabelled"] * bool(script.handed)
     return ["Adversary", "Moves", *queries, "Sample", "Train", *points]

@@ -17,6 +17,7 @@ from audits.adversary_search.script import (
     Show,
     Special,
     Step,
+    TrainingScript,
     memories_of,
 )
 from audits.adversary_search.source_lines import (
@@ -59,7 +60,7 @@ def body_of_replies(script: Script) -> Iterator[str]:
         yield from assign_sample("world_1", script.world_1)
         yield keep.format("Train(world_0, world_1)")
     yield from (write_hand(hand) for hand in script.handed)
-    if script.protocol == "TrainingRun":
+    if isinstance(script, TrainingScript):
         names = [f"canary_{number}" for number, _ in enumerate(script.pulls)]
         for name, pull in zip(names, script.pulls, strict=True):
             yield from write_pull(name, pull, script.parameters)
