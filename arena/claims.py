@@ -12,6 +12,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
 from arena.neighbours import Neighbours, Relation, read_relation
+from arena.privacy_curves import PrivacyCurve
 
 MISTAKES, REGRET, ERROR = "mistakes", "regret", "error"
 
@@ -49,6 +50,7 @@ class Claim:
     epsilon: in nats; infinity where nothing is promised. delta: a probability.
     protects: what may differ between the worlds. neighbours: the relation of neighbouring training sets, as a
     `Relation`, a `Neighbours` or a text. Neighbouring queries and streams always differ in one place.
+    curve: if the claim says δ for every ε, of which (ε, δ) is one point; None: it says no more than (ε, δ).
 
     Raises: InvalidArgument if epsilon is negative, delta is not a probability, or a text names no unit or no
     relation.
@@ -58,6 +60,10 @@ class Claim:
     delta: float = attrs.field(converter=float)
     protects: tuple[PrivacyUnit, ...] = attrs.field(converter=_read_units)
     neighbours: Relation = attrs.field(default=Relation(Neighbours.REPLACE_ONE), converter=read_relation)
+    curve: PrivacyCurve | None = attrs.field(
+        default=None,
+        validator=attrs.validators.optional(attrs.validators.instance_of(PrivacyCurve)),  # type: ignore[type-abstract]
+    )
 
     @epsilon.validator
     def _check_epsilon(self, attribute: object, epsilon: float) -> None:
@@ -78,7 +84,8 @@ class Claim:
         """What this claim implies for another neighbouring relation, by group privacy.
 
         If N steps between neighbours of this claim's relation lead to any neighbour of the other one, the
-        claim is (Nε, δ·(1 + e^ε + … + e^((N-1)ε))). Proof: docs/proofs/neighbours.md.
+        claim is (Nε, δ·(1 + e^ε + … + e^((N-1)ε))), without a curve if N > 1. Proof:
+        docs/proofs/neighbours.md.
 
         Raises: Unsupported if it implies nothing.
         """
@@ -87,7 +94,11 @@ class Claim:
         with np.errstate(over="ignore"):
             growth = float(np.exp(self.epsilon * np.arange(steps)).sum()) if self.delta else 0.0
         return attrs.evolve(
-            self, epsilon=steps * self.epsilon, delta=min(1.0, self.delta * growth), neighbours=relation
+            self,
+            epsilon=steps * self.epsilon,
+            delta=min(1.0, self.delta * growth),
+            neighbours=relation,
+            curve=self.curve if steps == 1 else None,
         )
 
     def __str__(self) -> str:

@@ -10,13 +10,12 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
+from audits.statistics.hypotheses import Hypotheses
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import Events
 
-_SPACING = 100  # of the ε of the grid at which it is seen whether any event pays
-_MAX_POINTS = 256  # values of ε for which stakes are set
-_MAX_NODES = 16  # values of ε at which events are compared
+_MAX_NODES = 16  # hypotheses at which events are compared
 _NEWTON_STEPS = 20
 _BISECTION_STEPS = 25  # enough for a stake to within 3e-8
 _RAKING_STEPS = 8
@@ -27,20 +26,20 @@ def next_choice(pairs: int) -> int:
     return -(-6 * pairs // 5)  # a fifth more data hardly improves a bet
 
 
-def single_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
+def single_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray:
     """Return r of a pair per unit of stake x = λ (e^ε + δ) in one direction: it multiplies wealth by 1 + x r.
 
     Cells: only the game of the world that gains is in the event; only the other game; both; neither. The
         formula uses 1 / (e^ε + δ), which does not overflow.
 
-    Shapes: epsilon (G,); result (4, G). Only the first row is positive; the second is −1.
+    Shapes: epsilon and delta (...); result (4, ...). Only the first row is positive; the second is −1.
     """
     shrink = np.exp(-epsilon)
     unit = shrink / (1.0 + delta * shrink)
     return np.stack([(1.0 - delta) * unit, np.full_like(unit, -1.0), unit - 1.0, -delta * unit])
 
 
-def double_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
+def double_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray:
     """Return of a pair per unit of stake x = 2 λ (e^ε + δ) on both directions at once.
 
     Cells are those of `Events.count_cells`: the first event gains in world 1, the second in world 0.
@@ -57,10 +56,10 @@ def double_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
 
 @attrs.frozen(eq=False)
 class Bets:
-    """For each of P values of ε an event and a stake in each direction, and a stake on both at once.
+    """For each of P hypotheses an event and a stake in each direction, and a stake on both at once.
 
-    A bet against ε is legal against every smaller ε too: each serves the ε of the grid from the previous of
-    the P values on. So `span` (a slice of the grid) falls into P parts of the sizes `parts`.
+    A bet against a hypothesis is legal against those that imply it: each serves the hypotheses from the
+    previous of the P on. So `span` (a slice of them) falls into P parts of the sizes `parts`.
 
     Shapes: event (2, P), indices into `events`; log_factors (4, 2, P), by cell; couples (C, 2), the distinct
         columns of `event` at which both directions are staked on; couple (P,), the index of the couple of
@@ -77,7 +76,7 @@ class Bets:
     log_double: np.ndarray
 
     def log_growth(self, block: PairCounts) -> np.ndarray:
-        """(3, S): the increase of the three log wealths at the ε of the span by a block."""
+        """(3, S): the increase of the three log wealths against the span by a block."""
         counts = self.events.count(block)
         cells = single_cells(counts.world, counts.both, counts.pairs)
         single = np.take_along_axis(cells, self.event[None], axis=2)
@@ -87,55 +86,73 @@ class Bets:
 
 
 def choose_bets(
-    grid: np.ndarray,
-    delta: float,
-    histogram: ScoreHistogram,
-    recent: Iterable[PairCounts],
-    *,
-    rejected: int,
-    claim: int | None = None,
+    hypotheses: Hypotheses, histogram: ScoreHistogram, recent: Iterable[PairCounts], *, rejected: int
 ) -> Bets | None:
     """The bets of the largest expected log growth if games stay as they were; None if nothing can be won.
 
     Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
-    than that half game. recent: blocks that show how the games of a pair depend. The first `rejected` ε of
-    the grid (G,), in nats, need no bets. claim: the index of an ε that gets a bet of its own.
+    than that half game. recent: blocks that show how the games of a pair depend. The first `rejected`
+    hypotheses need no bets.
     """
     events, counts = histogram.events()
-    if not len(events) or rejected == len(grid):
+    if not len(events) or rejected == len(hypotheses):
         return None
     pairs = histogram.pairs
     max_stake = 1.0 - 0.5 / (pairs + 1)
     loss = (counts + 0.5) / (pairs + 1)
     cells = _lower_expectations(single_cells(loss, overlap_chances(events, recent, loss)), pairs)
-    probes = np.arange(rejected, len(grid), _SPACING)
-    slopes = np.einsum("cdk,cn->dkn", cells, single_returns(grid[probes], delta))
-    pays = np.flatnonzero(slopes.max(axis=(0, 1)) > 0)
+    probes = hypotheses.choose_probes(rejected)
+    odds = single_returns(*(part.ravel() for part in hypotheses.list_conditions(probes)))
+    slopes = np.einsum("cdk,cn->dkn", cells, odds).reshape(2, -1, len(probes), odds.shape[1] // len(probes))
+    pays = np.flatnonzero(slopes.max(axis=(0, 1, 3)) > 0)
     if not len(pays):
         return None
-    span = slice(rejected, min(int(probes[pays[-1]]) + _SPACING, len(grid)))
-    points = _choose_points(span, claim)
-    returns, double = single_returns(grid[points], delta), double_returns(grid[points], delta)
+    stop = int(np.append(probes, len(hypotheses))[pays[-1] + 1])
+    points = hypotheses.choose_points(rejected, stop)
+    epsilons, deltas = hypotheses.list_conditions(points)
+    returns = single_returns(epsilons, deltas)  # (4, P, M)
     nodes = np.unique(np.linspace(0, len(points) - 1, _MAX_NODES).astype(int))
-    _, growth = kelly_stakes(cells[:, :, :, None], returns[:, None, None, nodes], max_stake)
+    at_nodes = _take_best(cells[:, :, :, None], returns[:, None, None, nodes])[0]
+    _, growth = kelly_stakes(cells[:, :, :, None], at_nodes, max_stake)
     event = growth.argmax(axis=1)[:, np.searchsorted(nodes, np.arange(len(points)), side="right") - 1]
-    stake, _ = kelly_stakes(np.take_along_axis(cells, event[None], axis=2), returns[:, None, :], max_stake)
+    own = np.take_along_axis(cells, event[None], axis=2)
+    singles, condition = _take_best(own, returns[:, None])
+    stake, growth = kelly_stakes(own, singles, max_stake)
     # Where neither direction pays by itself, both together do not pay either.
     couples, couple, staked = _list_couples(event, np.any(stake > 0, axis=0))
     chances = double_cells(events, couples, counts, pairs, recent)
+    # Both directions at once use the condition of the one that pays more.
+    place = np.arange(len(points)), condition[growth.argmax(axis=0), np.arange(len(points))]
+    double = double_returns(epsilons[place], deltas[place])
     log_double = np.zeros_like(double)
     odds = double[:, staked]
     log_double[:, staked] = np.log1p(best_stake(chances[couple[staked]].T, odds, max_stake) * odds)
     return Bets(
-        span=span,
+        span=slice(rejected, stop),
         parts=np.diff(points, prepend=rejected - 1),
         events=events,
         event=event,
-        log_factors=np.log1p(stake * returns[:, None, :]),
+        log_factors=np.log1p(stake * singles),
         couples=couples,
         couple=couple,
         log_double=log_double,
     )
+
+
+def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The returns under the condition that promises the largest growth, and the index of that condition.
+
+    The growth is estimated by the square of the mean return over its mean square.
+
+    Shapes: chances (4, ...); returns (4, ..., M), broadcast against each other; results (4, ...) and (...).
+    """
+    if returns.shape[-1] == 1:
+        return returns[..., 0], np.zeros(np.broadcast_shapes(chances.shape, returns.shape[:-1])[1:], np.intp)
+    mean = (chances[..., None] * returns).sum(axis=0)
+    square = (chances[..., None] * returns**2).sum(axis=0)
+    best = np.argmax(mean * np.abs(mean) / square, axis=-1)
+    returns, index = np.broadcast_arrays(returns, best[None, ..., None])
+    return np.take_along_axis(returns, index[..., :1], axis=-1)[..., 0], best
 
 
 def _lower_expectations(cells: np.ndarray, pairs: int) -> np.ndarray:
@@ -149,17 +166,8 @@ def _lower_expectations(cells: np.ndarray, pairs: int) -> np.ndarray:
     return np.stack([gain, loss, both, np.maximum(1 - gain - loss - both, 0)])
 
 
-def _choose_points(span: slice, claim: int | None) -> np.ndarray:
-    """At most about `_MAX_POINTS` indices of the span, evenly spaced: the last one, and the claim's."""
-    step = -(-(span.stop - span.start) // _MAX_POINTS)
-    points = np.arange(span.stop - 1, span.start - 1, -step)
-    if claim is not None and span.start <= claim < span.stop:
-        points = np.append(points, claim)
-    return np.unique(points)
-
-
 def _list_couples(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct couples (C, 2) of events where a direction pays, the couple of each ε (P,), these ε."""
+    """The distinct couples (C, 2) of events where a direction pays, the couple of each (P,), these places."""
     staked = np.flatnonzero(pays)
     couple = np.zeros(event.shape[1], np.intp)
     couples, place = np.unique(event[:, staked].T, axis=0, return_inverse=True)

@@ -8,22 +8,19 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable
-from functools import lru_cache
 
 import numpy as np
 
-from arena.points import freeze
+from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, at_most, check_value, less_than, more_than
 from audits.statistics.bets import Bets, choose_bets, next_choice
+from audits.statistics.hypotheses import EPSILON_MAX, CurveFamily, EpsilonGrid, Hypotheses
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts, join_blocks
 
-EPSILON_MAX = 20.0  # nats: a billion pairs certify at most about that much
 RECENT_PAIRS = 32_768  # kept pair by pair, to estimate how the two games of a pair depend on each other
 LATE_START = 65_536  # pairs; bets chosen from fewer lose several nats if the loss hardly exceeds the claim
 _MAX_RECENT_BLOCKS = 16  # in which these pairs are kept
-_FINEST_STEP = 1e-3  # nats; the smallest positive ε of the grid
-_STEP = 1e-3  # by which an ε of the grid exceeds the one before it, relative to it
 
 
 class Betting:
@@ -37,8 +34,10 @@ class Betting:
     epsilon_claim: the ε under test in nats; None computes the bound only.
     epsilon_max: the end of the grid of ε in nats, at most 100.
     keep_half: whether half of the wealth is kept until `LATE_START` pairs have been played.
+    curve: tests a privacy curve in place of one ε, and gives the bound as the ε at δ of the largest curve of
+        its family that is false, with all smaller ones.
 
-    Attributes: grid (G,), the values of ε in nats; threshold, the log wealth log(1/a) that rejects an ε.
+    Attributes: hypotheses, G of them; threshold, the log wealth log(1/a) that rejects one.
 
     Raises: InvalidArgument.
     """
@@ -51,6 +50,7 @@ class Betting:
         epsilon_claim: float | None = None,
         epsilon_max: float = EPSILON_MAX,
         keep_half: bool = False,
+        curve: PrivacyCurve | None = None,
     ) -> None:
         check_value("delta", delta, at_least(0), at_most(1))
         check_value("confidence", confidence, more_than(0), less_than(1))
@@ -58,20 +58,20 @@ class Betting:
             check_value("epsilon_claim", epsilon_claim, at_least(0))
         check_value("epsilon_max", epsilon_max, at_least(0), at_most(100))
         self.threshold = -math.log(1.0 - confidence)
-        self.grid = _epsilon_grid(epsilon_max)
-        self._claim: int | None = None
-        if epsilon_claim is not None:
-            self.grid = np.union1d(self.grid, [epsilon_claim])
-            self._claim = int(np.searchsorted(self.grid, epsilon_claim))
-        self._delta = delta
+        self.hypotheses: Hypotheses = (
+            EpsilonGrid.make(delta, epsilon_max, epsilon_claim)
+            if curve is None
+            else CurveFamily(curve, delta)
+        )
+        self._claim = self.hypotheses.claim
         self._histogram = ScoreHistogram()
         self._recent: deque[PairCounts] = deque()
         self._bets: Bets | None = None
         self._bets_from = 0
         self._pairs_played = 0
         # Of three bettors or, if half is kept, of six, of whom three start late.
-        self._log_wealth = np.zeros((6 if keep_half else 3, len(self.grid)))
-        self._peak = np.zeros(len(self.grid))
+        self._log_wealth = np.zeros((6 if keep_half else 3, len(self.hypotheses)))
+        self._peak = np.zeros(len(self.hypotheses))
 
     def update(self, block: PairCounts) -> None:
         """Play the current bets on a block, then learn from the block."""
@@ -112,12 +112,7 @@ class Betting:
     def _choose_bets(self) -> None:
         # Where a null hypothesis has been rejected there is nothing left to win.
         self._bets = choose_bets(
-            self.grid,
-            self._delta,
-            self._histogram,
-            self._recent,
-            rejected=self._count_rejected(),
-            claim=self._claim,
+            self.hypotheses, self._histogram, self._recent, rejected=self._count_rejected()
         )
         self._bets_from = self.pairs
 
@@ -128,31 +123,31 @@ class Betting:
 
     @property
     def log_wealth(self) -> np.ndarray:
-        """(G,): the logarithm of the current average wealth (an e-value) against each ε of the grid."""
+        """(G,): the logarithm of the current average wealth (an e-value) against each hypothesis."""
         return _log_mean(self._log_wealth)
 
     @property
     def epsilon_lower(self) -> float:
-        """The certified bound in nats: every claim of a smaller ε at this δ is false."""
+        """The certified bound in nats: every claim, or curve of the family, of a smaller ε at δ is false."""
         rejected = self._count_rejected()
-        return float(self.grid[rejected - 1]) if rejected else 0.0
+        return self.hypotheses.read_bound(rejected - 1) if rejected else 0.0
 
     @property
     def log_wealth_now(self) -> float:
-        """The current log wealth against the claim's ε; 0 without a claim."""
+        """The current log wealth against the claim; 0 without a claim."""
         return 0.0 if self._claim is None else float(_log_mean(self._log_wealth[:, self._claim]))
 
     @property
     def log_evidence(self) -> float:
         """The evidence against the claim in nats; 0 without a claim. The claim is refuted at `threshold`.
 
-        The highest log wealth so far against the claim's ε or, if less, a smaller ε of the grid.
+        The highest log wealth so far against the claim or, if less, a hypothesis that implies it.
         """
         return 0.0 if self._claim is None else float(self._peak[: self._claim + 1].min())
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim is certified to be false: its ε and every smaller ε of the grid are rejected."""
+        """Whether the claim is certified to be false: it and all hypotheses that imply it are rejected."""
         return self._claim is not None and self.log_evidence >= self.threshold
 
     def _count_rejected(self) -> int:
@@ -164,11 +159,3 @@ def _log_mean(log_wealth: np.ndarray) -> np.ndarray:
     """The logarithm of the average wealth of the bettors, who are on axis 0."""
     largest = log_wealth.max(axis=0)
     return np.asarray(largest + np.log(np.exp(log_wealth - largest).mean(axis=0)))
-
-
-@lru_cache(maxsize=8)
-def _epsilon_grid(epsilon_max: float) -> np.ndarray:
-    """The grid of ε in nats: 0, then steps of 0.1 %."""
-    steps = math.ceil(math.log(max(epsilon_max, _FINEST_STEP) / _FINEST_STEP) / math.log1p(_STEP))
-    grid = np.append(0.0, np.geomspace(_FINEST_STEP, max(epsilon_max, _FINEST_STEP), steps + 1))
-    return freeze(grid[grid <= epsilon_max])

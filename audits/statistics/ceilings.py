@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from audits.statistics.bets import next_choice
-from audits.statistics.betting import EPSILON_MAX, LATE_START, RECENT_PAIRS, Betting
+from audits.statistics.betting import LATE_START, RECENT_PAIRS, Betting
+from audits.statistics.hypotheses import EPSILON_MAX
 from audits.statistics.score_pairs import PairCounts
 
 

@@ -16,9 +16,9 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.moves import GradientCanary
 from arena.neighbours import Neighbours
 from arena.players import Learner
+from arena.privacy_curves import NoisySteps
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.mechanisms.accounting.loss_distribution import NoisyStep, noisy_steps_epsilon
 
 
 def _import_opacus() -> Any:
@@ -107,13 +107,13 @@ class OpacusSGD(Learner):
 
     @property
     def claim(self) -> Claim:
+        curve = NoisySteps(self.rate, self.noise, self.steps)
         return Claim(
-            epsilon=noisy_steps_epsilon(
-                NoisyStep(self.rate, self.noise), self.steps, self.delta, replaced=False
-            ),
+            epsilon=curve.epsilon(self.delta),
             delta=self.delta,
             protects=(PrivacyUnit.TRAINING_EXAMPLE,),
             neighbours=Neighbours.ADD_OR_REMOVE_ONE,
+            curve=curve,
         )
 
     def start(self, games: int, rng: np.random.Generator) -> OpacusState:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from arena.privacy_curves import GaussianCurve
 from arena.settings import one_of, setting
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.training.batches import SHUFFLED
 from learners.training.dp_sgd import DPSGD, DPSGDState
 
@@ -47,9 +47,9 @@ class DPFTRL(DPSGD):
     def other_costs(self) -> dict[str, float]:
         return {}
 
-    def _exact_epsilon(self, noise: float, delta: float, shift: float) -> float:
+    def _compose(self, noise: float, shift: float, slack: float) -> GaussianCurve:
         epochs = -(-self.steps // self.epoch_steps)
-        return gaussian_epsilon(delta=delta, sigma=noise / (epochs * self.levels) ** 0.5, sensitivity=shift)
+        return GaussianCurve(shift * (epochs * self.levels) ** 0.5 / noise, slack)
 
     def start(self, games: int, rng: np.random.Generator) -> DPFTRLState:
         return DPFTRLState(self, games, rng)

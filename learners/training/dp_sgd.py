@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import floor, inf, log2
+from math import floor, log2
 from typing import Self
 
 import attrs
@@ -14,14 +14,10 @@ from arena.errors import InvalidArgument
 from arena.moves import GradientCanary
 from arena.neighbours import Neighbours, read_relation
 from arena.players import Learner
+from arena.privacy_curves import GaussianCurve, NoisySteps, PrivacyCurve
+from arena.privacy_curves.noisy_steps import NoisyStep, renyi_epsilon
 from arena.sample import BLANK, Sample, Training
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
-from learners.mechanisms.accounting.loss_distribution import (
-    NoisyStep,
-    noisy_steps_epsilon,
-    renyi_epsilon,
-)
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.training.batches import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
 from learners.training.small_networks import LOGISTIC, LOSSES, SmallNetwork
 
@@ -140,15 +136,7 @@ class DPSGD(Learner):
             FIXED: (Neighbours.REPLACE_ONE, Neighbours.ZERO_OUT_ONE),
             SHUFFLED: (Neighbours.REPLACE_ONE, Neighbours.ZERO_OUT_ONE),
         }[self.sampling]
-        claims = [
-            Claim(
-                epsilon=self._epsilon(self.noise_run, replaced=kind is Neighbours.REPLACE_ONE),
-                delta=self.delta,
-                protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-                neighbours=kind,
-            )
-            for kind in (kinds if self.neighbours is not None else kinds[:1])
-        ]
+        claims = [self._make_claim(kind) for kind in (kinds if self.neighbours is not None else kinds[:1])]
         return choose_claim(claims, self.neighbours or kinds[0])
 
     def other_costs(self) -> dict[str, float]:
@@ -158,21 +146,27 @@ class DPSGD(Learner):
         step = NoisyStep(self.rate, self.noise_run)
         return {"Rényi divergences": renyi_epsilon(step, self.steps, self.delta)}
 
-    def _epsilon(self, noise: float, *, replaced: bool) -> float:
-        shift = _REPLACED if replaced else 1.0
+    def _make_claim(self, kind: Neighbours) -> Claim:
+        noise = self.noise_run
         deviations = (4 * self.batch + 40) / noise + 40  # of nearly all noisy sums, but for 1e-20
-        delta = self.delta - _LEAK * deviations * self.steps * self.parameters
-        return self._exact_epsilon(noise, delta, shift) if delta > 0 else inf
+        slack = min(_LEAK * deviations * self.steps * self.parameters, self.delta)
+        curve = self._compose(noise, _REPLACED if kind is Neighbours.REPLACE_ONE else 1.0, slack)
+        return Claim(
+            epsilon=curve.epsilon(self.delta),
+            delta=self.delta,
+            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
+            neighbours=kind,
+            curve=curve,
+        )
 
-    def _exact_epsilon(self, noise: float, delta: float, shift: float) -> float:
-        """ε of all steps, whose sums a changed example moves by at most `shift` clips."""
+    def _compose(self, noise: float, shift: float, slack: float) -> PrivacyCurve:
+        """The curve of all steps, whose sums a changed example moves by at most `shift` clips."""
         if self.sampling == SHUFFLED:
             epochs = -(-self.steps // (self.size // self.batch))
-            return gaussian_epsilon(delta=delta, sigma=noise / epochs**0.5, sensitivity=shift)
+            return GaussianCurve(shift * epochs**0.5 / noise, slack)
         if self.rate == 1:
-            return gaussian_epsilon(delta=delta, sigma=noise / self.steps**0.5, sensitivity=shift)
-        step = NoisyStep(self.rate, noise, shift)
-        return noisy_steps_epsilon(step, self.steps, delta, replaced=shift == _REPLACED)
+            return GaussianCurve(shift * self.steps**0.5 / noise, slack)
+        return NoisySteps(self.rate, noise, self.steps, shift, shift == _REPLACED, slack)
 
     def start(self, games: int, rng: np.random.Generator) -> DPSGDState:
         return DPSGDState(self, games, rng)

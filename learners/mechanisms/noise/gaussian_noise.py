@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from arena.privacy_curves import gaussian_curve
 from arena.settings import at_least, check_value, less_than
 from learners.mechanisms.accounting.monotone_search import least_sufficient
 from learners.mechanisms.parameter_checks import check_positive, check_probability
@@ -13,25 +14,13 @@ from learners.mechanisms.parameter_checks import check_positive, check_probabili
 def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
     """The least delta for which adding N(0, sigma²) to a number is (epsilon, delta)-DP.
 
-    Theorem 8 of Balle and Wang (2018): Φ(Δ/2σ − εσ/Δ) − e^ε·Φ(−Δ/2σ − εσ/Δ). It is exact for neighbours whose
-    numbers differ by `sensitivity`. The result is never rounded down to 0, since Gaussian noise is
-    (epsilon, 0)-DP for no epsilon.
+    It is exact for neighbours whose numbers differ by `sensitivity`, and never rounded down to 0.
 
     Units: epsilon in nats; sigma and sensitivity in units of the number.
     """
-    from scipy.special import erfcx, log_ndtr, ndtr  # slow to import
-
     check_positive(sigma=sigma, sensitivity=sensitivity)
     check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
-    ratio = sensitivity / sigma
-    first, second = ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio
-    if first > 0:
-        delta = ndtr(first) - math.exp(epsilon + log_ndtr(second))
-    else:
-        # Without the common factor exp(-first²/2) of both tails their difference is well conditioned.
-        tails = erfcx(-first / math.sqrt(2)) - erfcx(-second / math.sqrt(2))
-        delta = math.exp(-(first**2) / 2) * tails / 2
-    return max(float(delta), math.ulp(0.0))
+    return gaussian_curve.gaussian_delta(epsilon, sensitivity / sigma)
 
 
 @lru_cache(maxsize=1_024)

@@ -123,7 +123,9 @@ def audit(
             held_out.update(block)
         found.betting += betting.refuted or betting.epsilon_lower > epsilon
         found.held_out += (held_out.epsilon_lower or 0.0) > epsilon
-        found.wealth += min(math.exp(betting.log_wealth[betting.grid == epsilon][0]), CAP) / AUDITS
+        found.wealth += (
+            min(math.exp(betting.log_wealth[betting.hypotheses.epsilons == epsilon][0]), CAP) / AUDITS
+        )
     return found
 
 

@@ -61,7 +61,7 @@ class Gambler:
         bets, part = self.test._bets, find_part(self.test._bets, self.index)
         if bets is None or part is None:
             return
-        scale = math.exp(self.test.grid[part[1]])
+        scale = math.exp(self.test.hypotheses.epsilons[part[1]])
         lose_all = bets.log_factors[1, self.direction, part[0]]
         stake = -math.expm1(lose_all) / (scale + self.delta)
         event = bets.events[int(bets.event[self.direction, part[0]])]
@@ -85,7 +85,7 @@ class DoubleGambler:
         bets, part = self.test._bets, find_part(self.test._bets, self.index)
         if bets is None or part is None:
             return
-        scale = math.exp(self.test.grid[part[1]])
+        scale = math.exp(self.test.hypotheses.epsilons[part[1]])
         # In cell 6 the game of world 0 is in the first event and that of world 1 in the second: all is lost.
         lose_all = bets.log_double[6, part[0]]
         stake = -math.expm1(lose_all) / (2 * (scale + self.delta))
@@ -108,9 +108,9 @@ def test_wealth_is_that_of_gamblers_who_bet_pair_by_pair(
     blocks: list[list[tuple[float, float]]], delta: float
 ) -> None:
     test = betting(delta=delta, epsilon_claim=0.375, epsilon_max=1.0)
-    claim = int(np.searchsorted(test.grid, 0.375))
-    indices = [0, claim - 1, claim, len(test.grid) - 1]
-    assert (test.grid[claim], test.grid[-1]) == (0.375, 1.0)
+    claim = int(np.searchsorted(test.hypotheses.epsilons, 0.375))
+    indices = [0, claim - 1, claim, len(test.hypotheses.epsilons) - 1]
+    assert (test.hypotheses.epsilons[claim], test.hypotheses.epsilons[-1]) == (0.375, 1.0)
     gamblers: list[list[Gambler | DoubleGambler]] = [
         [
             *(Gambler(test, delta=delta, direction=d, index=i) for d in (0, 1)),
@@ -178,12 +178,16 @@ def test_the_wealth_that_rejects_is_one_over_a() -> None:
 
 def test_the_bound_ends_at_the_first_eps_that_stands() -> None:
     test = betting(epsilon_claim=1.005)
-    stands = int(np.searchsorted(test.grid, 0.7))
+    stands = int(np.searchsorted(test.hypotheses.epsilons, 0.7))
     test._peak[:] = test.threshold
     test._peak[stands] = 0.25
-    assert (test.epsilon_lower, test.refuted, test.log_evidence) == (test.grid[stands - 1], False, 0.25)
+    assert (test.epsilon_lower, test.refuted, test.log_evidence) == (
+        test.hypotheses.epsilons[stands - 1],
+        False,
+        0.25,
+    )
     test._peak[stands] = test.threshold
-    test._peak[test.grid > 1.005] = 0.0
+    test._peak[test.hypotheses.epsilons > 1.005] = 0.0
     assert (test.epsilon_lower, test.refuted, test.log_evidence) == (1.005, True, test.threshold)
     test._peak[0] = 0.0
     assert (test.epsilon_lower, test.refuted) == (0.0, False)
@@ -205,8 +209,8 @@ def test_a_rejection_stands_whatever_follows() -> None:
 @pytest.mark.parametrize("claim", [0.0, 0.29, 1 / 3, 25.0, math.inf])
 def test_the_claim_is_on_the_grid_to_the_last_bit(claim: float) -> None:
     test = betting(epsilon_claim=claim)
-    assert claim in test.grid
-    assert np.all(np.diff(test.grid) > 0)
+    assert claim in test.hypotheses.epsilons
+    assert np.all(np.diff(test.hypotheses.epsilons) > 0)
     for _ in range(3):
         test.update(perfect_separation(1_000))
     assert test.refuted == (claim < 3)
@@ -565,7 +569,7 @@ def audit(
             test.update(PairCounts.of(*block))
         test._choose_bets = lambda: None  # type: ignore[method-assign]  # on games that will not come
         test.update(PairCounts.of(*last))
-        wealth = min(math.exp(test.log_wealth[test.grid == law.epsilon][0]), CAP)
+        wealth = min(math.exp(test.log_wealth[test.hypotheses.epsilons == law.epsilon][0]), CAP)
         wrong = test.refuted or test.epsilon_lower > law.epsilon
         found = Errors(seeds, found.wrong + wrong, found.wealth + wealth / seeds)
         if ends is not None:

@@ -128,7 +128,7 @@ def test_both_directions_tell_more_than_one(rng: np.random.Generator) -> None:
     test = Betting(delta=0.0, confidence=0.99, epsilon_claim=0.9)
     for _ in range(10):
         test.update(PairCounts.of(*rng.laplace([[0.0], [1.0]], 1.0, (2, 4_096))))
-    claim = int(np.searchsorted(test.grid, 0.9))
+    claim = int(np.searchsorted(test.hypotheses.epsilons, 0.9))
     alone, other, both = test._log_wealth[:, claim]
     assert both > max(alone, other)
 
@@ -162,7 +162,7 @@ def test_a_distinguisher_that_separates_nothing_bets_nothing() -> None:
 
 @pytest.mark.parametrize("top", [0.0, 0.0005, 0.5, 1.0, 3.0, 20.0])
 def test_the_grid_is_fine_for_small_and_for_large_losses(top: float) -> None:
-    grid = Betting(delta=0.0, confidence=0.95, epsilon_max=top).grid
+    grid = Betting(delta=0.0, confidence=0.95, epsilon_max=top).hypotheses.epsilons
     assert grid[0] == 0.0
     assert grid[-1] <= top
     steps = np.diff(grid[1:])
@@ -178,5 +178,5 @@ def test_bets_rest_where_the_null_has_fallen() -> None:
         test.update(PairCounts.of(np.array([0.0]), np.array([1.0]), np.array([4_000])))
     assert test.epsilon_lower > 5
     assert test._bets is not None
-    assert test.grid[test._bets.span.start - 1] == test.epsilon_lower
+    assert test.hypotheses.epsilons[test._bets.span.start - 1] == test.epsilon_lower
     assert test._bets.log_factors.any()

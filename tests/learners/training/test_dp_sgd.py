@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from arena import BLANK, GradientCanary, InvalidArgument, Neighbours, Sample
+from arena.privacy_curves.noisy_steps import NoisyStep, noisy_steps_epsilon
 from arena.sample import Training
 from arena.testing import check_learner
-from learners.mechanisms.accounting.loss_distribution import NoisyStep, noisy_steps_epsilon
 from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.training.batches import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
 from learners.training.dp_sgd import DPSGD

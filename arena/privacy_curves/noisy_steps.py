@@ -1,137 +1,24 @@
-"""Privacy-loss distributions on a grid: what many noisy sums of subsampled data cost together."""
+"""Many noisy sums of subsampled data: what they cost together, and their privacy curve."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Self
 
 import attrs
 import numpy as np
 
 from arena.errors import Unsupported
-from arena.settings import at_least, at_most, check_value, more_than, whole
-from learners.mechanisms.parameter_checks import check_positive, check_probability
+from arena.privacy_curves.base import PrivacyCurve
+from arena.privacy_curves.loss_distribution import TAIL, LossDistribution
+from arena.settings import at_least, at_most, check_value, less_than, more_than, number, whole, yes_or_no
 
-# Probabilities that are given up, all on the safe side. Each bounds a part of δ.
-_TAIL = 1e-16  # of a single step's largest losses, and of the composed loss outside of the window
-_ROUNDING = 1e-14  # of the Fourier transform, whose errors are about 1e-16 for each entry of the largest
-_MOST_CELLS = 2**22  # of a grid
 _TOLERANCE = 2e-5  # relative change of ε at which a finer grid is no longer tried
+_CURVE_TOLERANCE = 1e-3  # the same where a whole curve is computed
+_SMALL_DELTA = 1e-6  # at which it is seen whether a grid is fine enough for a curve
 _FIRST_CELLS = 4_096  # of the grid from which the standard deviation of a step's loss is read
-_MOMENTS = np.geomspace(0.1, 100, 30)  # that bound the composed loss, over its standard deviation
-
-MassesOf = Callable[[np.ndarray], "tuple[np.ndarray, np.ndarray]"]
-
-
-@attrs.frozen(eq=False)
-class LossDistribution:
-    """A pair of distributions P and Q that dominates a mechanism, by the law of ln(P/Q) under P.
-
-    Entry i of `masses` is the probability of the loss (first + i)·step. infinite: that of an infinite loss,
-    with all that rounding gave up.
-    """
-
-    step: float
-    first: int
-    masses: np.ndarray
-    infinite: float
-
-    @property
-    def losses(self) -> np.ndarray:
-        """The losses of the entries, increasing."""
-        return self.step * (self.first + np.arange(len(self.masses)))
-
-    @classmethod
-    def from_cells(cls, masses_of: MassesOf, low: float, high: float, step: float) -> LossDistribution:
-        """Discretise a pair of distributions.
-
-        masses_of: of increasing losses ℓ (k,), the probabilities (k + 1,) under P and under Q that the loss
-            lies below the first, between each and the next, and above the last.
-        low, high: losses beyond which P has hardly any mass.
-
-        Each cell is replaced by its two ends, with the same mass under P and under Q. A pair that is made
-        coarser in this way dominates the given one: δ(ε) becomes its chords over e^ε, which lie above it
-        since it is convex. Mass below `low` is moved up to it, and mass above `high` to infinity.
-        """
-        first, last = math.floor(low / step), math.ceil(high / step)
-        if last - first > _MOST_CELLS:
-            raise Unsupported("the privacy loss varies too much for a grid", value=f"{low:.3g} to {high:.3g}")
-        grid = step * np.arange(first, last + 1)
-        p, q = masses_of(grid)
-        inside_p, inside_q = p[1:-1], q[1:-1]
-        with np.errstate(over="ignore", invalid="ignore"):
-            # a + b = p and a·e^-ℓ + b·e^-(ℓ+step) = q, for a at the lower end ℓ and b at the upper end.
-            upper = (inside_p - inside_q * np.exp(grid[:-1])) / -np.expm1(-step)
-        upper = np.where(np.isfinite(upper), np.clip(upper, 0.0, inside_p), inside_p)
-        masses = np.zeros(len(grid))
-        masses[:-1] += inside_p - upper
-        masses[1:] += upper
-        masses[0] += p[0]
-        return cls(step, first, masses, float(p[-1]))
-
-    def compose(self, times: int) -> LossDistribution:
-        """The distribution of the sum of so many independent losses.
-
-        The losses are added by a Fourier transform on a window, outside of which the sum lies with a
-        probability of at most 1e-16 by Chernoff's bound; this and the rounding errors become infinite loss.
-        """
-        if times == 1:
-            return self
-        low, high = self._find_window(times)
-        first = math.floor(low / self.step)
-        cells = max(math.ceil(high / self.step) - first + 1, len(self.masses))
-        if cells > _MOST_CELLS:
-            raise Unsupported(
-                "the composed privacy loss varies too much for a grid", value=f"{high - low:.3g}"
-            )
-        from scipy import fft  # slow to import
-
-        size = fft.next_fast_len(cells, real=True)
-        wrapped = np.zeros(size)
-        np.add.at(wrapped, (self.first + np.arange(len(self.masses))) % size, self.masses)
-        composed = fft.irfft(fft.rfft(wrapped) ** times, size)
-        composed = np.maximum(np.roll(composed, -(first % size)), 0.0)
-        infinite = -math.expm1(times * math.log1p(-self.infinite)) + 2 * _TAIL + _ROUNDING
-        return LossDistribution(self.step, first, composed, infinite)
-
-    def _find_window(self, times: int) -> tuple[float, float]:
-        """Losses below and above which the sum lies with a probability of at most 1e-16 each."""
-        present = self.masses > 0
-        logs, losses = np.log(self.masses[present]), self.losses[present]
-        mean = float(self.masses @ self.losses)
-        spread = math.sqrt(times * max(float(self.masses @ (self.losses - mean) ** 2), self.step**2))
-        bounds = []
-        for sign in (1.0, -1.0):
-            best = times * float((sign * losses).max())
-            for moment in _MOMENTS / spread:
-                exponents = sign * moment * losses + logs
-                peak = float(exponents.max())
-                growth = peak + math.log(np.exp(exponents - peak).sum())
-                best = min(best, (times * growth - math.log(_TAIL)) / moment)
-            bounds.append(sign * best)
-        return bounds[1], bounds[0]
-
-    def delta(self, epsilon: float) -> float:
-        """An upper bound on δ(ε) = sup over events of P − e^ε·Q."""
-        losses = self.losses
-        above = losses > epsilon
-        return min(1.0, float(self.masses[above] @ -np.expm1(epsilon - losses[above])) + self.infinite)
-
-    def epsilon(self, delta: float) -> float:
-        """The least ε ≥ 0 with δ(ε) ≤ delta, rounded up; infinity if there is none."""
-        if self.delta(0.0) <= delta:
-            return 0.0
-        if self.infinite > delta:
-            return math.inf
-        low, high = 0.0, max(0.0, float(self.losses[-1]))
-        while high - low > 1e-12 * max(1.0, high):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
-        return high
-
-
-# --- the pairs that dominate a step -------------------------------------------------------------------------
 
 
 def _tails(x: np.ndarray, sigma: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
@@ -208,7 +95,7 @@ class NoisyStep:
         """The loss of `masses_if_removed` above which P has a mass of at most 1e-16."""
         from scipy.special import ndtri  # slow to import
 
-        far = self.shift - self.sigma * float(ndtri(_TAIL))
+        far = self.shift - self.sigma * float(ndtri(TAIL))
         return math.log1p(self.rate * math.expm1((far - self.shift / 2) * self.shift / self.sigma**2))
 
 
@@ -224,14 +111,14 @@ def noisy_steps_epsilon(step: NoisyStep, times: int, delta: float, *, replaced: 
     parts of a fixed size Theorem 9 of Balle, Barthe, Gaboardi, Privacy Amplification by Subsampling (2018).
     Proof of the grid: docs/proofs/loss_distribution.md.
     """
-    check_probability(delta=delta)
-    return _refine(step, times, replaced, lambda loss: loss.epsilon(delta))
+    check_value("delta", delta, more_than(0), less_than(1))
+    return _refine(step, times, replaced, lambda loss: loss.epsilon(delta), _TOLERANCE)[0]
 
 
 def noisy_steps_delta(step: NoisyStep, times: int, epsilon: float, *, replaced: bool) -> float:
     """The δ of so many steps at ε; the rest is as in `noisy_steps_epsilon`."""
     check_value("epsilon", epsilon, at_least(0))
-    return _refine(step, times, replaced, lambda loss: loss.delta(epsilon))
+    return _refine(step, times, replaced, lambda loss: loss.delta(epsilon), _TOLERANCE)[0]
 
 
 @lru_cache(maxsize=128)
@@ -246,26 +133,80 @@ def _compose(step: NoisyStep, times: int, replaced: bool, cell: float) -> tuple[
 
 
 def _refine(
-    step: NoisyStep, times: int, replaced: bool, figure: Callable[[LossDistribution], float]
-) -> float:
-    """The figure on grids that are made finer until it hardly changes, or until they are too large."""
-    check_positive(sigma=step.sigma, shift=step.shift)
+    step: NoisyStep,
+    times: int,
+    replaced: bool,
+    figure: Callable[[LossDistribution], float],
+    tolerance: float,
+) -> tuple[float, tuple[LossDistribution, ...]]:
+    """The figure on grids that are made finer until it hardly changes, or are too large; and the last one."""
+    for name in ("sigma", "shift"):
+        check_value(name, getattr(step, name), more_than(0), less_than(math.inf))
     check_value("rate", step.rate, more_than(0), at_most(1))
     check_value("times", times, whole, at_least(1))
     coarse = _compose(step, 1, replaced, step.largest_loss / _FIRST_CELLS)[0]
     mean = coarse.masses @ coarse.losses
     cell = math.sqrt(float(coarse.masses @ (coarse.losses - mean) ** 2)) / 2
     best = math.inf
+    composed: tuple[LossDistribution, ...] = (coarse,)
     while True:
         try:
-            found = max(figure(loss) for loss in _compose(step, times, replaced, cell))
+            finer = _compose(step, times, replaced, cell)
         except Unsupported:
             if math.isinf(best):
                 raise
-            return best
-        if found >= best * (1 - _TOLERANCE):
-            return min(best, found)
-        best, cell = found, cell / 2
+            return best, composed
+        found = max(map(figure, finer))
+        if found >= best * (1 - tolerance):
+            return min(best, found), finer
+        best, composed, cell = found, finer, cell / 2
+
+
+@lru_cache(maxsize=512)
+def _find_distributions(step: NoisyStep, times: int, replaced: bool) -> tuple[LossDistribution, ...]:
+    """The composed privacy losses, one for each direction, on a grid fine enough for a whole curve."""
+    try:
+        return _refine(step, times, replaced, lambda loss: loss.epsilon(_SMALL_DELTA), _CURVE_TOLERANCE)[1]
+    except ArithmeticError as error:
+        raise Unsupported("there is hardly any noise", value=step.sigma) from error
+
+
+@attrs.frozen
+class NoisySteps(PrivacyCurve):
+    """So many noisy sums over random parts of the data; see `noisy_steps_epsilon` for what they are.
+
+    rate, sigma, shift: as of `NoisyStep`. slack: a probability that is added to δ, such as that of an error
+    of rounding.
+    """
+
+    name = "noisy steps"
+
+    rate: float = attrs.field(validator=[number, more_than(0), at_most(1)])
+    sigma: float = attrs.field(validator=[number, more_than(0), less_than(math.inf)])
+    times: int = attrs.field(validator=[whole, at_least(1)])
+    shift: float = attrs.field(default=1.0, validator=[number, more_than(0), less_than(math.inf)])
+    replaced: bool = attrs.field(default=False, validator=yes_or_no)
+    slack: float = attrs.field(default=0.0, validator=[number, at_least(0), less_than(1)])
+
+    @property
+    def step(self) -> NoisyStep:
+        """One of the steps."""
+        return NoisyStep(self.rate, self.sigma, self.shift)
+
+    def deltas(self, epsilons: np.ndarray) -> np.ndarray:
+        directions = _find_distributions(self.step, self.times, self.replaced)
+        return self.slack + np.array([max(loss.delta(float(e)) for loss in directions) for e in epsilons])
+
+    def epsilon(self, delta: float) -> float:
+        if self.slack >= delta:
+            return math.inf
+        return noisy_steps_epsilon(self.step, self.times, delta - self.slack, replaced=self.replaced)
+
+    def rescale(self, scale: float) -> Self:
+        return attrs.evolve(self, sigma=self.sigma / scale)
+
+    def __str__(self) -> str:
+        return f"{self.times:,} noisy sums with rate {self.rate:.4g} and noise multiplier {self.sigma:.4g}"
 
 
 def renyi_epsilon(step: NoisyStep, times: int, delta: float) -> float:
@@ -276,7 +217,7 @@ def renyi_epsilon(step: NoisyStep, times: int, delta: float) -> float:
     """
     from scipy.special import gammaln, logsumexp  # slow to import
 
-    check_probability(delta=delta)
+    check_value("delta", delta, more_than(0), less_than(1))
     ratio, best = step.shift / step.sigma, math.inf
     for order in (*range(2, 64), *range(64, 1_025, 32)):
         k = np.arange(order + 1)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena import InvalidArgument
-from learners.mechanisms.accounting.loss_distribution import (
+from arena.privacy_curves.noisy_steps import (
     NoisyStep,
     noisy_steps_delta,
     noisy_steps_epsilon,
