@@ -105,7 +105,8 @@ class Claim:
         if self.empty:
             return "no privacy is claimed"
         protected = " or ".join(self.protects)
-        return f"({self.epsilon:.4g}, {self.delta:.3g})-DP for {protected} ({self.neighbours})"
+        curve = "" if self.curve is None else f", with the privacy curve of {self.curve}"
+        return f"({self.epsilon:.4g}, {self.delta:.3g})-DP for {protected} ({self.neighbours}){curve}"
 
 
 def choose_claim(claims: Sequence[Claim], neighbours: Relation | Neighbours | str) -> Claim:

@@ -109,9 +109,10 @@ class LossDistribution:
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on δ(ε) = sup over events of P − e^ε·Q."""
-        losses = self.losses
-        above = losses > epsilon
-        return min(1.0, float(self.masses[above] @ -np.expm1(epsilon - losses[above])) + self.infinite)
+        start = max(0, math.floor(epsilon / self.step) - self.first)
+        losses = self.step * (self.first + np.arange(start, len(self.masses)))
+        gains = np.maximum(-np.expm1(epsilon - losses), 0.0)
+        return min(1.0, float(self.masses[start:] @ gains) + self.infinite)
 
     def epsilon(self, delta: float) -> float:
         """The least ε ≥ 0 with δ(ε) ≤ delta, rounded up; infinity if there is none."""

@@ -17,6 +17,7 @@ from audits.reports.formatting import percent
 from audits.reports.verdict_text import (
     describe_ceiling,
     describe_certificate,
+    describe_curve_bound,
     describe_seed,
     explain_outcome,
     name_outcome,
@@ -143,6 +144,7 @@ def _list_figures(run: RunHistory) -> list[tuple[str, str]]:
         ("claim under test", f"{claim}, the learner's own{source}" if claim == own_claim else claim),
         ("learner's own claim", f"{own_claim}{source}" if own_claim and claim != own_claim else ""),
         ("certified", describe_certificate(verdict)),
+        ("for its curve", describe_curve_bound(verdict)),
         ("ceiling", describe_ceiling(verdict)),
         ("games", _describe_games(run)),
     ]

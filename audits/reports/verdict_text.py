@@ -64,6 +64,7 @@ def verdict_rows(verdict: Verdict, players: PlayerSummary | None = None) -> list
             else [("learner's claim", str(players.own_claim))]
         ),
         ("certified", describe_certificate(verdict)),
+        *([] if verdict.curve_epsilon_lower is None else [("for its curve", describe_curve_bound(verdict))]),
         ("ceiling", describe_ceiling(verdict)),
         (
             "Clopper-Pearson",
@@ -102,6 +103,14 @@ def describe_certificate(verdict: Verdict) -> str:
     return f"ε ≥ {nats(verdict.epsilon_lower)} nats {conditions}"
 
 
+def describe_curve_bound(verdict: Verdict) -> str:
+    """The certified bound for the privacy curve of the claim; empty if it has none."""
+    if verdict.curve_epsilon_lower is None:
+        return ""
+    bound = f"ε ≥ {nats(verdict.curve_epsilon_lower)} nats at δ = {verdict.claim.delta:.3g}"
+    return f"{bound}, among privacy curves of the claim's shape"
+
+
 def describe_ceiling(verdict: Verdict) -> str:
     """The largest bound that the games could have certified."""
     return f"ε ≥ {nats(verdict.ceiling)} nats, had the adversary told the worlds apart every time"
@@ -125,17 +134,21 @@ def name_outcome(verdict: Verdict) -> str:
 def explain_outcome(verdict: Verdict) -> str:
     """The rest of the sentence that begins with the outcome, and the largest bound that was possible."""
     confidence = f"with confidence {percent(verdict.confidence)}"
-    certified = f"no claim below ε = {nats(verdict.epsilon_lower)} at δ = {verdict.claim.delta:.3g} holds"
+    at_delta = f"at δ = {verdict.claim.delta:.3g}"
+    certified = f"no claim below ε = {nats(verdict.epsilon_lower)} {at_delta} holds"
+    curve_bound = verdict.curve_epsilon_lower
+    if curve_bound is not None and curve_bound > verdict.epsilon_lower:
+        certified += f", nor any privacy curve of the claim's shape below ε = {nats(curve_bound)}"
     if verdict.refuted:
         return f"{confidence}, the claim is false, and {certified}."
-    if verdict.epsilon_lower > 0:
+    if verdict.epsilon_lower > 0 or curve_bound:
         return f"{confidence}, {certified}; the claim under test is not below it. {_explain_ceiling(verdict)}"
     return f"these games certify no loss of privacy. {_explain_ceiling(verdict)}"
 
 
 def _explain_ceiling(verdict: Verdict) -> str:
     subject = "an adversary that always tells the worlds apart would have reached"
-    if verdict.ceiling < verdict.claim.epsilon:
+    if not verdict.refutable:
         return (
             f"So few games could not refute it: even {subject} only ε = {nats(verdict.ceiling)}. Play more."
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import Claim, InvalidArgument, PrivacyUnit, Relation
+from arena.privacy_curves import PrivacyCurve, read_curve
 from arena.settings import at_least, check_value, less_than, more_than, one_of
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
@@ -19,7 +20,7 @@ from audits.runs.plan import DISTINGUISHERS, Plan
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
 from audits.statistics.block_scatter import BlockScatter
-from audits.statistics.ceilings import ceiling
+from audits.statistics.ceilings import ceiling, is_refutable
 from audits.statistics.estimates import Estimates, FixedSizeEstimators
 from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
@@ -32,18 +33,23 @@ _CHOOSING_SHARE = 5  # one game in five serves to choose an event or a distingui
 
 @attrs.frozen(kw_only=True)
 class EstimatorSettings:
-    """The entries of a plan that its estimators depend on; see `Plan`."""
+    """The entries of a plan that its estimators depend on; see `Plan`. curve: under test, if any."""
 
     epsilon: float
     delta: float
     confidence: float
     games: int
     until_refuted: bool
+    curve: PrivacyCurve | None = None
 
     def of_betting(self) -> dict[str, Any]:
-        """The settings of the betting test, on which the ceiling depends, too."""
+        """The settings of the betting tests, on which the ceiling depends, too.
+
+        Of a claim with a curve there are two tests, which share the error evenly.
+        """
         keep_half = keeps_half(self.games, until_refuted=self.until_refuted)
-        return {"delta": self.delta, "confidence": self.confidence, "keep_half": keep_half}
+        confidence = self.confidence if self.curve is None else 1 - (1 - self.confidence) / 2
+        return {"delta": self.delta, "confidence": confidence, "keep_half": keep_half}
 
     @classmethod
     def from_plan(cls, plan: Plan) -> EstimatorSettings:
@@ -53,7 +59,7 @@ class EstimatorSettings:
     @classmethod
     def from_ledger(cls, plan: Mapping[str, Any]) -> EstimatorSettings:
         """The settings in a stored plan. Raises: InvalidArgument if it is not that of an audit."""
-        names = {field.name for field in attrs.fields(cls)}
+        names = {field.name for field in attrs.fields(cls)} - {"curve"}
         for name, (kind, *checks) in _STORED.items():
             if name not in plan and name not in names:
                 continue
@@ -62,7 +68,8 @@ class EstimatorSettings:
                 rule = f"the plan of an audit must have a {kind.__name__} called {name}"
                 raise InvalidArgument(rule, value=value)
             check_value(f"{name} in the plan of an audit", value, *checks)
-        return cls(**{name: plan[name] for name in names})
+        curve = read_curve(plan["curve"]) if "curve" in plan else None
+        return cls(**{name: plan[name] for name in names}, curve=curve)
 
 
 # The types and rules of the entries in the plan of an audit that are read from a ledger, as in `Plan`.
@@ -102,6 +109,9 @@ class AuditEstimators:
         delta, confidence = settings.delta, settings.confidence
         choosing_pairs = max(1, settings.games // _CHOOSING_SHARE)
         self.betting = Betting(epsilon_claim=settings.epsilon, **settings.of_betting())
+        self._tests = [self.betting]
+        if settings.curve is not None:
+            self._tests.append(Betting(curve=settings.curve, **settings.of_betting()))
         self.held_out = HeldOutEstimator(delta=delta, confidence=confidence, choose_pairs=choosing_pairs)
         self._fixed_size: FixedSizeEstimators | None = None
         self.scatter = BlockScatter()
@@ -112,7 +122,27 @@ class AuditEstimators:
     @property
     def done(self) -> bool:
         """Whether a run until the claim is refuted has ended."""
-        return self.settings.until_refuted and self.betting.refuted
+        return self.settings.until_refuted and self.refuted
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is certified to be false."""
+        return any(test.refuted for test in self._tests)
+
+    @property
+    def curve_epsilon_lower(self) -> float | None:
+        """The certified bound for the claim's privacy curve, as in `Verdict`."""
+        return None if self.settings.curve is None else self._tests[1].epsilon_lower
+
+    @property
+    def log_wealth(self) -> float:
+        """The current log wealth against the claim, of the better test."""
+        return max(test.log_wealth_now for test in self._tests)
+
+    @property
+    def log_evidence(self) -> float:
+        """The evidence against the claim in nats; see `Betting`."""
+        return max(test.log_evidence for test in self._tests)
 
     def update(self, block: Block) -> None:
         """Use the next block."""
@@ -121,8 +151,7 @@ class AuditEstimators:
         if isinstance(block, ViewCounts):
             self._learn(block)
         else:
-            self.betting.update(block)
-            self.scatter.update(block)
+            self._bet(block)
             self._update_fixed_size([block])
 
     def update_from_ledger(self, ledger: Ledger, watch: Callable[[], None] | None = None) -> None:
@@ -134,18 +163,23 @@ class AuditEstimators:
             if watch is not None:
                 watch()
 
+    def _bet(self, block: PairCounts) -> None:
+        for test in self._tests:
+            test.update(block)
+        self.scatter.update(block)
+
     def _learn(self, views: ViewCounts) -> None:
         """Bet on a block with the distinguisher learned from earlier blocks, then learn from the block."""
         scores, final = self.learning.score(views), self.learning.done
         if scores is not None:
-            self.betting.update(scores)
-            self.scatter.update(scores)
+            self._bet(scores)
         if final:
             assert scores is not None
             self._update_fixed_size([scores])
         relearned = self.learning.learn(views)
         if relearned is not None:
-            self.betting.start_again(relearned)
+            for test in self._tests:
+                test.start_again(relearned)
             self.scatter.start_again(relearned)
 
     def _update_fixed_size(self, blocks: list[PairCounts]) -> None:
@@ -170,7 +204,7 @@ class AuditEstimators:
             games=self.games,
             games_planned=self.settings.games,
             epsilon_lower=self.betting.epsilon_lower,
-            refuted=self.betting.refuted,
+            refuted=self.refuted,
         )
 
     def estimates(self) -> Estimates:
@@ -193,13 +227,22 @@ class AuditEstimators:
         settings = self.settings
         epsilon, delta, confidence = settings.epsilon, settings.delta, settings.confidence
         epsilon_lower = self.betting.epsilon_lower
+        # The ceiling is computed from joined blocks, which may move it by one step of the grid.
+        highest = max(ceiling(self.block_sizes, **settings.of_betting()), epsilon_lower)
         return Verdict(
-            claim=Claim(epsilon=epsilon, delta=delta, protects=protects, neighbours=neighbours),
-            refuted=self.betting.refuted,
+            claim=Claim(
+                epsilon=epsilon, delta=delta, protects=protects, neighbours=neighbours, curve=settings.curve
+            ),
+            refuted=self.refuted,
             epsilon_lower=epsilon_lower,
+            curve_epsilon_lower=self.curve_epsilon_lower,
             confidence=confidence,
-            # The ceiling is computed from joined blocks, which may move it by one step of the grid.
-            ceiling=max(ceiling(self.block_sizes, **settings.of_betting()), epsilon_lower),
+            ceiling=highest,
+            refutable=highest >= epsilon
+            or (
+                settings.curve is not None
+                and is_refutable(self.block_sizes, settings.curve, **settings.of_betting())
+            ),
             # This bound is valid only at a number of games fixed beforehand.
             clopper_pearson=None if settings.until_refuted or interrupted else self.held_out.epsilon_lower,
             games=self.games,

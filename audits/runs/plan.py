@@ -14,6 +14,7 @@ from arena import Adversary, InvalidArgument, Learner, Referee, Release, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
+from arena.privacy_curves import PrivacyCurve, describe_curve
 from arena.randomness import STREAMS
 from arena.settings import (
     at_least,
@@ -26,6 +27,7 @@ from arena.settings import (
     yes_or_no,
 )
 from audits.registry.given_players import check_player
+from audits.registry.tested_claim import read_claim
 from audits.runs.block_sizes import MAX_BLOCK_PAIRS, MAX_RELEASE_PAIRS, BlockSizes, first_block_pairs
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
@@ -117,6 +119,12 @@ class Plan:
             )
 
     @property
+    def curve(self) -> PrivacyCurve | None:
+        """The privacy curve under test: that of the learner's claim, if the claim under test is its own."""
+        own = read_claim(self.learner)
+        return own.curve if (own.epsilon, own.delta) == (self.epsilon, self.delta) else None
+
+    @property
     def blocks(self) -> BlockSizes:
         """The sizes of the blocks; with `until_refuted`, up to the largest number of games."""
         return BlockSizes(self.games, self.first_block, self.block)
@@ -126,9 +134,10 @@ class Plan:
         entries = {field.name: getattr(self, field.name) for field in attrs.fields(Plan)}
         entries |= {role: describe(entries[role]) for role in ("learner", "adversary", "referee")}
         entries |= {name: int(entries[name]) for name in _COUNTS}  # perhaps numpy's
-        # The entry is missing in the plans of learners whose random numbers a seed repeats.
+        # These entries are missing in the plans of learners that need none.
         own_coins = {OWN_COINS: True} if self.learner.own_coins else {}
-        return {**entries, "versions": versions(), **own_coins}
+        curve = {} if self.curve is None else {"curve": describe_curve(self.curve)}
+        return {**entries, "versions": versions(), **own_coins, **curve}
 
 
 def describe(configuration: Any) -> dict[str, object]:

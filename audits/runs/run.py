@@ -144,11 +144,11 @@ def _check_after(plan: Plan, estimators: AuditEstimators) -> None:
     Raises: NotConforming.
     """
     largest = max(estimators.block_sizes, default=0)
-    if largest > plan.blocks[0] and estimators.betting.epsilon_lower > 0:
+    if largest > plan.blocks[0] and (estimators.betting.epsilon_lower > 0 or estimators.refuted):
         check_independence(plan, largest)
     if estimators.scatter.suspected:
         check_scatter(plan, largest)
-    elif estimators.betting.refuted and estimators.scatter.unclear and uses_common_random_numbers(plan):
+    elif estimators.refuted and estimators.scatter.unclear and uses_common_random_numbers(plan):
         check_scatter(plan, min(largest, _SMALL_BATCH))
 
 

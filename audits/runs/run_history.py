@@ -26,7 +26,8 @@ class RunHistory:
 
     plan: as the ledger stores it. verdict: with a duration of 0 seconds. ceilings: as of `ceilings`.
     Shapes, all (B + 1,), before the first and after each of B blocks: games, in each world; epsilon_lower,
-    log_wealth, log_evidence, in nats, as in `Betting`. threshold: the log_evidence that refutes the claim.
+    log_wealth, log_evidence, in nats, as in `AuditEstimators`. threshold: the log_evidence that refutes
+    the claim.
     """
 
     plan: dict[str, Any]
@@ -102,7 +103,7 @@ def _update_from_ledger(
     blocks = 0 if watch is None else len(ledger.block_indices())
 
     def add_row() -> None:
-        rows.append((estimators.games, betting.epsilon_lower, betting.log_wealth_now, betting.log_evidence))
+        rows.append((estimators.games, betting.epsilon_lower, estimators.log_wealth, estimators.log_evidence))
         if watch is not None:
             watch(len(rows) - 1, blocks)
 

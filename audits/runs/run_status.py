@@ -92,7 +92,7 @@ class RunFollower:
             games=games,
             games_planned=estimators.settings.games,
             games_tested=estimators.games if tested else None,
-            refuted=estimators.betting.refuted if tested else None,
+            refuted=estimators.refuted if tested else None,
             epsilon_lower=estimators.betting.epsilon_lower if tested else None,
             finished=estimators.done or games == estimators.settings.games,
             running=running,

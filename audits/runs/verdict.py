@@ -16,7 +16,10 @@ class Verdict:
 
     claim: the claim under test. refuted: whether it is false, with confidence `confidence`.
     epsilon_lower: the certified bound (nats): with that confidence, every smaller ε at this δ is false.
+    curve_epsilon_lower: the same for the privacy curve of the claim: every curve of its family with a smaller
+        ε at this δ is false. None if the claim under test has no curve. Both bounds hold together.
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
+    refutable: whether that adversary would have refuted the claim.
     clopper_pearson: the classical bound on an event chosen on other games, for comparison; None if the number
         of games was not fixed beforehand or there are too few blocks.
     games: in each world. played_now, seconds: games of this invocation in each world, and its duration.
@@ -34,6 +37,7 @@ class Verdict:
     epsilon_lower: float
     confidence: float
     ceiling: float
+    refutable: bool
     clopper_pearson: float | None
     games: int
     played_now: int = attrs.field(repr=False)
@@ -41,6 +45,7 @@ class Verdict:
     seed: int
     interrupted: bool = False
     estimates: Estimates | None = None
+    curve_epsilon_lower: float | None = None
 
     @property
     def delta(self) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from arena.privacy_curves import PrivacyCurve
 from audits.statistics.bets import next_choice
 from audits.statistics.betting import LATE_START, RECENT_PAIRS, Betting
 from audits.statistics.hypotheses import EPSILON_MAX
@@ -45,18 +46,35 @@ def ceilings(
     after the last. Blocks between two choices are joined, which may move a bound by one step of the grid.
     """
     betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max, keep_half=keep_half)
+    return [(pairs, betting.epsilon_lower) for pairs in _separate_worlds(betting, block_sizes, points=points)]
+
+
+def is_refutable(
+    block_sizes: Iterable[int],
+    curve: PrivacyCurve,
+    *,
+    delta: float,
+    confidence: float,
+    keep_half: bool = False,
+) -> bool:
+    """Whether perfectly separated scores in blocks of these sizes refute the claim of a privacy curve."""
+    betting = Betting(delta=delta, confidence=confidence, keep_half=keep_half, curve=curve, claim_only=True)
+    return any(betting.refuted for _ in _separate_worlds(betting, block_sizes, points=0))
+
+
+def _separate_worlds(betting: Betting, block_sizes: Iterable[int], *, points: int) -> Iterator[int]:
+    """Update the test with perfectly separated scores; the pairs after each block that is reported."""
     ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))
     stops = np.cumsum(np.fromiter(_pairs_between_choices(ends), dtype=np.int64))
     parts = np.union1d(stops, _recent_starts(ends, stops))
     parts = np.union1d(parts, ends[ends >= LATE_START][:1])
     if len(ends):
         stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
-    reported, bounds = set(stops.tolist()), []
+    reported = set(stops.tolist())
     for pairs in np.diff(np.union1d(stops, parts), prepend=0):
         betting.update(PairCounts(np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([pairs])))
         if betting.pairs in reported:
-            bounds.append((betting.pairs, betting.epsilon_lower))
-    return bounds
+            yield betting.pairs
 
 
 def _pairs_between_choices(ends: np.ndarray) -> Iterator[int]:

@@ -97,24 +97,30 @@ class EpsilonGrid:
 class CurveFamily:
     """The family of a privacy curve, by increasing scale; the claim is the curve itself, with scale 1.
 
-    delta: at which bounds are expressed, strictly between 0 and 1.
+    delta: at which bounds are expressed, strictly between 0 and 1. claim_only: leave out what the claim does
+    not depend on.
     """
 
     curve: PrivacyCurve
     delta: float
+    claim_only: bool = False
     claim: int = attrs.field(default=_SCALES_BELOW, init=False)
 
     def __len__(self) -> int:
-        return _SCALES_BELOW + 1 + _SCALES_ABOVE
+        return _SCALES_BELOW + 1 + (0 if self.claim_only else _SCALES_ABOVE)
 
     def read_bound(self, index: int) -> float:
         return self._member(index).epsilon(self.delta)
 
     def choose_probes(self, rejected: int) -> np.ndarray:
+        if self.claim_only:
+            return np.array([self.claim])
         aligned = np.arange(-(-rejected // _CURVE_SPACING) * _CURVE_SPACING, len(self), _CURVE_SPACING)
         return np.union1d([rejected], aligned)
 
     def choose_points(self, start: int, stop: int) -> np.ndarray:
+        if self.claim_only:
+            return np.array([self.claim])
         # Multiples of a power of two, so that the same curves are used again when the span has shrunk.
         step = 2 ** math.ceil(math.log2(max(1.0, (stop - start) / _MAX_CURVES)))
         points = np.append(np.arange(-(-start // step) * step, stop, step), stop - 1)

@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
+from arena.privacy_curves import GaussianCurve, NoisySteps, PrivacyCurve
 from audits.statistics.betting import Betting
 from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
@@ -32,11 +33,12 @@ Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
 @attrs.frozen
 class Law:
-    """Scores (2, blocks, pairs) for which ε is the smallest that holds at δ."""
+    """Scores (2, blocks, pairs) for which ε is the smallest that holds at δ, and so is `curve`, if given."""
 
     epsilon: float
     delta: float
     draw: Draw
+    curve: PrivacyCurve | None = None
 
 
 def response(epsilon: float, delta: float) -> Law:
@@ -80,6 +82,21 @@ def leak(delta: float) -> Law:
     return Law(0.0, delta, lambda rng, shape: (rng.random((2, *shape)) < chances).astype(float))
 
 
+def gaussian_curve(mu: float) -> Law:
+    return attrs.evolve(normal(0.5, mu), curve=GaussianCurve(mu))
+
+
+def noisy_step(rate: float) -> Law:
+    """A subsampled Gaussian step: the example of world 1 counts with this chance."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+        shift = np.stack([np.zeros(shape), rng.random(shape) < rate])
+        return np.asarray(rng.normal(shift, 1.0))
+
+    curve = NoisySteps(rate, 1.0, 1)
+    return Law(curve.epsilon(1e-3), 1e-3, draw, curve)
+
+
 def identical() -> Law:
     return Law(0.0, 0.0, lambda rng, shape: rng.normal(size=(2, *shape)))
 
@@ -95,6 +112,8 @@ LAWS = {
     "Laplace": laplace(1.0),
     "geometric": geometric(1.0),
     "normal": normal(0.5, 1.0),
+    "Gaussian curve": gaussian_curve(1.0),
+    "curve of a noisy step": noisy_step(0.3),
 }
 
 
@@ -108,24 +127,31 @@ class Errors:
 
 
 def audit(
-    law: Law, rng: np.random.Generator, *, claim: float | None = None, delta: float | None = None
+    law: Law,
+    rng: np.random.Generator,
+    *,
+    claim: float | None = None,
+    delta: float | None = None,
+    curve: PrivacyCurve | None = None,
 ) -> Errors:
     """Audit the law's own claim, or another."""
+    curve = curve or law.curve
     epsilon = law.epsilon if claim is None else claim
     options = {"delta": law.delta if delta is None else delta, "confidence": 1 - LEVEL}
     found = Errors()
     for _ in range(AUDITS):
-        betting = Betting(**options, epsilon_claim=epsilon, epsilon_max=epsilon + 0.1)
+        if curve is None:
+            betting = Betting(**options, epsilon_claim=epsilon, epsilon_max=epsilon + 0.1)
+        else:  # a bound above the truth needs the claim to be refuted, too
+            betting = Betting(**options, curve=curve, claim_only=True)
         held_out = HeldOutEstimator(**options, choose_pairs=100)
         for scores in np.split(law.draw(rng, (1, sum(BLOCKS)))[:, 0], np.cumsum(BLOCKS)[:-1], axis=1):
             block = PairCounts.of(*scores)
             betting.update(block)
             held_out.update(block)
-        found.betting += betting.refuted or betting.epsilon_lower > epsilon
+        found.betting += betting.refuted or (curve is None and betting.epsilon_lower > epsilon)
         found.held_out += (held_out.epsilon_lower or 0.0) > epsilon
-        found.wealth += (
-            min(math.exp(betting.log_wealth[betting.hypotheses.epsilons == epsilon][0]), CAP) / AUDITS
-        )
+        found.wealth += min(math.exp(betting.log_wealth_now), CAP) / AUDITS
     return found
 
 
@@ -164,3 +190,10 @@ def test_a_delta_that_is_0_01_too_low_is_caught(rng: np.random.Generator) -> Non
     """Bets refute about one claim in four, and mean wealth is about 5."""
     with expect_rejection():
         check(audit(LAWS["leak at rate delta"], rng, delta=0.04))
+
+
+@statistical(rate=RATE)
+def test_a_curve_that_is_too_low_is_caught(rng: np.random.Generator) -> None:
+    """μ is 0.1 too low. Bets refute it in about one audit of three, and mean wealth is far above 1."""
+    with expect_rejection():
+        check(audit(LAWS["Gaussian curve"], rng, curve=GaussianCurve(0.9)))

@@ -1,0 +1,106 @@
+"""Audits of claims that are privacy curves, from the plan to the ledger and the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from adversaries.training.gradient_canary import GradientCanaryAttack
+from arena import InvalidArgument, TrainingRun
+from arena.privacy_curves import GaussianCurve, NoisySteps, describe_curve, read_curve
+from audits.reports.json_form import to_data
+from audits.reports.verdict_text import verdict_text
+from audits.runs.audit_estimators import EstimatorSettings
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.run_history import read_history
+from learners.training.dp_sgd import DPSGD
+
+LEARNER = DPSGD(size=4, batch=4, steps=4, noise=2.0)  # whose curve is Gaussian
+SUBSAMPLED = DPSGD(size=20, batch=4, steps=5, noise=1.0)
+
+
+def make_plan(learner: DPSGD = LEARNER, **settings: Any) -> Plan:
+    claim = learner.claim
+    settings = {"epsilon": claim.epsilon, "delta": claim.delta, "games": 2_000} | settings
+    adversary = GradientCanaryAttack(learner=learner)
+    return Plan(learner=learner, adversary=adversary, referee=TrainingRun(), **settings)
+
+
+@pytest.mark.thorough
+def test_the_learners_own_claim_is_tested_with_its_curve() -> None:
+    verdict = run(make_plan(SUBSAMPLED))
+    assert not verdict.refuted
+    assert verdict.claim.curve == NoisySteps(0.2, 1.0, 5, slack=verdict.claim.curve.slack)  # type: ignore[union-attr]
+    assert verdict.curve_epsilon_lower is not None
+    assert verdict.epsilon_lower < verdict.curve_epsilon_lower < verdict.claim.epsilon
+    assert "with the privacy curve of 5 noisy sums with rate 0.2 and noise multiplier 1" in verdict_text(
+        verdict
+    )
+    assert to_data(verdict)["claim"]["curve"]["sigma"] == 1.0
+
+
+def test_another_claim_has_no_curve() -> None:
+    plan = make_plan(epsilon=1.0)
+    assert plan.curve is None
+    assert "curve" not in plan.describe()
+    verdict = run(plan)
+    assert verdict.curve_epsilon_lower is None
+    assert "curve" not in verdict_text(verdict)
+
+
+def test_noise_that_is_too_small_is_refuted_by_the_curve_first() -> None:
+    """The claim is that of a noise of 2.5; by (ε, δ) alone 2,000 games would not refute it."""
+    weak = make_plan()
+    claimed = attrs.evolve(LEARNER, noise=2.5).claim
+
+    class Lies(DPSGD):
+        @property
+        def claim(self) -> Any:
+            return claimed
+
+    liar = Lies(**attrs.asdict(LEARNER))
+    verdict = run(attrs.evolve(weak, learner=liar, epsilon=claimed.epsilon))
+    assert verdict.refuted
+    assert verdict.epsilon_lower < claimed.epsilon < (verdict.curve_epsilon_lower or 0.0)
+    assert "the claim is false" in verdict_text(verdict)
+
+
+def test_a_ledger_gives_the_same_figures(tmp_path: Path) -> None:
+    ledger = tmp_path / "run.ledger"
+    verdict = run(make_plan(), ledger=ledger)
+    stored = read_history(ledger).verdict
+    assert attrs.evolve(stored, played_now=verdict.played_now, seconds=verdict.seconds) == verdict
+
+
+def test_too_few_games_are_said_to_be_too_few() -> None:
+    verdict = run(make_plan(games=4))
+    assert not verdict.refutable
+    assert "So few games could not refute it" in verdict_text(verdict)
+
+
+@pytest.mark.parametrize(
+    ("curve", "rule"),
+    [
+        (5, "a privacy curve must be of a known kind"),
+        ({"kind": "unknown"}, "a privacy curve must be of a known kind"),
+        ({"kind": "Gaussian", "mu": 1.0}, "a Gaussian curve has other entries"),
+        ({"kind": "Gaussian", "mu": -1.0, "slack": 0.0}, "mu must be more than 0"),
+        ({"kind": "Gaussian", "mu": "1", "slack": 0.0}, "mu must be a number"),
+        ({**describe_curve(NoisySteps(0.5, 1.0, 3)), "times": 2.5}, "times must be an integer"),
+        ({**describe_curve(NoisySteps(0.5, 1.0, 3)), "rate": 2.0}, "rate must be at most 1"),
+        ({**describe_curve(NoisySteps(0.5, 1.0, 3)), "slack": float("nan")}, "slack must be at least 0"),
+    ],
+)
+def test_a_forged_curve_is_refused(curve: object, rule: str) -> None:
+    plan = make_plan().describe() | {"curve": curve}
+    with pytest.raises(InvalidArgument, match=rule):
+        EstimatorSettings.from_ledger(plan)
+
+
+@pytest.mark.parametrize("curve", [GaussianCurve(0.3), NoisySteps(0.1, 2.0, 7, 2.0, True, 1e-9)])
+def test_a_curve_is_read_as_it_was_described(curve: GaussianCurve | NoisySteps) -> None:
+    assert read_curve(describe_curve(curve)) == curve

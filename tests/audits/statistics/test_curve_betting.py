@@ -1,0 +1,83 @@
+"""Bets against privacy curves: what they rest on, and what they certify.
+
+How often a true curve is refuted is counted in tests/audits/runs/test_validity.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arena.privacy_curves import GaussianCurve, NoisySteps, PrivacyCurve
+from audits.statistics.betting import Betting
+from audits.statistics.ceilings import is_refutable
+from audits.statistics.hypotheses import CurveFamily
+from audits.statistics.score_pairs import PairCounts
+
+DELTA = 1e-5
+
+
+def bet(curve: PrivacyCurve, mu: float, blocks: tuple[int, ...], rng: np.random.Generator) -> Betting:
+    """The test of a curve after games of N(0, 1) against N(mu, 1)."""
+    test = Betting(delta=DELTA, confidence=0.95, curve=curve)
+    for pairs in blocks:
+        test.update(PairCounts.of(rng.normal(0, 1, pairs), rng.normal(mu, 1, pairs)))
+    return test
+
+
+@pytest.mark.parametrize("curve", [GaussianCurve(0.5), NoisySteps(0.2, 1.0, 10)])
+def test_conditions_lie_on_the_curves_and_grow_with_the_scale(curve: PrivacyCurve) -> None:
+    family = CurveFamily(curve, DELTA)
+    indices = np.array([family.claim - 64, family.claim, family.claim + 64])
+    epsilons, deltas = family.list_conditions(indices)
+    for index, own, at in zip(indices, deltas, epsilons, strict=True):
+        scale = 1.01 ** (index - family.claim)
+        assert own == pytest.approx(curve.rescale(scale).deltas(at), rel=1e-9)
+    same = [curve.rescale(scale).deltas(epsilons[1])[:-3] for scale in (0.9, 1.0, 1.1)]
+    assert (same[0] < same[1]).all()
+    assert (same[1] < same[2]).all()
+
+
+@pytest.mark.parametrize("start", [0, 7, 300, 448, 600])
+def test_each_hypothesis_of_a_span_has_a_bet_that_is_legal_against_it(start: int) -> None:
+    family = CurveFamily(GaussianCurve(1.0), DELTA)
+    for stop in {min(start + 1, len(family)), min(start + 77, len(family)), len(family)}:
+        points = family.choose_points(start, stop)
+        assert start <= points[0]
+        assert points[-1] == stop - 1
+        assert (np.diff(points) > 0).all()
+        assert not start <= family.claim < stop or family.claim in points
+
+
+def test_the_bound_comes_close_to_the_truth_and_stays_below(rng: np.random.Generator) -> None:
+    """After 65,504 pairs. Without the curve the test certifies 0.65 of the true ε."""
+    blocks = (32, 64, 128, *[4_080] * 16)
+    truth = GaussianCurve(1.0)
+    certified = bet(GaussianCurve(1.3), 1.0, blocks, rng).epsilon_lower
+    assert 0.9 < certified / truth.epsilon(DELTA) < 1
+
+
+def test_a_curve_that_is_too_low_is_refuted_and_a_true_one_is_not(rng: np.random.Generator) -> None:
+    """μ is a tenth too low. A true curve is refuted with probability 5 %; the seed is fixed."""
+    blocks = (32, 64, 128, *[4_080] * 8)
+    assert bet(GaussianCurve(0.9), 1.0, blocks, rng).refuted
+    assert not bet(GaussianCurve(1.0), 1.0, blocks, rng).refuted
+
+
+def test_whether_so_many_games_could_refute_a_curve() -> None:
+    settings = {"delta": DELTA, "confidence": 0.95}
+    assert not is_refutable([16, 2], GaussianCurve(4.0), **settings)
+    assert is_refutable([64, 64, 64, 64], GaussianCurve(4.0), **settings)
+
+
+def test_the_claim_alone_is_refuted_by_the_same_games(rng: np.random.Generator) -> None:
+    scores = rng.normal([[0.0], [1.0]], 1.0, (2, 4_000))
+    whole, alone = (
+        Betting(delta=DELTA, confidence=0.95, curve=GaussianCurve(0.7), claim_only=claim_only)
+        for claim_only in (False, True)
+    )
+    for part in np.split(scores, [500, 1_000, 2_000], axis=1):
+        whole.update(PairCounts.of(*part))
+        alone.update(PairCounts.of(*part))
+    assert whole.refuted
+    assert alone.refuted
