@@ -49,4 +49,4 @@ class GaussianCurve(PrivacyCurve):
         return attrs.evolve(self, mu=self.mu * scale)
 
     def __str__(self) -> str:
-        return f"μ-GDP with μ = {self.mu:.4g}"
+        return f"the Gaussian mechanism with μ = {self.mu:.4g}"

@@ -50,6 +50,8 @@ class AuditReport(Report, Verdict):
     @property
     def headline(self) -> str:
         bound = f"ε ≥ {nats(self.epsilon_lower)} at δ = {self.claim.delta:.3g}"
+        if self.curve_epsilon_lower is not None:
+            bound += f" (ε ≥ {nats(self.curve_epsilon_lower)} for its privacy curve)"
         outcome = "interrupted" if self.interrupted else name_outcome(self).lower()
         return (
             f"{self.learner} against {self.adversary}: {outcome}, {bound} certified "
@@ -177,9 +179,14 @@ def _draw_bound(axes: Axes, history: RunHistory) -> None:
     from audits.reports.plots import BLACK, BLUE, ORANGE, set_title  # with matplotlib
 
     verdict, games = history.verdict, history.games
-    top = 1.5 * max(verdict.epsilon_lower, verdict.claim.epsilon)  # a ceiling is often far above
+    highest = max(verdict.claim.epsilon, verdict.curve_epsilon_lower or 0.0)
+    top = 1.5 * max(verdict.epsilon_lower, highest)  # a ceiling is often far above
     axes.step(games, history.epsilon_lower, where="post", color=BLUE, linewidth=2, label="certified ε")
     axes.axhline(verdict.claim.epsilon, color=ORANGE, linestyle="--", label="ε of the claim")
+    if verdict.curve_epsilon_lower is not None:
+        axes.axhline(
+            verdict.curve_epsilon_lower, color=BLUE, linestyle="-.", label="certified for its privacy curve"
+        )
     pairs, ceilings = zip(*[(0, 0.0), *history.ceilings], strict=True)
     axes.step(
         pairs,
@@ -189,7 +196,7 @@ def _draw_bound(axes: Axes, history: RunHistory) -> None:
         linestyle=":",
         label=f"ceiling ({nats(verdict.ceiling)} at the end)",
     )
-    axes.set_ylim(0, min(top, 1.1 * max(verdict.ceiling, verdict.claim.epsilon)))
+    axes.set_ylim(0, min(top, 1.1 * max(verdict.ceiling, highest)))
     axes.set_xlim(0, float(games[-1]))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set(xlabel="games in each world", ylabel="ε (nats)")

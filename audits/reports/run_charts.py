@@ -92,16 +92,18 @@ def _draw_evidence(replay: RunHistory) -> RunChart:
 
 def _draw_certified_bound(replay: RunHistory) -> RunChart:
     verdict, shown = replay.verdict, _choose_points(len(replay.games))
-    claim, certified = verdict.claim.epsilon, verdict.epsilon_lower
+    claim, certified, on_curve = verdict.claim.epsilon, verdict.epsilon_lower, verdict.curve_epsilon_lower
     # No ceiling is known before the first block.
     ceilings = np.array(replay.ceilings).T
     # A ceiling far above the chart would make the curve of the bound a flat line.
-    top = 1.1 * min(max(verdict.ceiling, claim), 3 * max(certified, claim))
+    top = 1.1 * max(min(max(verdict.ceiling, claim), 3 * max(certified, claim)), on_curve or 0.0)
 
     def draw(axes: Axes) -> None:
         games, bounds = replay.games[shown], replay.epsilon_lower[shown]
         _draw_blocks(axes, games, bounds, label=f"certified ({nats(certified)})")
         axes.axhline(claim, color=ORANGE, linestyle="--", label=f"claim ({nats(claim)})")
+        if on_curve is not None:
+            axes.axhline(on_curve, color=BLUE, linestyle="-.", label=f"for its curve ({nats(on_curve)})")
         label = f"ceiling ({nats(verdict.ceiling)})"
         axes.plot(*ceilings, color=BLACK, linestyle=":", label=label, zorder=4)
         axes.set_ylim(0, top)
@@ -119,6 +121,8 @@ def _draw_certified_bound(replay: RunHistory) -> RunChart:
     caption += (
         f", and leaves the chart on its way to {nats(verdict.ceiling)}." if verdict.ceiling > top else "."
     )
+    if on_curve is not None:
+        caption += " The line of dots and dashes: the bound among privacy curves of the claim's shape."
     plain_words = (
         f"ε measures how much the output can reveal about one person, and 0 is nothing: the claim allows at "
         f"most {nats(claim)}, and these games prove "

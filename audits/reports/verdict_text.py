@@ -136,13 +136,14 @@ def explain_outcome(verdict: Verdict) -> str:
     confidence = f"with confidence {percent(verdict.confidence)}"
     at_delta = f"at δ = {verdict.claim.delta:.3g}"
     certified = f"no claim below ε = {nats(verdict.epsilon_lower)} {at_delta} holds"
-    curve_bound = verdict.curve_epsilon_lower
+    curve_bound, comparison = verdict.curve_epsilon_lower, "the claim under test is not below it"
     if curve_bound is not None and curve_bound > verdict.epsilon_lower:
         certified += f", nor any privacy curve of the claim's shape below ε = {nats(curve_bound)}"
+        comparison = "the claim under test is below neither"
     if verdict.refuted:
         return f"{confidence}, the claim is false, and {certified}."
     if verdict.epsilon_lower > 0 or curve_bound:
-        return f"{confidence}, {certified}; the claim under test is not below it. {_explain_ceiling(verdict)}"
+        return f"{confidence}, {certified}; {comparison}. {_explain_ceiling(verdict)}"
     return f"these games certify no loss of privacy. {_explain_ceiling(verdict)}"
 
 
