@@ -77,6 +77,7 @@ def test_a_claim_that_holds_is_not_refuted() -> None:
         "delta": 0.0,
         "protects": ["a training example"],
         "neighbours": "replace one",
+        "curve": None,
         "text": "(1, 0)-DP for a training example (replace one)",
     }
     assert (found["refuted"], found["games"], found["seed"], found["confidence"]) == (False, 20_000, 0, 0.95)

@@ -25,6 +25,7 @@ VERDICT = Verdict(
     epsilon_lower=0.5,
     confidence=0.999,
     ceiling=9.25,
+    refutable=True,
     clopper_pearson=None,
     games=1_000,
     played_now=1_000,
@@ -35,7 +36,8 @@ REACH = "An adversary that always tells the worlds apart would have reached ε =
 
 
 def with_claim(epsilon: float) -> Verdict:
-    return attrs.evolve(VERDICT, claim=attrs.evolve(VERDICT.claim, epsilon=epsilon))
+    claim = attrs.evolve(VERDICT.claim, epsilon=epsilon)
+    return attrs.evolve(VERDICT, claim=claim, refutable=epsilon <= VERDICT.ceiling)
 
 
 # --- text ---------------------------------------------------------------------------------------------

@@ -104,6 +104,7 @@ def test_json(small: str) -> None:
         "delta": 0.0,
         "protects": ["a training example"],
         "neighbours": "replace one",
+        "curve": None,
         "text": "(0.1, 0)-DP for a training example (replace one)",
     }
     assert found["costs"]["Lemma A.1, twice"] is None

@@ -1,0 +1,34 @@
+"""The cost of noisy steps beside that of dp-accounting, in an environment that has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from arena.privacy_curves.noisy_steps import NoisyStep, noisy_steps_epsilon
+
+pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is an extra")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [1e-4, 1e-6])
+@pytest.mark.parametrize(
+    ("rate", "sigma", "times"),
+    [(0.01, 1.0, 1_000), (0.1, 2.0, 100), (0.5, 4.0, 50), (0.02, 0.7, 200), (1.0, 3.0, 10), (0.1, 0.6, 1)],
+)
+def test_it_lies_between_their_bounds(rate: float, sigma: float, times: int, delta: float) -> None:
+    """Never below the truth, of which their optimistic estimate is a lower bound; at most 10⁻⁴ above."""
+    lower, upper = (
+        pld.from_gaussian_mechanism(
+            sigma,
+            sampling_prob=rate,
+            pessimistic_estimate=pessimistic,
+            use_connect_dots=pessimistic,
+            value_discretization_interval=2e-4,
+        )
+        .self_compose(times)
+        .get_epsilon_for_delta(delta)
+        for pessimistic in (False, True)
+    )
+    assert (
+        lower <= noisy_steps_epsilon(NoisyStep(rate, sigma), times, delta, replaced=False) <= upper * 1.0001
+    )
