@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from arena import InvalidArgument, Learner, Sample
-from arena.capabilities import finite_domain, read_concepts
-from arena.neighbours import Example
+from arena.capabilities import HasUserColumn, finite_domain, read_concepts
+from arena.neighbours import Example, Neighbours
 from arena.players import read_relation_of
 
 _DEFAULT_SIZE = 1_000  # examples, for a learner that needs no number of them
@@ -54,9 +55,40 @@ def build_separable_sample(learner: Learner | None) -> Sample:
 def change_example(
     sample: Sample, run: int, first: Example, second: Example, learner: Learner | None
 ) -> tuple[Sample, Sample]:
-    """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`."""
+    """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`.
+
+    A user who is added or removed is the one of `assign_new_user`.
+    """
     users_of = np.zeros_like if learner is None else learner.users_of
+    second = assign_new_user(second[0], sample, learner), second[1]
     return read_relation_of(learner).make_neighbours(sample, run, first, second, users_of)
+
+
+def assign_new_user(point: Any, sample: Sample, learner: Learner | None) -> Any:
+    """The point as one of a user who is not in the sample; the same one if the claim is not about users.
+
+    Users are only assigned where they are a coordinate of the points.
+    """
+    if learner is None or not claims_for_users(learner) or not isinstance(learner, HasUserColumn):
+        return point
+    if learner.user_column is None:
+        return point
+    assigned = np.array(point, float)
+    column = assigned.reshape(-1)[learner.user_column :][:1]
+    column[:] = 1 + np.floor(learner.users_of(sample.points).max())
+    return assigned
+
+
+def claims_for_users(learner: Learner | None) -> bool:
+    """Whether neighbours add or remove a user."""
+    return read_relation_of(learner).kind is Neighbours.ADD_OR_REMOVE_USER
+
+
+def choose_feature(learner: Learner | None) -> int:
+    """The first coordinate of a point that is not its user."""
+    if not isinstance(learner, HasUserColumn):
+        return 0
+    return int(learner.user_column in (0, -prod(learner.point_shape)))
 
 
 def plant_example(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import floor, inf, log2
-from typing import Self
+from math import inf
+from typing import Any, Self
 
 import attrs
 import numpy as np
@@ -14,7 +14,7 @@ from arena.errors import InvalidArgument
 from arena.moves import GradientCanary
 from arena.neighbours import Neighbours, read_relation
 from arena.players import Learner
-from arena.sample import BLANK, Sample, Training
+from arena.sample import BLANK, Sample
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
 from learners.mechanisms.accounting.loss_distribution import (
     NoisyStep,
@@ -23,9 +23,9 @@ from learners.mechanisms.accounting.loss_distribution import (
 )
 from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.training.batches import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
+from learners.training.noisy_steps import Group, NoisySteps
 from learners.training.small_networks import LOGISTIC, LOSSES, SmallNetwork
 
-_UNITS = 32  # to which noisy sums are rounded, to a standard deviation of the noise
 # The probability that an error in the last bits changes the rounded value: half a unit is at least 2^-6 of a
 # standard deviation, and the error at most 2^-52 of the sum and the noise, here for each such deviation.
 _LEAK = 2.0**-45
@@ -95,7 +95,7 @@ class DPSGD(Learner):
         return (self.features,)
 
     @property
-    def sample_size(self) -> int:
+    def sample_size(self) -> int | None:
         return self.size
 
     def adapt_to(self, sample_size: int) -> Self:
@@ -174,7 +174,11 @@ class DPSGD(Learner):
         step = NoisyStep(self.rate, noise, shift)
         return noisy_steps_epsilon(step, self.steps, delta, replaced=shift == _REPLACED)
 
-    def start(self, games: int, rng: np.random.Generator) -> DPSGDState:
+    def draw_batches(self, counts: np.ndarray, games: int, rng: np.random.Generator) -> BatchSource:
+        """The batches of games with so many copies of each example, (k,)."""
+        return BatchSource(counts, games, rng, sampling=self.sampling, rate=self.rate, size=self.batch)
+
+    def start(self, games: int, rng: np.random.Generator) -> NoisySteps[Any]:
         return DPSGDState(self, games, rng)
 
 
@@ -195,74 +199,24 @@ def _find_noise(learner: DPSGD) -> float:
 
 
 @attrs.frozen(eq=False)
-class _Group:
-    """Games with equal training sets. blank: (k,) bool, the examples without a gradient."""
+class _ExampleGroup(Group):
+    """blank: (k,) bool, the examples without a gradient."""
 
-    games: np.ndarray
-    sample: Sample
     labels: np.ndarray
     blank: np.ndarray
     source: BatchSource
 
 
-class DPSGDState:
+class DPSGDState(NoisySteps[_ExampleGroup]):
     """dp-sgd in a batch of games."""
 
-    def __init__(self, learner: DPSGD, games: int, rng: np.random.Generator) -> None:
-        self._learner = learner
-        self._network = learner.network
-        self._games = games
-        self._rng = rng
-        self._scale = learner.noise_run * learner.clip
-        self._unit = 2.0 ** floor(log2(self._scale / _UNITS))
-        self._groups: list[_Group] = []
-        self.parameters = self._network.start(games, rng)
+    _learner: DPSGD
 
-    @property
-    def steps(self) -> int:
-        return self._learner.steps
+    def _make_group(self, games: np.ndarray, sample: Sample) -> _ExampleGroup:
+        source = self._learner.draw_batches(sample.counts, len(games), self._rng)
+        return _ExampleGroup(games, sample, sample.labels.astype(float), sample.labels == BLANK, source)
 
-    def train(self, training: Training) -> None:
-        learner = self._learner
-        for sample, games in training.groups():
-            source = BatchSource(
-                sample.counts,
-                len(games),
-                self._rng,
-                sampling=learner.sampling,
-                rate=learner.rate,
-                size=learner.batch,
-            )
-            blank = sample.labels == BLANK
-            self._groups.append(_Group(games, sample, sample.labels.astype(float), blank, source))
-
-    def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
-        for canary in canaries:
-            if canary.gradient.shape[1] != self._network.size:
-                raise InvalidArgument(
-                    f"a canary's gradient must have {self._network.size} entries, one for each parameter",
-                    value=canary.gradient.shape[1],
-                )
-        for _ in range(steps):
-            total = np.empty_like(self.parameters)
-            for group in self._groups:
-                total[group.games] = self._add_gradients(group, canaries)
-            self._update(total)
-        return self.parameters
-
-    def _update(self, total: np.ndarray) -> None:
-        """Move against the sums (n, P) of the clipped gradients."""
-        noisy = self._draw_noise()
-        noisy += total
-        noisy /= self._unit
-        np.rint(noisy, out=noisy)
-        noisy *= self._unit * self._learner.step_size
-        self.parameters -= noisy
-
-    def _draw_noise(self) -> np.ndarray:
-        return self._scale * self._rng.standard_normal(self.parameters.shape)
-
-    def _add_gradients(self, group: _Group, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
+    def _add_gradients(self, group: _ExampleGroup, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
         """(g, P): the sums of the clipped gradients of a batch, for the games of a group."""
         x, y, blank = group.sample.points, group.labels, group.blank
         if group.source.draws_counts:
@@ -282,7 +236,3 @@ class DPSGDState:
         norms, add = self._network.gradients(self.parameters[group.games], x, y)
         total += add(copies * self._shrink(norms))
         return total
-
-    def _shrink(self, norms: np.ndarray) -> np.ndarray:
-        """The factors that clip gradients with these norms."""
-        return np.minimum(1.0, self._learner.clip / np.maximum(norms, 1e-300))
