@@ -58,7 +58,16 @@ def change_example(
     """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`.
 
     A user who is added or removed is the one of `assign_new_user`.
+
+    Raises: InvalidArgument if the points of the sample have another shape than the learner's.
     """
+    if learner is not None and sample.points.shape[1:] != learner.point_shape:
+        users = " and one of users (--user)" if _find_user_column(learner) is not None else ""
+        raise InvalidArgument(
+            f"the points of {learner.name} must have the shape {learner.point_shape}",
+            value=sample.points.shape[1:],
+            remedy=f"Give as many columns of numbers{users}, or change the learner's settings.",
+        )
     users_of = np.zeros_like if learner is None else learner.users_of
     second = assign_new_user(second[0], sample, learner), second[1]
     return read_relation_of(learner).make_neighbours(sample, run, first, second, users_of)
@@ -69,13 +78,11 @@ def assign_new_user(point: Any, sample: Sample, learner: Learner | None) -> Any:
 
     Users are only assigned where they are a coordinate of the points.
     """
-    if learner is None or not claims_for_users(learner) or not isinstance(learner, HasUserColumn):
-        return point
-    if learner.user_column is None:
+    column = _find_user_column(learner)
+    if learner is None or column is None or not claims_for_users(learner):
         return point
     assigned = np.array(point, float)
-    column = assigned.reshape(-1)[learner.user_column :][:1]
-    column[:] = 1 + np.floor(learner.users_of(sample.points).max())
+    assigned.reshape(-1)[column] = 1 + np.floor(learner.users_of(sample.points).max())
     return assigned
 
 
@@ -86,9 +93,12 @@ def claims_for_users(learner: Learner | None) -> bool:
 
 def choose_feature(learner: Learner | None) -> int:
     """The first coordinate of a point that is not its user."""
-    if not isinstance(learner, HasUserColumn):
-        return 0
-    return int(learner.user_column in (0, -prod(learner.point_shape)))
+    column = _find_user_column(learner)
+    return int(learner is not None and column in (0, -prod(learner.point_shape)))
+
+
+def _find_user_column(learner: Learner | None) -> int | None:
+    return learner.user_column if isinstance(learner, HasUserColumn) else None
 
 
 def plant_example(

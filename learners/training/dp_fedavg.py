@@ -11,9 +11,9 @@ from arena.claims import Claim, PrivacyUnit
 from arena.moves import GradientCanary
 from arena.neighbours import Neighbours, Relation, find_users, read_relation
 from arena.sample import Sample
-from arena.settings import at_least, at_most, check_value, more_than, one_of, setting, whole
+from arena.settings import at_least, at_most, check_value, more_than, setting, whole
 from learners.training.batches import POISSON, BatchSource
-from learners.training.dp_sgd import DPSGD
+from learners.training.dp_sgd import CLIP_REMEDY, DPSGD, check_sampling
 from learners.training.noisy_steps import Group, NoisySteps
 
 _SLAB = 4_000_000  # coordinates of examples that are in memory at a time
@@ -44,8 +44,10 @@ class DPFedAvg(DPSGD):
     size: int = setting(1_000, help="the number of users that is assumed", check=[whole, at_least(1)])
     batch: int = setting(100, help="the users of a round, on average", check=[whole, at_least(1)])
     steps: int = setting(100, help="T, the number of rounds", check=[whole, at_least(1)])
-    sampling: str = setting(POISSON, help="how users are drawn", check=one_of(POISSON))
-    clip: float = setting(1.0, unit="length of a change", help="the longest change", check=more_than(0))
+    sampling: str = setting(POISSON, help="how users are drawn", check=check_sampling(POISSON))
+    clip: float = setting(
+        1.0, unit="length of a change", help="the longest change", check=more_than(0, CLIP_REMEDY)
+    )
     learning_rate: float = setting(1.0, help="the step size of a round", check=more_than(0))
     local_steps: int = setting(5, help="the steps of a user in a round", check=[whole, at_least(1)])
     local_rate: float = setting(1.0, help="the step size of a user", check=more_than(0))

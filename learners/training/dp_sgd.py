@@ -15,7 +15,7 @@ from arena.moves import GradientCanary
 from arena.neighbours import Neighbours, read_relation
 from arena.players import Learner
 from arena.sample import BLANK, Sample
-from arena.settings import at_least, less_than, more_than, one_of, setting, whole
+from arena.settings import Check, at_least, less_than, more_than, one_of, setting, whole
 from learners.mechanisms.accounting.loss_distribution import (
     NoisyStep,
     noisy_steps_epsilon,
@@ -31,6 +31,12 @@ from learners.training.small_networks import LOGISTIC, LOSSES, SmallNetwork
 _LEAK = 2.0**-45
 _REPLACED = 2.0  # clips by which a replaced example moves a sum
 _NOISE_TOLERANCE = 1e-3  # relative, of the noise that is found for an ε
+CLIP_REMEDY = "The noise is a multiple of this length, for instance 1."
+
+
+def check_sampling(*names: str) -> Check:
+    """Validate a way of drawing batches, one of those whose cost is computed."""
+    return one_of(*names, remedy="The accountant knows no other sampling.")
 
 
 @attrs.frozen
@@ -64,8 +70,10 @@ class DPSGD(Learner):
         100, help="the number of examples of a batch, on average", check=[whole, at_least(1)]
     )
     steps: int = setting(100, help="T, the number of steps", check=[whole, at_least(1)])
-    sampling: str = setting(POISSON, help="how batches are drawn", check=one_of(*SAMPLINGS))
-    clip: float = setting(1.0, unit="length of a gradient", help="the longest gradient", check=more_than(0))
+    sampling: str = setting(POISSON, help="how batches are drawn", check=check_sampling(*SAMPLINGS))
+    clip: float = setting(
+        1.0, unit="length of a gradient", help="the longest gradient", check=more_than(0, CLIP_REMEDY)
+    )
     learning_rate: float = setting(1.0, help="the step size", check=more_than(0))
     epsilon: float = setting(
         1.0, unit="nats", help="the ε for which noise is chosen, if it is not set", check=more_than(0)
@@ -74,7 +82,10 @@ class DPSGD(Learner):
         1e-5, unit="probability", help="the δ of the claim", check=[more_than(0), less_than(1)]
     )
     noise: float | None = setting(
-        None, unit="clip", help="σ, the noise multiplier; default: the least for ε and δ", check=more_than(0)
+        None,
+        unit="clip",
+        help="σ, the noise multiplier; default: the least for ε and δ",
+        check=more_than(0, "Leave it out, so that it is chosen for epsilon and delta."),
     )
     neighbours: str | None = setting(
         None, help="the neighbouring relation of the claim; default: that of the sampling"

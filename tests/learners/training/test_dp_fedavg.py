@@ -48,7 +48,7 @@ def train_one_user(learner: DPFedAvg, model: np.ndarray, points: np.ndarray, lab
 @pytest.mark.parametrize("hidden", [0, 2])
 @pytest.mark.parametrize("column", [-1, 0])
 def test_a_round_adds_up_clipped_changes_of_users(hidden: int, column: int) -> None:
-    """All three users take part with hardly any noise; their examples are mixed, some of them several times."""
+    """All three users take part with hardly any noise; their examples are mixed, some occur several times."""
     users = np.array([4, 9, 4, 7, 9, 4])
     features = 3 * rng(2).standard_normal((6, 2))
     points = np.insert(features, 0 if column == 0 else 2, users, axis=1)
