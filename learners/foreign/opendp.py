@@ -130,7 +130,9 @@ class OpenDP(ForeignClaim):
         if self.receives in (LABELS, POINTS):
             if metric.startswith(_BY_TWO):
                 distance = 2 if moves else 1
-            elif not moves and metric.startswith(_EQUAL_SIZES):
+            elif moves and metric.startswith(_EQUAL_SIZES):
+                distance = 1
+            elif metric.startswith(_EQUAL_SIZES):
                 raise InvalidArgument(
                     f"no d_in covers neighbours that {self.relation}, since {metric} is between vectors of "
                     "equal length",
