@@ -98,8 +98,8 @@ def test_users_may_lie_outside_the_domain_of_the_points() -> None:
     learner = attrs.evolve(OF_USERS, domain=(0.0, 1.0))
     sample = Sample([[0.0, 7.0], [1.0, 8.0]], [0, 1])
     play(learner, PointSwap(sample=sample, learner=learner), Release(), games=2, seed=1)
+    learner = attrs.evolve(learner, users=0)
     with pytest.raises(InvalidArgument, match="must lie in its domain"):
-        learner = attrs.evolve(learner, users=0)
         play(learner, PointSwap(sample=sample, learner=learner), Release(), games=2, seed=1)
 
 
