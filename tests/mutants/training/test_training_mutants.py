@@ -23,6 +23,7 @@ from mutants.training.broken_dp_sgd import (
     WrongRate,
 )
 
+import audits
 from adversaries.training.gradient_canary import OPPOSITE, SPREAD, GradientCanaryAttack
 from adversaries.training.input_canary import InputCanary
 from adversaries.training.model_low_bits import ModelLowBits
@@ -73,3 +74,8 @@ def test_the_slip_is_refuted(slip: BrokenDPSGD | BrokenDPFedAvg, adversary: Adve
 @pytest.mark.parametrize(("slip", "adversary"), SLIPS, ids=[slip.name for slip, _ in SLIPS])
 def test_the_correct_learner_is_not(slip: BrokenDPSGD | BrokenDPFedAvg, adversary: Adversary) -> None:
     assert not run_audit(slip.twin, adversary, 20_000).refuted
+
+
+@pytest.mark.slow
+def test_a_search_finds_that_examples_are_clipped_in_place_of_users() -> None:
+    assert audits.search(ClipsExamples(noise=3.0, steps=3, size=4, batch=2), seed=0).refuted
