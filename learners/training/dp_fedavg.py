@@ -35,7 +35,7 @@ class DPFedAvg(DPSGD):
     that of dp-sgd with users in place of examples.
 
     Points hold the number of the user in the coordinate `user_column`, which is no feature. The gradient of a
-    canary takes the place of that of its example in every local step.
+    canary takes the place of that of its example in every local step. A change that overflows counts as 0.
     """
 
     name = "dp-fedavg"
