@@ -78,6 +78,15 @@ class ReceivesPart(Protocol):
 
 
 @runtime_checkable
+class HasUserColumn(Protocol):
+    """A learner whose points hold the user of an example in one coordinate."""
+
+    @property
+    def user_column(self) -> int | None:
+        """The index of that coordinate, from the end if it is negative; None: there is none."""
+
+
+@runtime_checkable
 class HasConcepts(Protocol):
     """A player with a concept class, its setting `concepts`."""
 

@@ -135,17 +135,20 @@ class Relation:
                 else (sample.remove_one(run), changed)
             )
         if self.kind is Neighbours.ADD_OR_REMOVE_USER:
-            others = users_of(changed.points) != users_of(own_points(second[0])[None])
+            point = own_points(second[0])[None]
+            others = find_users(users_of, changed.points) != find_users(users_of, point)
             if not others.any():
                 raise InvalidArgument(
                     "a sample in which a user is added or removed must hold examples of other users",
                     value=sample.describe(),
+                    remedy="Give data of at least two users.",
                 )
             without = Sample(changed.points[others], changed.labels[others], changed.counts[others])
-            added = without
-            for _ in range(self.size):
-                added = added.add_one(len(added.counts) - 1, *second)
-            return without, added
+            return without, Sample(
+                np.concatenate([without.points, point]),
+                np.append(without.labels, second[1]),
+                np.append(without.counts, self.size),
+            )
         worlds = [sample, sample]
         for _ in range(min(self.size, int(sample.counts[run]))):
             worlds = [
@@ -196,6 +199,27 @@ def read_relation(given: object) -> Relation:
     raise InvalidArgument("neighbours must be a known relation", value=given, remedy=_list_relations())
 
 
+def find_users(users_of: UserFunction, points: np.ndarray) -> np.ndarray:
+    """(k,): whose each of the points (k, ...) is.
+
+    Raises: InvalidArgument unless there is one number or text for each point, and no NaN.
+    """
+    users = np.asarray(users_of(points))
+    if users.shape != (len(points),) or users.dtype.kind not in "biufUS":
+        raise InvalidArgument(
+            "whose the examples are must be given by one number or text for each point",
+            value=f"{users.dtype.name} of shape {users.shape} for {len(points)} points",
+            remedy="Name one coordinate of the points, or return an array (k,) for points (k, ...).",
+        )
+    if users.dtype.kind == "f" and np.isnan(users).any():
+        raise InvalidArgument(
+            "every example must have a user, and a value is missing",
+            value=float("nan"),
+            remedy="Remove such examples, or give each of them a user of its own.",
+        )
+    return users
+
+
 def neighbours_setting(default: Neighbours) -> Any:
     """A learner's setting of the relation of its claim, as a text; `choose_claim` makes the claim."""
     return setting(
@@ -239,7 +263,7 @@ def _count_of_user(shorter: Sample, longer: Sample, users_of: UserFunction) -> i
         return INCOMPARABLE
     if shorter == longer:
         return 0
-    owners, others = users_of(longer.points), users_of(shorter.points)
+    owners, others = find_users(users_of, longer.points), find_users(users_of, shorter.points)
     gone = np.setdiff1d(owners, others)
     if len(gone) != 1:
         return INCOMPARABLE

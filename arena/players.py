@@ -38,7 +38,7 @@ from arena.sample import Sample, Training
 Moves = Generator[Move, Any, "np.ndarray | None"]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)  # so that a subclass without an equality of its own has that of objects
 class Learner(ABC):
     """Configuration of a learner: hashable, printable, and the same for every batch of games.
 
@@ -158,7 +158,7 @@ def _find_relation(learner: Learner) -> Relation:
     return learner.claim.neighbours
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)  # as for Learner
 class Adversary(ABC):
     """Configuration of an adversary.
 

@@ -59,7 +59,11 @@ def as_points(points: Any) -> np.ndarray:
             array = array.astype(np.float64)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         infinite = array[~np.isfinite(array)]
-        raise InvalidArgument("points must be finite: no NaN, no infinity", value=float(infinite.flat[0]))
+        raise InvalidArgument(
+            "points must be finite: no NaN, no infinity",
+            value=float(infinite.flat[0]),
+            remedy="Remove the rows with missing values, or fill these in.",
+        )
     return array
 
 

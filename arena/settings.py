@@ -68,9 +68,9 @@ def at_most(bound: float) -> Check:
     return _rule(lambda value: value <= bound, f"at most {bound:g}")
 
 
-def more_than(bound: float) -> Check:
+def more_than(bound: float, remedy: str = "") -> Check:
     """Validate value > bound."""
-    return _rule(lambda value: value > bound, f"more than {bound:g}")
+    return _rule(lambda value: value > bound, f"more than {bound:g}", remedy)
 
 
 def less_than(bound: float, remedy: str = "") -> Check:
@@ -101,9 +101,9 @@ def yes_or_no(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> Non
         raise InvalidArgument(f"{attribute.name} must be True or False", value=value)
 
 
-def one_of(*names: str) -> Check:
+def one_of(*names: str, remedy: str = "") -> Check:
     """Validate that the value is one of some names."""
-    return _rule(lambda value: value in names, "one of " + ", ".join(names))
+    return _rule(lambda value: value in names, "one of " + ", ".join(names), remedy)
 
 
 def _rule(holds: Callable[[Any], bool], text: str, remedy: str = "") -> Check:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from arena import InvalidArgument, Learner, Sample
-from arena.capabilities import finite_domain, read_concepts
-from arena.neighbours import Example
+from arena.capabilities import HasUserColumn, finite_domain, read_concepts
+from arena.neighbours import Example, Neighbours
 from arena.players import read_relation_of
 
 _DEFAULT_SIZE = 1_000  # examples, for a learner that needs no number of them
@@ -54,9 +55,50 @@ def build_separable_sample(learner: Learner | None) -> Sample:
 def change_example(
     sample: Sample, run: int, first: Example, second: Example, learner: Learner | None
 ) -> tuple[Sample, Sample]:
-    """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`."""
+    """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`.
+
+    A user who is added or removed is the one of `assign_new_user`.
+
+    Raises: InvalidArgument if the points of the sample have another shape than the learner's.
+    """
+    if learner is not None and sample.points.shape[1:] != learner.point_shape:
+        users = " and one of users (--user)" if _find_user_column(learner) is not None else ""
+        raise InvalidArgument(
+            f"the points of {learner.name} must have the shape {learner.point_shape}",
+            value=sample.points.shape[1:],
+            remedy=f"Give as many columns of numbers{users}, or change the learner's settings.",
+        )
     users_of = np.zeros_like if learner is None else learner.users_of
+    second = assign_new_user(second[0], sample, learner), second[1]
     return read_relation_of(learner).make_neighbours(sample, run, first, second, users_of)
+
+
+def assign_new_user(point: Any, sample: Sample, learner: Learner | None) -> Any:
+    """The point as one of a user who is not in the sample; the same one if the claim is not about users.
+
+    Users are only assigned where they are a coordinate of the points.
+    """
+    column = _find_user_column(learner)
+    if learner is None or column is None or not claims_for_users(learner):
+        return point
+    assigned = np.array(point, float)
+    assigned.reshape(-1)[column] = 1 + np.floor(learner.users_of(sample.points).max())
+    return assigned
+
+
+def claims_for_users(learner: Learner | None) -> bool:
+    """Whether neighbours add or remove a user."""
+    return read_relation_of(learner).kind is Neighbours.ADD_OR_REMOVE_USER
+
+
+def choose_feature(learner: Learner | None) -> int:
+    """The first coordinate of a point that is not its user."""
+    column = _find_user_column(learner)
+    return int(learner is not None and column in (0, -prod(learner.point_shape)))
+
+
+def _find_user_column(learner: Learner | None) -> int | None:
+    return learner.user_column if isinstance(learner, HasUserColumn) else None
 
 
 def plant_example(

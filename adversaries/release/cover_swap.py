@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from adversaries.common.answer_likelihood import log_ratio
+from adversaries.common.training_samples import change_example
 from arena import (
     Adversary,
     Finite,
@@ -22,6 +23,8 @@ from arena import (
     Unsupported,
     setting,
 )
+from arena.neighbours import REPLACING
+from arena.players import read_relation_of
 from arena.settings import at_least, whole
 
 MAX_DIMENSIONS = 4  # up to which the output distributions of some hundred samples are computed quickly
@@ -116,7 +119,7 @@ def find_worst_pair(learner: Learner, dimension: int, background: int) -> Neighb
     laws: dict[Sample, Finite] = {}
     best: NeighbourPair | None = None
     best_epsilon = -1.0
-    for samples in _list_pairs(dimension, background):
+    for samples in _list_pairs(learner, dimension, background):
         for sample in samples:
             law = laws.get(sample) or _finite_law(learner, sample)
             if law is None:
@@ -137,13 +140,16 @@ def _finite_law(learner: Learner, sample: Sample) -> Finite | None:
     return law if isinstance(law, Finite) else None
 
 
-def _list_pairs(dimension: int, background: int) -> Iterator[tuple[Sample, Sample]]:
+def _list_pairs(learner: Learner, dimension: int, background: int) -> Iterator[tuple[Sample, Sample]]:
     points = [(1.0,) * ones + (0.0,) * (dimension - ones) for ones in range(dimension + 1)]
     examples: list[LabelledPoint] = [(point, label) for point in points for label in (0, 1)]
     for copies in range(background + 1):
         for shared in examples if copies else examples[:1]:
             for first, second in permutations(examples, 2):
-                yield _build_sample(first, shared, copies), _build_sample(second, shared, copies)
+                pair = change_example(_build_sample(first, shared, copies), 0, first, second, learner)
+                yield pair
+                if read_relation_of(learner).kind not in REPLACING:
+                    yield pair[::-1]
 
 
 def _build_sample(example: LabelledPoint, shared: LabelledPoint, copies: int) -> Sample:

@@ -68,7 +68,12 @@ class PointSwap(Adversary):
             raise InvalidArgument(
                 "neighbouring data have the same number of records and differ in one of them",
                 value=f"{sample.size} and {neighbour.size} records, {changes} different",
-                remedy="Replace one record of the data, in its place.",
+                remedy="Replace one record of the data, in its place"
+                + (
+                    ", or set neighbours to 'add or remove one' if the claim is for that."
+                    if hasattr(self.learner, "neighbours")
+                    else "."
+                ),
             )
         raise InvalidArgument(
             relation.rule,

@@ -7,7 +7,10 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from adversaries.common.training_samples import change_example
 from arena import Adversary, InvalidArgument, Learner, Moves, Sample, Train, setting
+from arena.neighbours import REPLACING
+from arena.players import read_relation_of
 from arena.settings import at_least, one_of, whole
 
 # From the vector of ones, and the indicators of the first query and of the first half: a₁ and a₂.
@@ -42,8 +45,9 @@ class StatDP(Adversary):
         x-shape                 a₁ = (1, …, 1, 0, …, 0)   a₂ = (0, …, 0, 1, …, 1)
 
     If a pattern has halves, the first has ⌊m/2⌋ queries. The sample has m examples that are the same in both
-    worlds, the i-th of which adds to query i only or to none, and one that differs. It returns no score, so
-    that a distinguisher can use the whole reply.
+    worlds, the i-th of which adds to query i only or to none, and one that differs. Where neighbours do not
+    replace an example, it is missing or blank in the world in which it adds to no query. StatDP returns no
+    score, so that a distinguisher can use the whole reply.
     """
 
     name = "statdp"
@@ -72,7 +76,25 @@ class StatDP(Adversary):
         examples = (first > second).astype(float), (second > first).astype(float)
         shared = np.diag(first - examples[0])
         samples = [Sample(np.array([*shared, example]), np.zeros(len(shared) + 1)) for example in examples]
+        if read_relation_of(self.learner).kind not in REPLACING:
+            samples = self._leave_out(samples, examples)
         return (samples[1], samples[0]) if self.swapped else (samples[0], samples[1])
+
+    def _leave_out(self, samples: list[Sample], examples: tuple[np.ndarray, np.ndarray]) -> list[Sample]:
+        """The samples without the last example where it adds to no query, or with a blank one."""
+        present = [bool(example.any()) for example in examples]
+        if all(present):
+            raise InvalidArgument(
+                f"in the pattern {self.pattern} one example replaces another",
+                value=f"neighbours that {read_relation_of(self.learner)}",
+                remedy="Choose one-above, one-below, all-above or all-below.",
+            )
+        added = present.index(True)
+        last = samples[added].points[-1]
+        pair = change_example(
+            samples[added], len(samples[added].counts) - 1, (0 * last, 0), (last, 0), self.learner
+        )
+        return [pair[present[0]], pair[present[1]]]
 
     def _count_queries(self) -> int:
         if self.queries is not None:

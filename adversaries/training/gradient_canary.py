@@ -5,7 +5,14 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.common.training_samples import build_sample, change_example, choose_sample_size
+from adversaries.common.training_samples import (
+    assign_new_user,
+    build_sample,
+    change_example,
+    choose_feature,
+    choose_sample_size,
+    claims_for_users,
+)
 from adversaries.training.known_steps import read_steps
 from arena import Advance, Adversary, GradientCanary, Learner, Moves, Sample, Train, setting
 from arena.neighbours import REPLACING
@@ -24,7 +31,7 @@ class GradientCanaryAttack(Adversary):
     that it is clipped. Where neighbours replace an example, that of world 0 has the opposite gradient. With
     others="opposite" the other examples have the opposite gradient in both worlds, so that a canary that
     takes the place of another example in a batch counts twice: Chua and others, How Private are DP-SGD
-    Implementations? (2024).
+    Implementations? (2024). A user who is added or removed has canaries only.
 
     The score is the log likelihood ratio of the steps along the gradient, with the learner's own rate and
     noise; if the models between are not shown, how far the model has moved along it. With score="spread" it
@@ -51,8 +58,9 @@ class GradientCanaryAttack(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         learner = read_steps(self, self.learner)
         point = np.zeros(learner.point_shape)
-        point.flat[0] = 1.0
+        point.flat[choose_feature(learner)] = 1.0
         sample = self.sample or self._build_sample(point)
+        point = assign_new_user(point, sample, learner)
         yield Train(*change_example(sample, len(sample.counts) - 1, (point, 0), (point, 1), learner))
 
         gradient = np.zeros(learner.parameters)
@@ -66,14 +74,18 @@ class GradientCanaryAttack(Adversary):
             return -places[:, -1]
         moved = -np.diff(places, axis=1, prepend=0.0) / (learner.step_size * learner.clip)
         if self.others == OPPOSITE:
-            moved = moved + learner.rate * (choose_sample_size(learner) - 1)  # on average
+            moved = moved + learner.rate * self._count_others()  # on average
         if self.score == SPREAD:
             return np.ptp(moved, axis=1)
         return self._log_ratio(moved, learner.rate, learner.noise_run)
 
     def _build_sample(self, point: np.ndarray) -> Sample:
-        others = choose_sample_size(self.learner) - 1
+        others = self._count_others()
         return build_sample(np.stack([0 * point, point]), np.array([0, 1]), np.array([others, 1]))
+
+    def _count_others(self) -> int:
+        """The examples besides the canary; where users are added or removed, one other user has one."""
+        return 1 if claims_for_users(self.learner) else choose_sample_size(self.learner) - 1
 
     def _log_ratio(self, moved: np.ndarray, rate: float, noise: float) -> np.ndarray:
         """(n,): ln of the density of the moves (n, T), in clips, in world 1 over that in world 0."""

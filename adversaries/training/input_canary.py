@@ -5,7 +5,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.common.training_samples import build_sample, change_example, choose_sample_size
+from adversaries.common.training_samples import (
+    build_sample,
+    change_example,
+    choose_feature,
+    choose_sample_size,
+)
 from adversaries.training.known_steps import read_steps
 from arena import Advance, Adversary, Learner, Moves, Sample, Train, setting
 from arena.settings import at_least, more_than, one_of, whole
@@ -54,14 +59,14 @@ class InputCanary(Adversary):
         """The canary's point and label, and the data."""
         point = np.zeros(shape)
         if self.kind == FAR:
-            point.flat[0] = self.length
+            point.flat[choose_feature(self.learner)] = self.length
         elif self.kind == BLANK:
             point += 1 / np.sqrt(point.size)
         others = choose_sample_size(self.learner) - 1
         if self.kind == MISLABELLED:
             sample = self.sample
             if sample is None:
-                point.flat[0] = 1.0
+                point.flat[choose_feature(self.learner)] = 1.0
                 sample = build_sample(np.stack([point, point]), np.zeros(2, int), np.array([others, 1]))
             run = int(sample.counts.argmax())
             return sample.points[run], 1 - int(sample.labels[run]), sample

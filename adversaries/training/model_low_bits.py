@@ -6,7 +6,13 @@ import attrs
 import numpy as np
 
 from adversaries.common.released_numbers import last_bits
-from adversaries.common.training_samples import build_sample, change_example, choose_sample_size
+from adversaries.common.training_samples import (
+    assign_new_user,
+    build_sample,
+    change_example,
+    choose_feature,
+    choose_sample_size,
+)
 from adversaries.training.known_steps import read_steps
 from arena import Advance, Adversary, GradientCanary, Learner, Moves, Train, setting
 
@@ -29,9 +35,10 @@ class ModelLowBits(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         learner = read_steps(self, self.learner)
         point = np.zeros(learner.point_shape)
-        point.flat[0] = 1.0
+        point.flat[choose_feature(learner)] = 1.0
         others = choose_sample_size(self.learner) - 1
         sample = build_sample(np.stack([0 * point, point]), np.array([0, 1]), np.array([others, 1]))
+        point = assign_new_user(point, sample, learner)
         yield Train(*change_example(sample, len(sample.counts) - 1, (point, 0), (point, 1), self.learner))
         gradient = np.zeros(learner.parameters)
         gradient[0] = learner.clip

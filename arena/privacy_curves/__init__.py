@@ -10,11 +10,11 @@ import attrs
 from arena.errors import InvalidArgument
 from arena.privacy_curves.base import PrivacyCurve
 from arena.privacy_curves.gaussian_curve import GaussianCurve
-from arena.privacy_curves.noisy_steps import NoisySteps
+from arena.privacy_curves.noisy_steps import NoisyStepsCurve
 
-__all__ = ["GaussianCurve", "NoisySteps", "PrivacyCurve", "describe_curve", "read_curve"]
+__all__ = ["GaussianCurve", "NoisyStepsCurve", "PrivacyCurve", "describe_curve", "read_curve"]
 
-_KINDS: dict[str, type[Any]] = {kind.name: kind for kind in (GaussianCurve, NoisySteps)}
+_KINDS: dict[str, type[Any]] = {kind.name: kind for kind in (GaussianCurve, NoisyStepsCurve)}
 
 
 def describe_curve(curve: PrivacyCurve) -> dict[str, Any]:

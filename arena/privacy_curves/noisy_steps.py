@@ -173,7 +173,7 @@ def _find_distributions(step: NoisyStep, times: int, replaced: bool) -> tuple[Lo
 
 
 @attrs.frozen
-class NoisySteps(PrivacyCurve):
+class NoisyStepsCurve(PrivacyCurve):
     """So many noisy sums over random parts of the data; see `noisy_steps_epsilon` for what they are.
 
     rate, sigma, shift: as of `NoisyStep`. slack: a probability that is added to δ, such as that of an error

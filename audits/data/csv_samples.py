@@ -19,11 +19,17 @@ from arena.sample import Sample
 from arena.settings import check_size, read_file
 
 _MAX_LISTED = 20  # names in an error message
+_MISSING = ("", "?", "na", "n/a", "nan", "null", "none")  # how files say that a value is missing
 _MAX_SIZE = 256  # MiB of text, whose rows take some twenty times as much memory
 
 
 def load_sample(
-    path: str | os.PathLike[str], *, x: str | Sequence[str], y: str, positive: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    x: str | Sequence[str],
+    y: str,
+    positive: str | None = None,
+    user: str | None = None,
 ) -> Sample:
     """The labelled examples of a CSV file, as a multiset: one run for each distinct example, sorted.
 
@@ -32,6 +38,8 @@ def load_sample(
     x: the column of the points (k,), which are numbers; a sequence of d columns gives points (k, d).
     y: the column of the labels, which takes two values.
     positive: the value of y that becomes label 1. It may be left out if y contains the numbers 0 and 1.
+    user: the column that says whose an example is, for claims about users. Its values are numbered from 0 in
+    alphabetical order, and the number of the user becomes the last coordinate of the point.
 
     Raises: InvalidArgument, with the file, the line, the column, the value and the remedy.
     """
@@ -44,10 +52,17 @@ def load_sample(
         raise InvalidArgument(
             "a column cannot hold both the points and the labels", value=y, remedy="Name two."
         )
-    points = [tuple(table.parse_number(line, row, column) for column in columns) for line, row in table.rows]
+    users: list[tuple[float, ...]] = [()] * len(table.rows)
+    if user is not None:
+        users = _number_users(table, user, [*columns, label])
+    points = [
+        (*(table.parse_number(line, row, column) for column in columns), *number)
+        for (line, row), number in zip(table.rows, users, strict=True)
+    ]
     _, positive = resolve_labels(table, label, positive)
     labels = [row[label] == positive for _, row in table.rows]
-    return Sample([p[0] for p in points] if isinstance(x, str) else points, labels).distinct()
+    scalar = isinstance(x, str) and user is None
+    return Sample([p[0] for p in points] if scalar else points, labels).distinct()
 
 
 @attrs.frozen(eq=False)
@@ -151,6 +166,27 @@ def resolve_labels(table: Table, label: int, positive: str | None, *, guess: boo
             remedy=f"{_suggest(name, values)}The labels are: {_format_names(values)}.",
         )
     return values[1 - values.index(name)], name
+
+
+def _number_users(table: Table, user: str, others: Sequence[int]) -> list[tuple[float, ...]]:
+    """The number of the user of each row, as a tuple of one. others: the columns that hold something else."""
+    column = table.find_column(user)
+    if column in others:
+        raise InvalidArgument(
+            "the column of the users must be another than those of the points and the labels",
+            value=user,
+            remedy="Name another column.",
+        )
+    for line, row in table.rows:
+        if row[column].casefold() in _MISSING:
+            raise InvalidArgument(
+                f"{table.name}, line {line}, column {user!r}: every example must have a user",
+                value=row[column],
+                remedy="Remove the line, or write whose it is.",
+            )
+    names = sorted({row[column] for _, row in table.rows})
+    numbers = {name: (float(number),) for number, name in enumerate(names)}
+    return [numbers[row[column]] for _, row in table.rows]
 
 
 def _missing_header(name: str, line: int, value: str) -> InvalidArgument:

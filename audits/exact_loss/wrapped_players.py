@@ -33,6 +33,9 @@ class PresetStates(Learner):
     def claim(self) -> Claim:
         return self.learner.claim
 
+    def users_of(self, points: np.ndarray) -> np.ndarray:
+        return self.learner.users_of(points)
+
     def start(self, games: int, rng: np.random.Generator) -> Any:
         return next(self.states)
 

@@ -25,17 +25,19 @@ PlayerSettings = dict[str, dict[str, Any]]
 
 @attrs.frozen(kw_only=True)
 class DataSource:
-    """The user's data: a CSV file, the columns of the points and of the labels, and the value of label 1."""
+    """The user's data: a CSV file, the columns of the points and of the labels, the value of label 1, and the
+    column of the users if it has one."""
 
     path: str
     x: tuple[str, ...]
     y: str
     positive: str | None
+    user: str | None = None
 
     def load(self) -> Sample:
         """The labelled examples; raises InvalidArgument as `load_sample` does."""
         x = self.x[0] if len(self.x) == 1 else list(self.x)
-        return load_sample(self.path, x=x, y=self.y, positive=self.positive)
+        return load_sample(self.path, x=x, y=self.y, positive=self.positive, user=self.user)
 
 
 @attrs.frozen(kw_only=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error, suggest_extra
 from arena.fingerprint import callable_name, fingerprint
+from arena.neighbours import Neighbours, Relation, neighbours_setting, read_relation
 from arena.replies import encode_values
 from arena.sample import Sample, Training
 from arena.settings import Check, at_least, setting, whole
@@ -56,6 +57,35 @@ def _check_domain(instance: Any, attribute: attrs.Attribute[Any], value: Any) ->
         )
 
 
+def _check_users(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not callable(value):
+        whole(instance, attribute, value)
+
+
+def _identify_users(value: Any) -> Any:
+    return fingerprint(value) if callable(value) else value
+
+
+def _show_users(value: Any) -> str:
+    return callable_name(value) if callable(value) else repr(value)
+
+
+def users_setting() -> Any:
+    """The setting `users`: a coordinate of the points or a function of them."""
+    return attrs.field(
+        default=None,
+        kw_only=True,
+        validator=attrs.validators.optional(_check_users),
+        eq=_identify_users,
+        repr=_show_users,
+        metadata={
+            "help": "whose an example is, for claims about users: the index of a coordinate of the points "
+            "(-1: the last), or a function of points (k, ...) that returns (k,), path/to/file.py:f",
+            "unit": "",
+        },
+    )
+
+
 @attrs.frozen
 class ForeignMechanism(ReleaseLearner):
     """Base of the learners that wrap a mechanism of other code.
@@ -95,13 +125,17 @@ class ForeignMechanism(ReleaseLearner):
         if not training.games:
             return np.zeros(0)
         for sample in training.samples:
-            self._check_points(sample.points)
+            self._check_points(self._drop_users(sample.points))
         order, parts = [], []
         for sample, games in training.groups():
             order.append(games)
             releases = self.draw_releases(sample, len(games), rng)
             parts.append(_read_releases(self.name, releases, len(games)))
         return _join_releases(self.name, parts)[np.argsort(np.concatenate(order))]
+
+    def _drop_users(self, points: np.ndarray) -> np.ndarray:
+        """The points without a coordinate for their users."""
+        return points
 
     def _check_points(self, points: np.ndarray) -> None:
         low, high = self.domain or (-inf, inf)
@@ -114,10 +148,58 @@ class ForeignMechanism(ReleaseLearner):
             )
 
 
+@attrs.frozen
+class ForeignClaim(ForeignMechanism):
+    """Base of the wrapped mechanisms whose claim may be for any neighbouring relation."""
+
+    neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
+    users: int | Callable[..., Any] | None = users_setting()
+
+    def __attrs_post_init__(self) -> None:
+        if self.relation.kind is Neighbours.ADD_OR_REMOVE_USER and self.users is None:
+            raise InvalidArgument(
+                f"neighbours of {self.name} that {self.relation} need the setting users",
+                remedy="Set it to the coordinate of the points that says whose an example is, or to a "
+                "function of the points.",
+            )
+        if self.user_column is not None and not -self._coordinates <= self.user_column < self._coordinates:
+            raise InvalidArgument(
+                "users must be a coordinate of the points, or a function of them",
+                value=self.user_column,
+                remedy="Set dimension to the number of coordinates, with that of the users.",
+            )
+
+    @property
+    def relation(self) -> Relation:
+        """The neighbouring relation of the claim."""
+        return read_relation(self.neighbours)
+
+    @property
+    def user_column(self) -> int | None:
+        """The coordinate of the points that says whose an example is, if there is one."""
+        return None if callable(self.users) else self.users
+
+    @property
+    def _coordinates(self) -> int:
+        return self.dimension or 1
+
+    def users_of(self, points: np.ndarray) -> np.ndarray:
+        if callable(self.users):
+            return np.asarray(self.users(points.copy()))
+        if self.users is None:
+            return super().users_of(points)
+        return points.reshape(len(points), -1)[:, self.users]
+
+    def _drop_users(self, points: np.ndarray) -> np.ndarray:
+        if self.user_column is None or points.ndim == 1:
+            return points
+        return np.delete(points, self.user_column, axis=1)
+
+
 def extract_part(sample: Sample, part: str) -> Any:
     """A fresh copy of a part of the sample (see `receives_setting`), which the mechanism may overwrite."""
     if part == ONES:
-        return int(sample.counts @ sample.labels)
+        return int(sample.counts @ (sample.labels == 1))
     if part == SUM:
         total = sample.counts @ sample.points.astype(float)
         return total if total.ndim else float(total)

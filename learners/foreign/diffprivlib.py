@@ -16,7 +16,7 @@ from arena.settings import one_of, setting
 from learners.foreign.base import (
     ONES,
     SUM,
-    ForeignMechanism,
+    ForeignClaim,
     call_maker,
     extract_part,
     function_setting,
@@ -25,13 +25,13 @@ from learners.foreign.base import (
 
 
 @attrs.frozen
-class Diffprivlib(ForeignMechanism):
+class Diffprivlib(ForeignClaim):
     """Releases `mechanism.randomise(number)` of a mechanism of diffprivlib.
 
     Holohan, Braghin, Mac Aonghusa, Levacher, Diffprivlib: The IBM Differential Privacy Library (2019). `make`
     is called without arguments and returns the mechanism, as `partial(Laplace, epsilon=1, sensitivity=1)`
-    does. The claim is the mechanism's epsilon and delta, which hold for numbers that one example changes by
-    at most the mechanism's sensitivity.
+    does. The claim is the mechanism's epsilon and delta, which hold for numbers that neighbours change by at
+    most the mechanism's sensitivity.
 
     The mechanism draws from the operating system's generator, so that no seed repeats a run. With `seeded`,
     the mechanism is made for every batch with a `random_state` drawn from the learner's random numbers. Such
@@ -58,17 +58,23 @@ class Diffprivlib(ForeignMechanism):
 
     @property
     def claim(self) -> Claim:
-        """Raises: InvalidArgument if one example changes a count by more than the mechanism's sensitivity."""
+        """Raises: InvalidArgument if neighbours change a count by more than the mechanism's sensitivity."""
         mechanism = _mechanism(self.make)
         sensitivity = getattr(mechanism, "sensitivity", None)
-        if self.receives == ONES and sensitivity is not None and sensitivity < 1:
+        change = self.relation.size
+        if self.receives == ONES and sensitivity is not None and sensitivity < change:
             raise InvalidArgument(
-                "one example changes a count by 1, which is more than the mechanism's sensitivity",
+                f"neighbours change a count by {change}, which is more than the mechanism's sensitivity",
                 value=sensitivity,
-                remedy="Make it with a sensitivity of at least 1.",
+                remedy=f"Make it with a sensitivity of at least {change}.",
             )
         epsilon, delta = float(mechanism.epsilon), float(mechanism.delta)
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return Claim(
+            epsilon=epsilon,
+            delta=delta,
+            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
+            neighbours=self.relation,
+        )
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         number = extract_part(sample, self.receives)

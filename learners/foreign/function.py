@@ -24,7 +24,7 @@ from arena.settings import at_least, less_than, more_than, one_of, setting
 from learners.foreign.base import (
     LABELS,
     PARTS,
-    ForeignMechanism,
+    ForeignClaim,
     extract_part,
     function_setting,
     receives_setting,
@@ -35,10 +35,11 @@ _GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generator
 
 
 @attrs.frozen
-class Function(ForeignMechanism):
+class Function(ForeignClaim):
     """Releases the result of a function, f(data, rng) or f(data): a number, or an array of numbers.
 
-    The claim is the user's; nothing is known about the function. The setting `coins` says where its random
+    The claim is the user's; nothing is known about the function. Where neighbours zero out one example, a
+    blank one has the label -1 and the point 0. The setting `coins` says where its random
     numbers come from:
 
     given: from the generator that it receives, f(data, rng). Default if it has a second required argument, or
@@ -80,6 +81,7 @@ class Function(ForeignMechanism):
     )
 
     def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         if self.aligned and not (self.vectorised and self.effective_coins == GIVEN):
             raise InvalidArgument(
                 "only a vectorised function that takes an rng can be aligned",
@@ -114,7 +116,12 @@ class Function(ForeignMechanism):
     @property
     def claim(self) -> Claim:
         epsilon = inf if self.epsilon is None else self.epsilon
-        return Claim(epsilon=epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return Claim(
+            epsilon=epsilon,
+            delta=self.delta,
+            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
+            neighbours=self.relation,
+        )
 
     @property
     def own_coins(self) -> bool:

@@ -16,7 +16,7 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.moves import GradientCanary
 from arena.neighbours import Neighbours
 from arena.players import Learner
-from arena.privacy_curves import NoisySteps
+from arena.privacy_curves import NoisyStepsCurve
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting, whole
 
@@ -107,7 +107,7 @@ class OpacusSGD(Learner):
 
     @property
     def claim(self) -> Claim:
-        curve = NoisySteps(self.rate, self.noise, self.steps)
+        curve = NoisyStepsCurve(self.rate, self.noise, self.steps)
         return Claim(
             epsilon=curve.epsilon(self.delta),
             delta=self.delta,

@@ -20,7 +20,7 @@ from learners.foreign.base import (
     ONES,
     POINTS,
     SUM,
-    ForeignMechanism,
+    ForeignClaim,
     call_maker,
     extract_part,
     function_setting,
@@ -29,11 +29,12 @@ from learners.foreign.base import (
 )
 
 _TYPES: dict[str, Callable[[Any], Any]] = {"i": int, "u": int, "f": float, "b": bool}
+_EQUAL_SIZES = ("HammingDistance", "ChangeOneDistance")
 _BY_TWO = ("SymmetricDistance", "InsertDeleteDistance")  # a replaced example is one removed and one added
 
 
 @attrs.frozen
-class OpenDP(ForeignMechanism):
+class OpenDP(ForeignClaim):
     """Releases the result of a measurement of OpenDP, a number or a vector.
 
     Gaboardi, Hay, Vadhan, A Programming Framework for OpenDP (2020), opendp.org. `make` is called without
@@ -60,8 +61,8 @@ class OpenDP(ForeignMechanism):
         "returns the measurement; path/to/file.py:f on the command line"
     )
     d_in: float = setting(
-        help="the largest distance, in the input metric, of datasets that differ in one example: 1 for a "
-        "count, 2 for vectors by symmetric distance",
+        help="the largest distance, in the input metric, of neighbours: 1 for a count; 2 for vectors by "
+        "symmetric distance in which an example is replaced, 1 if one is added or removed",
         check=more_than(0),
     )
     receives: str = receives_setting(ONES, check=one_of(*parts))
@@ -75,10 +76,15 @@ class OpenDP(ForeignMechanism):
 
     @property
     def claim(self) -> Claim:
-        """Raises: InvalidArgument if one example changes the data by more than d_in, or if δ is missing;
-        Unsupported if the map uses another measure of privacy."""
+        """Raises: InvalidArgument if neighbours are farther apart than d_in, or if δ is missing; Unsupported
+        if the map uses another measure of privacy."""
         epsilon, delta = self._evaluate_map()
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return Claim(
+            epsilon=epsilon,
+            delta=delta,
+            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
+            neighbours=self.relation,
+        )
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         measurement, data = _measurement(self.make), extract_part(sample, self.receives)
@@ -120,13 +126,24 @@ class OpenDP(ForeignMechanism):
         return float(loss.epsilon(self.delta)), self.delta
 
     def _check_distance(self, metric: str) -> None:
-        distance = 1 if self.receives in COUNTS else 0
-        if self.receives in (LABELS, POINTS) and metric.startswith(_BY_TWO):
-            distance = 2
+        distance, moves = 1 if self.receives in COUNTS else 0, not self.relation.adds_or_removes
+        if self.receives in (LABELS, POINTS):
+            if metric.startswith(_BY_TWO):
+                distance = 2 if moves else 1
+            elif moves and metric.startswith(_EQUAL_SIZES):
+                distance = 1
+            elif metric.startswith(_EQUAL_SIZES):
+                raise InvalidArgument(
+                    f"no d_in covers neighbours that {self.relation}, since {metric} is between vectors of "
+                    "equal length",
+                    value=self.d_in,
+                    remedy="Make the measurement with the symmetric distance, or choose other neighbours.",
+                )
+        distance *= self.relation.size
         if self.d_in < distance:
             raise InvalidArgument(
-                f"d_in must be at least {distance}: one example changes {self.receives} by up to {distance} "
-                f"in {metric}",
+                f"d_in must be at least {distance}: neighbours change {self.receives} by up to {distance} in "
+                f"{metric}",
                 value=self.d_in,
                 remedy=f"Set d_in to {distance}.",
             )

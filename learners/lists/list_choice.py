@@ -5,12 +5,14 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.concepts import DecisionLists
 from arena.laws import Finite
+from arena.neighbours import Neighbours, neighbours_setting
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
+from learners.common.relation_claims import claim_of_monotone_choice
 from learners.common.release_learner import ReleaseLearner
 from learners.lists.base import decision_lists_setting
 
@@ -23,7 +25,7 @@ class ListChoice(ReleaseLearner):
     (2011). A list c is drawn with probability proportional to exp(−ε·m(c)/2), where m(c) is the number of
     examples that it labels wrongly. It chooses among all lists in which no feature occurs twice, while
     exponential-choice chooses among their functions. All lists are held in memory: k features have about
-    3.3·k!·2^k.
+    3.3·k!·2^k. A blank example is wrong for every list.
 
     Raises: Unsupported if there are more than 200,000 lists (7 features or more).
     """
@@ -33,14 +35,17 @@ class ListChoice(ReleaseLearner):
     common_random_numbers = True  # every game draws one random number
 
     concepts: DecisionLists = decision_lists_setting("decision lists over at most 6 features")
-    epsilon: float = setting(1.0, unit="nats", help="ε of the choice", check=more_than(0))
+    epsilon: float = setting(
+        1.0, unit="nats", help="ε of the choice if an example is replaced", check=more_than(0)
+    )
+    neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
 
     def __attrs_post_init__(self) -> None:
         self.concepts.all_lists()  # refuses classes with too many lists
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_of_monotone_choice(self.epsilon, self.neighbours)
 
     def law(self, sample: Sample) -> Finite:
         lists = self.concepts.all_lists()

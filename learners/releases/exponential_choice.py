@@ -6,12 +6,14 @@ import attrs
 import numpy as np
 
 from arena.capabilities import finite_domain
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import Finite
-from arena.sample import Sample, Training
+from arena.neighbours import Neighbours, neighbours_setting
+from arena.sample import BLANK, Sample, Training
 from arena.settings import more_than, setting
+from learners.common.relation_claims import claim_of_monotone_choice
 from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
@@ -24,7 +26,7 @@ class ExponentialChoice(ReleaseLearner):
 
     The private learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011) for finite classes: the
     exponential mechanism with score −m, which changes by at most 1 if one example is replaced. The options
-    are one concept for each labelling of the domain that the class realises.
+    are one concept for each labelling of the domain that the class realises. Blank examples are ignored.
 
     The released value is the number that encodes the concept in its class: t of a threshold (+∞ labels all
     points 0), or the row of a matrix. `Hypothesis(concepts, numbers)` labels points.
@@ -37,7 +39,10 @@ class ExponentialChoice(ReleaseLearner):
     concepts: ConceptClass = setting(
         Thresholds(range(16)), help="the concept class C, over a finite domain of at most 4,096 points"
     )
-    epsilon: float = setting(1.0, unit="nats", help="ε of the choice", check=more_than(0))
+    epsilon: float = setting(
+        1.0, unit="nats", help="ε of the choice if an example is replaced", check=more_than(0)
+    )
+    neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
 
     def __attrs_post_init__(self) -> None:
         domain = finite_domain(self)
@@ -51,7 +56,7 @@ class ExponentialChoice(ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_of_monotone_choice(self.epsilon, self.neighbours)
 
     def law(self, sample: Sample) -> Finite:
         options, mistakes = self.count_mistakes((sample,))
@@ -62,10 +67,11 @@ class ExponentialChoice(ReleaseLearner):
         """The concepts (d,) to choose from, and how many examples of each sample they mislabel, (s, d)."""
         domain = finite_domain(self)
         options = self.concepts.dichotomies(np.array(domain)).concepts
-        mistakes = [
-            (self.concepts.labels(options, sample.points) != sample.labels) @ sample.counts.astype(np.float64)
-            for sample in samples
-        ]
+        mistakes = []
+        for sample in samples:
+            real = sample.labels != BLANK
+            wrong = self.concepts.labels(options, sample.points[real]) != sample.labels[real]
+            mistakes.append(wrong @ sample.counts[real].astype(np.float64))
         return options, np.stack(mistakes)
 
     def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:

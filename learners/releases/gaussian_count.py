@@ -12,9 +12,10 @@ from arena.laws import Density
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import less_than, more_than, setting
+from learners.common.relation_claims import claim_of_sensitivity_one
 from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
-from learners.releases.label_counts import claim_of_count, count_ones, count_ones_by_game
+from learners.releases.label_counts import count_ones, count_ones_by_game
 
 _REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 
@@ -51,7 +52,7 @@ class GaussianCount(ReleaseLearner):
     @property
     def claim(self) -> Claim:
         delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run)
-        return claim_of_count(self.epsilon, delta, self.neighbours)
+        return claim_of_sensitivity_one(self.epsilon, delta, self.neighbours)
 
     def law(self, sample: Sample) -> Density:
         count, sigma = float(count_ones(sample)), self.sigma_run

@@ -8,12 +8,14 @@ from math import exp, inf
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument
 from arena.laws import Finite
+from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.common.fixed_size import FixedSizeLearner
+from learners.common.relation_claims import claim_for_relation
 from learners.common.release_learner import ReleaseLearner
 from learners.releases.label_counts import count_ones
 
@@ -40,13 +42,18 @@ class GeometricCount(FixedSizeLearner, ReleaseLearner):
     size: int = setting(10, help="n, the number of examples", check=[whole, at_least(1), at_most(1_000)])
     epsilon: float = setting(1.0, unit="nats", help="ε of the noise", check=[more_than(0), less_than(inf)])
 
+    neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
+
     def __attrs_post_init__(self) -> None:
         answer_weights(self.size, self.epsilon)
 
     @property
     def claim(self) -> Claim:
         ratios = np.diff(np.log(answer_weights(self.size, self.epsilon).astype(float)), axis=0)
-        return Claim(epsilon=float(np.abs(ratios).max()), delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        epsilon = float(np.abs(ratios).max())
+        return claim_for_relation(
+            self.neighbours, {Neighbours.REPLACE_ONE: epsilon, Neighbours.ZERO_OUT_ONE: epsilon}
+        )
 
     def law(self, sample: Sample) -> Finite:
         return Finite(np.arange(self.size + 1), self._weights_of(sample) / _ALL)

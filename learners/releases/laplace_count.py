@@ -10,10 +10,11 @@ from arena.laws import Density
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
+from learners.common.relation_claims import claim_of_sensitivity_one
 from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace_mechanism
-from learners.releases.label_counts import claim_of_count, count_ones, count_ones_by_game
+from learners.releases.label_counts import count_ones, count_ones_by_game
 
 
 @attrs.frozen
@@ -35,7 +36,7 @@ class LaplaceCount(ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        return claim_of_count(self.epsilon, 0, self.neighbours)
+        return claim_of_sensitivity_one(self.epsilon, 0, self.neighbours)
 
     def law(self, sample: Sample) -> Density:
         return laplace_density(float(count_ones(sample)), 1 / self.epsilon)

@@ -6,9 +6,9 @@ import attrs
 import numpy as np
 
 from arena.privacy_curves import GaussianCurve
-from arena.settings import one_of, setting
+from arena.settings import setting
 from learners.training.batches import SHUFFLED
-from learners.training.dp_sgd import DPSGD, DPSGDState
+from learners.training.dp_sgd import DPSGD, DPSGDState, check_sampling
 
 
 @attrs.frozen
@@ -31,7 +31,7 @@ class DPFTRL(DPSGD):
     name = "dp-ftrl"
     theorem = "Theorem 4.1 of Kairouz and others (2021), with the exact Gaussian mechanism"
 
-    sampling: str = setting(SHUFFLED, help="each epoch is a new permutation", check=one_of(SHUFFLED))
+    sampling: str = setting(SHUFFLED, help="each epoch is a new permutation", check=check_sampling(SHUFFLED))
     neighbours: str | None = setting("zero out one", help="the neighbouring relation of the claim")
 
     @property

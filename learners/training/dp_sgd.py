@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import floor, log2
-from typing import Self
+from typing import Any, Self
 
 import attrs
 import numpy as np
@@ -14,19 +13,25 @@ from arena.errors import InvalidArgument
 from arena.moves import GradientCanary
 from arena.neighbours import Neighbours, read_relation
 from arena.players import Learner
-from arena.privacy_curves import GaussianCurve, NoisySteps, PrivacyCurve
+from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
 from arena.privacy_curves.noisy_steps import NoisyStep, renyi_epsilon
-from arena.sample import BLANK, Sample, Training
-from arena.settings import at_least, less_than, more_than, one_of, setting, whole
+from arena.sample import BLANK, Sample
+from arena.settings import Check, at_least, less_than, more_than, one_of, setting, whole
 from learners.training.batches import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
+from learners.training.noisy_sums_state import Group, NoisySumsState
 from learners.training.small_networks import LOGISTIC, LOSSES, SmallNetwork
 
-_UNITS = 32  # to which noisy sums are rounded, to a standard deviation of the noise
 # The probability that an error in the last bits changes the rounded value: half a unit is at least 2^-6 of a
 # standard deviation, and the error at most 2^-52 of the sum and the noise, here for each such deviation.
 _LEAK = 2.0**-45
 _REPLACED = 2.0  # clips by which a replaced example moves a sum
 _NOISE_TOLERANCE = 1e-3  # relative, of the noise that is found for an ε
+CLIP_REMEDY = "The noise is a multiple of this length, for instance 1."
+
+
+def check_sampling(*names: str) -> Check:
+    """Validate a way of drawing batches, one of those whose cost is computed."""
+    return one_of(*names, remedy="The accountant knows no other sampling.")
 
 
 @attrs.frozen
@@ -60,8 +65,10 @@ class DPSGD(Learner):
         100, help="the number of examples of a batch, on average", check=[whole, at_least(1)]
     )
     steps: int = setting(100, help="T, the number of steps", check=[whole, at_least(1)])
-    sampling: str = setting(POISSON, help="how batches are drawn", check=one_of(*SAMPLINGS))
-    clip: float = setting(1.0, unit="length of a gradient", help="the longest gradient", check=more_than(0))
+    sampling: str = setting(POISSON, help="how batches are drawn", check=check_sampling(*SAMPLINGS))
+    clip: float = setting(
+        1.0, unit="length of a gradient", help="the longest gradient", check=more_than(0, CLIP_REMEDY)
+    )
     learning_rate: float = setting(1.0, help="the step size", check=more_than(0))
     epsilon: float = setting(
         1.0, unit="nats", help="the ε for which noise is chosen, if it is not set", check=more_than(0)
@@ -70,7 +77,10 @@ class DPSGD(Learner):
         1e-5, unit="probability", help="the δ of the claim", check=[more_than(0), less_than(1)]
     )
     noise: float | None = setting(
-        None, unit="clip", help="σ, the noise multiplier; default: the least for ε and δ", check=more_than(0)
+        None,
+        unit="clip",
+        help="σ, the noise multiplier; default: the least for ε and δ",
+        check=more_than(0, "Leave it out, so that it is chosen for epsilon and delta."),
     )
     neighbours: str | None = setting(
         None, help="the neighbouring relation of the claim; default: that of the sampling"
@@ -91,7 +101,7 @@ class DPSGD(Learner):
         return (self.features,)
 
     @property
-    def sample_size(self) -> int:
+    def sample_size(self) -> int | None:
         return self.size
 
     def adapt_to(self, sample_size: int) -> Self:
@@ -166,9 +176,13 @@ class DPSGD(Learner):
             return GaussianCurve(shift * epochs**0.5 / noise, slack)
         if self.rate == 1:
             return GaussianCurve(shift * self.steps**0.5 / noise, slack)
-        return NoisySteps(self.rate, noise, self.steps, shift, shift == _REPLACED, slack)
+        return NoisyStepsCurve(self.rate, noise, self.steps, shift, shift == _REPLACED, slack)
 
-    def start(self, games: int, rng: np.random.Generator) -> DPSGDState:
+    def draw_batches(self, counts: np.ndarray, games: int, rng: np.random.Generator) -> BatchSource:
+        """The batches of games with so many copies of each example, (k,)."""
+        return BatchSource(counts, games, rng, sampling=self.sampling, rate=self.rate, size=self.batch)
+
+    def start(self, games: int, rng: np.random.Generator) -> NoisySumsState[Any]:
         return DPSGDState(self, games, rng)
 
 
@@ -189,74 +203,24 @@ def _find_noise(learner: DPSGD) -> float:
 
 
 @attrs.frozen(eq=False)
-class _Group:
-    """Games with equal training sets. blank: (k,) bool, the examples without a gradient."""
+class _ExampleGroup(Group):
+    """blank: (k,) bool, the examples without a gradient."""
 
-    games: np.ndarray
-    sample: Sample
     labels: np.ndarray
     blank: np.ndarray
     source: BatchSource
 
 
-class DPSGDState:
+class DPSGDState(NoisySumsState[_ExampleGroup]):
     """dp-sgd in a batch of games."""
 
-    def __init__(self, learner: DPSGD, games: int, rng: np.random.Generator) -> None:
-        self._learner = learner
-        self._network = learner.network
-        self._games = games
-        self._rng = rng
-        self._scale = learner.noise_run * learner.clip
-        self._unit = 2.0 ** floor(log2(self._scale / _UNITS))
-        self._groups: list[_Group] = []
-        self.parameters = self._network.start(games, rng)
+    _learner: DPSGD
 
-    @property
-    def steps(self) -> int:
-        return self._learner.steps
+    def _make_group(self, games: np.ndarray, sample: Sample) -> _ExampleGroup:
+        source = self._learner.draw_batches(sample.counts, len(games), self._rng)
+        return _ExampleGroup(games, sample, sample.labels.astype(float), sample.labels == BLANK, source)
 
-    def train(self, training: Training) -> None:
-        learner = self._learner
-        for sample, games in training.groups():
-            source = BatchSource(
-                sample.counts,
-                len(games),
-                self._rng,
-                sampling=learner.sampling,
-                rate=learner.rate,
-                size=learner.batch,
-            )
-            blank = sample.labels == BLANK
-            self._groups.append(_Group(games, sample, sample.labels.astype(float), blank, source))
-
-    def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
-        for canary in canaries:
-            if canary.gradient.shape[1] != self._network.size:
-                raise InvalidArgument(
-                    f"a canary's gradient must have {self._network.size} entries, one for each parameter",
-                    value=canary.gradient.shape[1],
-                )
-        for _ in range(steps):
-            total = np.empty_like(self.parameters)
-            for group in self._groups:
-                total[group.games] = self._add_gradients(group, canaries)
-            self._update(total)
-        return self.parameters
-
-    def _update(self, total: np.ndarray) -> None:
-        """Move against the sums (n, P) of the clipped gradients."""
-        noisy = self._draw_noise()
-        noisy += total
-        noisy /= self._unit
-        np.rint(noisy, out=noisy)
-        noisy *= self._unit * self._learner.step_size
-        self.parameters -= noisy
-
-    def _draw_noise(self) -> np.ndarray:
-        return self._scale * self._rng.standard_normal(self.parameters.shape)
-
-    def _add_gradients(self, group: _Group, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
+    def _add_gradients(self, group: _ExampleGroup, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
         """(g, P): the sums of the clipped gradients of a batch, for the games of a group."""
         x, y, blank = group.sample.points, group.labels, group.blank
         if group.source.draws_counts:
@@ -276,7 +240,3 @@ class DPSGDState:
         norms, add = self._network.gradients(self.parameters[group.games], x, y)
         total += add(copies * self._shrink(norms))
         return total
-
-    def _shrink(self, norms: np.ndarray) -> np.ndarray:
-        """The factors that clip gradients with these norms."""
-        return np.minimum(1.0, self._learner.clip / np.maximum(norms, 1e-300))

@@ -1,7 +1,8 @@
 """The base of the zoo's learners: counting queries on a sample.
 
 The point of an example is a vector in [0, 1]^m and its label is ignored. Query i has the value q_i = Σ
-point_i. Replacing one example changes every query by at most 1, and may change all of them.
+point_i. Replacing, adding, removing or zeroing out one example changes every query by at most 1, and may
+change all of them.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument
+from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting, whole
+from learners.common.relation_claims import claim_of_sensitivity_one
 from learners.common.release_learner import ReleaseLearner
 
 _SLAB = 8_192  # games played at a time: the noise of ten queries for all fits into a second-level cache
@@ -39,6 +42,8 @@ class CountingLearner(ReleaseLearner):
         0.1, unit="nats", help="ε of the mechanism's definition", check=[more_than(0), less_than(inf)]
     )
 
+    neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
+
     @property
     @abstractmethod
     def queries(self) -> int:
@@ -58,7 +63,7 @@ class CountingLearner(ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_of_sensitivity_one(self.epsilon, 0, self.neighbours)
 
     def counts(self, sample: Sample) -> np.ndarray:
         """(m,): the value of every query on the sample.

@@ -10,11 +10,13 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument
 from arena.laws import Independent
+from arena.neighbours import Neighbours
 from arena.points import freeze
 from arena.sample import Sample
+from learners.common.relation_claims import claim_for_relation
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
@@ -38,7 +40,8 @@ class NoisyHistogram(CountingLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=2 * self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        kinds = Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE
+        return claim_for_relation(self.neighbours, dict.fromkeys(kinds, self.epsilon))
 
     @property
     def some_points(self) -> np.ndarray:
@@ -77,8 +80,9 @@ class NoisyHist1(NoisyHistogram):
     """A histogram with Laplace noise: releases every bin + Lap(1/ε).
 
     Algorithm 9 of Ding et al. (2018). The literature claims ε for histograms that differ by one in one bin,
-    where a person joins or leaves; that is exact. Here neighbours replace one example, so a person may move
-    from one bin to another and both bins change by one. The claim is 2ε, which is exact as well.
+    where a person joins or leaves; that is exact, and the claim if neighbours add, remove or zero out one.
+    Where they replace one, a person may move from one bin to another and both bins change by one. That claim
+    is 2ε, which is exact as well.
     """
 
     name = "noisy-hist-1"

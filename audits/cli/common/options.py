@@ -151,16 +151,22 @@ class DataOptions:
     positive: str | None = option(
         "--positive", metavar="VALUE", help="The value of --y that is label 1. Default: 1 beside 0."
     )
+    user: str | None = option(
+        "--user",
+        metavar="COLUMN",
+        help="Column that says whose an example is, for claims about users. Its values are numbered, and the "
+        "number is the last coordinate of the points. Default: points hold the columns --x only.",
+    )
 
     def get_source(self) -> DataSource | None:
         """The data source, if one is given. Raises: UsageError if it is incomplete."""
         if self.data is None:
-            if self.x or self.y or self.positive is not None:
-                raise click.UsageError("--x, --y and --positive need --data, which is missing.")
+            if self.x or self.y or self.positive is not None or self.user is not None:
+                raise click.UsageError("--x, --y, --positive and --user need --data, which is missing.")
             return None
         if not self.x or self.y is None:
             raise click.UsageError("--data needs --x COLUMN for the points and --y COLUMN for the labels.")
-        return DataSource(path=self.data, x=self.x, y=self.y, positive=self.positive)
+        return DataSource(path=self.data, x=self.x, y=self.y, positive=self.positive, user=self.user)
 
     def load_sample(self) -> Sample | None:
         """The labelled examples, if data are given."""

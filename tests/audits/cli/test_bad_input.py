@@ -90,7 +90,7 @@ DATA_NEEDS = "--data needs --x COLUMN for the points and --y COLUMN for the labe
     [
         (
             ["--x", "age"],
-            "--x, --y and --positive need --data, which is missing. See arena audit --help.",
+            "--x, --y, --positive and --user need --data, which is missing. See arena audit --help.",
         ),
         (["--data", "FILE"], DATA_NEEDS),
         (["--data", "FILE", "--x", "age"], DATA_NEEDS),

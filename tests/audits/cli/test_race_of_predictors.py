@@ -131,7 +131,7 @@ def test_the_users_data_are_d(data: str) -> None:
             "100. Set more answers, a higher rate, or rounds=1.",
         ),
         (("everlasting-v2", "--rounds", "0"), "rounds must be at least 1, got 0"),
-        (("everlasting-v2", "--x", "age"), "--x, --y and --positive need --data, which is missing."),
+        (("everlasting-v2", "--x", "age"), "--x, --y, --positive and --user need --data, which is missing."),
     ],
 )
 def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:

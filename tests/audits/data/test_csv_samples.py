@@ -128,6 +128,29 @@ class TestReading:
         assert all(path.read_bytes()[4:8] == bytes(4) for path in (ADULT, MUSHROOM))
 
 
+class TestUsers:
+    def test_users_are_numbered_in_alphabetical_order_in_the_last_coordinate(self, write_file):
+        name = write_file("who,x,y\nbob,1,0\nAda,2,1\nbob,1,0\n10,3,1\n")
+        sample = load_sample(name, x="x", y="y", user="who")
+        assert as_counter(sample) == Counter({((1, 2), 0): 2, ((2, 1), 1): 1, ((3, 0), 1): 1})
+        assert load_sample(name, x=["x"], y="y", user="who") == sample
+
+    @pytest.mark.parametrize("value", ["", "NaN", "?", "null"])
+    def test_a_missing_user_is_refused(self, write_file, value):
+        name = write_file(f"who,x,y\nbob,1,0\n{value},2,1\n")
+        assert refusal(name, x="x", y="y", user="who") == (
+            f"d.csv, line 3, column 'who': every example must have a user, got {value!r}. "
+            "Remove the line, or write whose it is."
+        )
+
+    @pytest.mark.parametrize("column", ["x", "y"])
+    def test_the_column_is_another_one(self, write_file, column):
+        assert refusal(write_file("x,y\n1,0\n2,1\n"), x="x", y="y", user=column) == (
+            "the column of the users must be another than those of the points and the labels, got "
+            f"{column!r}. Name another column."
+        )
+
+
 class TestFiles:
     def test_missing(self, write_file):
         write_file("")

@@ -10,7 +10,7 @@ import pytest
 
 from adversaries.training.gradient_canary import GradientCanaryAttack
 from arena import InvalidArgument, TrainingRun
-from arena.privacy_curves import GaussianCurve, NoisySteps, describe_curve, read_curve
+from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, describe_curve, read_curve
 from audits.reports.json_form import to_data
 from audits.reports.verdict_text import verdict_text
 from audits.runs.audit_estimators import EstimatorSettings
@@ -34,7 +34,7 @@ def make_plan(learner: DPSGD = LEARNER, **settings: Any) -> Plan:
 def test_the_learners_own_claim_is_tested_with_its_curve() -> None:
     verdict = run(make_plan(SUBSAMPLED))
     assert not verdict.refuted
-    assert verdict.claim.curve == NoisySteps(0.2, 1.0, 5, slack=verdict.claim.curve.slack)  # type: ignore[union-attr]
+    assert verdict.claim.curve == NoisyStepsCurve(0.2, 1.0, 5, slack=verdict.claim.curve.slack)  # type: ignore[union-attr]
     assert verdict.curve_epsilon_lower is not None
     assert verdict.epsilon_lower < verdict.curve_epsilon_lower < verdict.claim.epsilon
     assert "with the privacy curve of 5 noisy sums with rate 0.2 and noise multiplier 1" in verdict_text(
@@ -90,9 +90,9 @@ def test_too_few_games_are_said_to_be_too_few() -> None:
         ({"kind": "Gaussian", "mu": 1.0}, "a Gaussian curve has other entries"),
         ({"kind": "Gaussian", "mu": -1.0, "slack": 0.0}, "mu must be more than 0"),
         ({"kind": "Gaussian", "mu": "1", "slack": 0.0}, "mu must be a number"),
-        ({**describe_curve(NoisySteps(0.5, 1.0, 3)), "times": 2.5}, "times must be an integer"),
-        ({**describe_curve(NoisySteps(0.5, 1.0, 3)), "rate": 2.0}, "rate must be at most 1"),
-        ({**describe_curve(NoisySteps(0.5, 1.0, 3)), "slack": float("nan")}, "slack must be at least 0"),
+        ({**describe_curve(NoisyStepsCurve(0.5, 1.0, 3)), "times": 2.5}, "times must be an integer"),
+        ({**describe_curve(NoisyStepsCurve(0.5, 1.0, 3)), "rate": 2.0}, "rate must be at most 1"),
+        ({**describe_curve(NoisyStepsCurve(0.5, 1.0, 3)), "slack": float("nan")}, "slack must be at least 0"),
     ],
 )
 def test_a_forged_curve_is_refused(curve: object, rule: str) -> None:
@@ -101,6 +101,6 @@ def test_a_forged_curve_is_refused(curve: object, rule: str) -> None:
         EstimatorSettings.from_ledger(plan)
 
 
-@pytest.mark.parametrize("curve", [GaussianCurve(0.3), NoisySteps(0.1, 2.0, 7, 2.0, True, 1e-9)])
-def test_a_curve_is_read_as_it_was_described(curve: GaussianCurve | NoisySteps) -> None:
+@pytest.mark.parametrize("curve", [GaussianCurve(0.3), NoisyStepsCurve(0.1, 2.0, 7, 2.0, True, 1e-9)])
+def test_a_curve_is_read_as_it_was_described(curve: GaussianCurve | NoisyStepsCurve) -> None:
     assert read_curve(describe_curve(curve)) == curve

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
-from arena.privacy_curves import GaussianCurve, NoisySteps, PrivacyCurve
+from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
 from audits.statistics.betting import Betting
 from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
@@ -93,7 +93,7 @@ def noisy_step(rate: float) -> Law:
         shift = np.stack([np.zeros(shape), rng.random(shape) < rate])
         return np.asarray(rng.normal(shift, 1.0))
 
-    curve = NoisySteps(rate, 1.0, 1)
+    curve = NoisyStepsCurve(rate, 1.0, 1)
     return Law(curve.epsilon(1e-3), 1e-3, draw, curve)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena.privacy_curves import GaussianCurve, NoisySteps, PrivacyCurve
+from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
 from audits.statistics.betting import Betting
 from audits.statistics.ceilings import is_refutable
 from audits.statistics.hypotheses import CurveFamily
@@ -25,7 +25,7 @@ def bet(curve: PrivacyCurve, mu: float, blocks: tuple[int, ...], rng: np.random.
     return test
 
 
-@pytest.mark.parametrize("curve", [GaussianCurve(0.5), NoisySteps(0.2, 1.0, 10)])
+@pytest.mark.parametrize("curve", [GaussianCurve(0.5), NoisyStepsCurve(0.2, 1.0, 10)])
 def test_conditions_lie_on_the_curves_and_grow_with_the_scale(curve: PrivacyCurve) -> None:
     family = CurveFamily(curve, DELTA)
     indices = np.array([family.claim - 64, family.claim, family.claim + 64])

@@ -67,12 +67,12 @@ def test_the_claim_is_that_of_the_map(about: dict[str, Any], claimed: tuple[floa
         ),
         (
             {"d_in": 0.5, "distance": "f64"},
-            "d_in must be at least 1: one example changes ones by up to 1 in AbsoluteDistance(i32), got 0.5. "
+            "d_in must be at least 1: neighbours change ones by up to 1 in AbsoluteDistance(i32), got 0.5. "
             "Set d_in to 1.",
         ),
         (
             {"receives": "labels", "metric": "SymmetricDistance()"},
-            "d_in must be at least 2: one example changes labels by up to 2 in SymmetricDistance(), got 1. "
+            "d_in must be at least 2: neighbours change labels by up to 2 in SymmetricDistance(), got 1. "
             "Set d_in to 2.",
         ),
     ],
@@ -159,7 +159,7 @@ def test_a_sensitivity_below_that_of_a_count_is_refused() -> None:
     with pytest.raises(InvalidArgument) as refused:
         Diffprivlib(make=make).claim
     assert str(refused.value) == (
-        "one example changes a count by 1, which is more than the mechanism's sensitivity, got 0.5. "
+        "neighbours change a count by 1, which is more than the mechanism's sensitivity, got 0.5. "
         "Make it with a sensitivity of at least 1."
     )
     assert Diffprivlib(make=make, receives="sum").claim.epsilon == 1

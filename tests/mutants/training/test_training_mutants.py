@@ -1,9 +1,15 @@
-"""Broken relatives of dp-sgd: each is refuted by a shipped adversary, and the correct learner is not."""
+"""Broken relatives of dp-sgd and dp-fedavg: a shipped adversary refutes each, and not the correct learner."""
 
 from __future__ import annotations
 
 import attrs
 import pytest
+from mutants.training.broken_dp_fedavg import (
+    BrokenDPFedAvg,
+    ClipsExamples,
+    DividesByRealUsers,
+    ForgetsClippingUsers,
+)
 from mutants.training.broken_dp_sgd import (
     BrokenDPSGD,
     ClipsTheMean,
@@ -17,7 +23,9 @@ from mutants.training.broken_dp_sgd import (
     WrongRate,
 )
 
+import audits
 from adversaries.training.gradient_canary import OPPOSITE, SPREAD, GradientCanaryAttack
+from adversaries.training.input_canary import InputCanary
 from adversaries.training.model_low_bits import ModelLowBits
 from adversaries.training.update_scale import UpdateScale
 from arena import Adversary, Learner, TrainingRun
@@ -25,7 +33,7 @@ from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 
-SLIPS: list[tuple[BrokenDPSGD, Adversary]] = [
+SLIPS: list[tuple[BrokenDPSGD | BrokenDPFedAvg, Adversary]] = [
     (FixedAsPoisson(), GradientCanaryAttack(others=OPPOSITE)),
     (ShufflingAsPoisson(), GradientCanaryAttack(others=OPPOSITE)),
     (ForgetsClipping(), GradientCanaryAttack()),
@@ -35,6 +43,10 @@ SLIPS: list[tuple[BrokenDPSGD, Adversary]] = [
     (DividesByRealSize(), UpdateScale()),
     (WrongRate(), GradientCanaryAttack()),
     (FloatNoise(), ModelLowBits()),
+    (ClipsExamples(), GradientCanaryAttack()),
+    (ClipsExamples(local_steps=1, clip=0.5), InputCanary()),
+    (DividesByRealUsers(), UpdateScale()),
+    (ForgetsClippingUsers(), InputCanary()),
 ]
 
 
@@ -54,11 +66,16 @@ def run_audit(learner: Learner, adversary: Adversary, games: int) -> Verdict:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("slip", "adversary"), SLIPS, ids=[slip.name for slip, _ in SLIPS])
-def test_the_slip_is_refuted(slip: BrokenDPSGD, adversary: Adversary) -> None:
+def test_the_slip_is_refuted(slip: BrokenDPSGD | BrokenDPFedAvg, adversary: Adversary) -> None:
     assert run_audit(slip, adversary, 200_000).refuted
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("slip", "adversary"), SLIPS, ids=[slip.name for slip, _ in SLIPS])
-def test_the_correct_learner_is_not(slip: BrokenDPSGD, adversary: Adversary) -> None:
+def test_the_correct_learner_is_not(slip: BrokenDPSGD | BrokenDPFedAvg, adversary: Adversary) -> None:
     assert not run_audit(slip.twin, adversary, 20_000).refuted
+
+
+@pytest.mark.slow
+def test_a_search_finds_that_examples_are_clipped_in_place_of_users() -> None:
+    assert audits.search(ClipsExamples(noise=3.0, steps=3, size=4, batch=2), seed=0).refuted

@@ -114,7 +114,7 @@ def test_hypothesis_in_json() -> None:
         (("poison", *V2, "--rounds", "0"), "rounds must be at least 1, got 0"),
         (("poison", *V2, "--rounds", "100000"), "rounds must be at most 20, got 100000"),
         (("poison", *V2, "--games", "0"), "games must be at least 1, got 0"),
-        (("poison", *V2, "--x", "age"), "--x, --y and --positive need --data, which is missing."),
+        (("poison", *V2, "--x", "age"), "--x, --y, --positive and --user need --data, which is missing."),
         (("poison", *V2, "--plot", "chart.txt"), "a chart must be a PNG or an SVG, got 'chart.txt'"),
         (("poison", *V2, "--set", "adversary.aim=crowd"), "aim of the adversary is set by the options"),
         (("poison", *V2, "--set", "adversary.reach=2"), "reach must be less than 1, got 2.0"),
