@@ -290,8 +290,9 @@ class _SearchPlan:
             if nats >= _READABLE * largest > 0:
                 sums = sum(half.counts @ score.column(half)[half.which] for half in halves)
                 sign = -1 if sums[1] < sums[0] else 1  # world 1 has the larger scores
-                return attrs.evolve(script, score=attrs.evolve(score, sign=sign)), faults, rate
-        return script, faults, rate
+                own = script.score or score
+                return attrs.evolve(script, score=attrs.evolve(own, sign=sign)), faults, rate
+        return attrs.evolve(script, score=None), faults, rate
 
     def _confirm(
         self, script: Script, faults: bool, rate: float, number: int

@@ -15,11 +15,11 @@ import numpy as np
 
 from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
 from arena.randomness import block_seed, generator
-from audits.adversary_search.score import Score, simple_scores
+from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
 from audits.distinguishers.learned_distinguisher import learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block, uses_common_random_numbers
-from audits.runs.plan import LEARNED, Plan, describe
+from audits.runs.plan import LEARNED, SCORE, Plan, describe
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
 
@@ -138,14 +138,16 @@ def _make_plan(target: SearchTarget, adversary: Adversary, referee: Referee, gam
         block=games,
         first_block=games,
         seed=exploring_seed(target.seed, stage, describe(adversary)),
-        distinguisher=LEARNED,
+        distinguisher=SCORE if adversary.returns_score else LEARNED,
     )
 
 
 def _play_block_in_halves(plan: Plan) -> Halves:
     """Play one block and split it, which costs half as much as playing two blocks."""
     block = play_block(plan, 0)
-    assert isinstance(block, ViewCounts)
+    if isinstance(block, PairCounts):
+        scores = np.nan_to_num(block.levels)  # infinite in games that the learner failed
+        block = ViewCounts(scores[:, None], block.which, block.counts, (OWN_SCORE,))
     first, second = _halve_pairs(block, generator(block_seed(plan.seed, 1)))
     return _drop_unused_rows(first), _drop_unused_rows(second)
 
