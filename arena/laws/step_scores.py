@@ -63,7 +63,8 @@ class StepScore:
     def _log_ratio(self, steps: np.ndarray, shift: float) -> np.ndarray:
         """ln of the density of steps that are moved with chance `rate`, over that of steps that are not."""
         moved = (shift * (steps - self.centre) - shift**2 / 2) / self.noise**2
-        return np.logaddexp(np.log1p(-self.rate) if self.rate < 1 else -np.inf, np.log(self.rate) + moved)
+        unmoved = np.log1p(-self.rate) if self.rate < 1 else -np.inf
+        return np.asarray(np.logaddexp(unmoved, np.log(self.rate) + moved))
 
 
 def find_last_bits(y: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
+_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of a score that an adversary returns
 _MAX_SCORES = 160
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
 _MIN_Z = 0.5  # z-score below which bets are not computed
@@ -294,7 +295,11 @@ class _ScoreValues:
     def thresholds(self) -> np.ndarray:
         values = np.unique(self.values)[1:]
         if len(values) > _MAX_THRESHOLDS:
-            values = values[np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)]
+            places = np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)
+            if self.score == Score(OWN_SCORE):
+                tails = np.outer([1, -1], _TAILS * len(values)).astype(int)
+                places = np.unique(np.append(places, tails % len(values)))
+            values = values[places]
         return values
 
 

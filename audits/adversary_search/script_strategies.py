@@ -201,7 +201,8 @@ def _train(learner: Learner) -> st.SearchStrategy[Script]:
     scored = st.tuples(runs, st.sampled_from(_STEP_SCORES)).map(
         lambda drawn: attrs.evolve(drawn[0], score=_score_steps(learner, drawn[1]), updates=learner.steps)
     )
-    return st.one_of(_plant_canary(learner), _plant_canary(learner), scored)
+    canaries = _plant_canary(learner)
+    return st.one_of(canaries, canaries, canaries, scored)
 
 
 @st.composite
@@ -212,7 +213,7 @@ def _plant_canary(draw: st.DrawFn, learner: Any) -> Script:
     sample = Sample([common, own], [0, 1], [others, 1]) if others else Sample([own], [1])
     worlds = relation.make_neighbours(sample, len(sample.counts) - 1, (own, 0), (own, 1), learner.users_of)
     coordinate = draw(st.integers(0, min(learner.parameters, _MAX_COORDINATES) - 1))
-    length = draw(st.sampled_from((_LONG, learner.clip, 0.0, None)))
+    length = draw(st.sampled_from((_LONG, _LONG, learner.clip, 0.0, None)))
     rest = draw(st.sampled_from((0.0, -_LONG, None)))
     sizes = {(own, 1): length, (common, 0): rest if others else None}
     if relation.kind in REPLACING and length is not None:
@@ -243,7 +244,7 @@ def _score_steps(learner: Any, kind: str | None, coordinate: int = 0, opposite: 
         rate=learner.rate,
         noise=learner.noise_run,
         shift=2.0 if opposite else 1.0,
-        centre=-learner.rate * opposite,
+        centre=0.0 - learner.rate * opposite,
         replaced=read_relation_of(learner).kind in REPLACING,
     )
 
