@@ -123,8 +123,8 @@ TRAINING = (
     Correct(attrs.evolve(_SGD, sampling="shuffled"), "TrainingRun"),
     Correct(attrs.evolve(_SGD, features=2, hidden=2), "TrainingRun"),
     Correct(DPFTRL(size=8, batch=2, steps=4, noise=3.0, delta=0.02), "TrainingRun"),
-    Correct(OutputPerturbation(size=8, regularisation=0.5), "Release"),
-    Correct(ObjectivePerturbation(size=8, regularisation=0.5), "Release"),
+    Correct(OutputPerturbation(size=10, regularisation=0.5), "Release"),
+    Correct(ObjectivePerturbation(size=10, regularisation=0.5), "Release"),
 )
 _OWN = (
     Correct(LaplaceCount(), "Release"),
