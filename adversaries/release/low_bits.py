@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.common.released_numbers import last_bits
 from adversaries.common.training_samples import plant_example
 from arena import Adversary, Learner, Moves, Sample, Train, setting
+from arena.laws.step_scores import find_last_bits
 
 
 @attrs.frozen
@@ -39,4 +39,4 @@ class LowBits(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or Sample([0.0, 0.0], [0, 0], [1, 9])
         reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
-        return last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)
+        return find_last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)

@@ -15,12 +15,12 @@ from adversaries.common.training_samples import (
 )
 from adversaries.training.known_steps import read_steps
 from arena import Advance, Adversary, GradientCanary, Learner, Moves, Sample, Train, setting
+from arena.laws.step_scores import RATIO, SPREAD, SUM, StepScore
 from arena.neighbours import REPLACING
 from arena.players import read_relation_of
 from arena.settings import at_least, more_than, one_of, whole
 
 NO_GRADIENT, OPPOSITE = OTHERS = ("none", "opposite")
-RATIO, SPREAD = SCORES = ("ratio", "spread")
 
 
 @attrs.frozen
@@ -46,7 +46,7 @@ class GradientCanaryAttack(Adversary):
     others: str = setting(
         NO_GRADIENT, help="the gradients of the other examples: none or opposite", check=one_of(*OTHERS)
     )
-    score: str = setting(RATIO, help="what is scored: ratio or spread", check=one_of(*SCORES))
+    score: str = setting(RATIO, help="what is scored: ratio or spread", check=one_of(RATIO, SPREAD))
     every: int = setting(
         1, help="the adversary sees every k-th model; 0: the last one only", check=[whole, at_least(0)]
     )
@@ -69,15 +69,19 @@ class GradientCanaryAttack(Adversary):
         if self.others == OPPOSITE:
             canaries.append(GradientCanary(0 * point, 0, -gradient))
         reply = yield Advance(canaries=canaries)
-        places = reply.parameters[:, :, 0]
-        if self.every != 1:
-            return -places[:, -1]
-        moved = -np.diff(places, axis=1, prepend=0.0) / (learner.step_size * learner.clip)
+        shift, centre = 1.0, 0.0
         if self.others == OPPOSITE:
-            moved = moved + learner.rate * self._count_others()  # on average
-        if self.score == SPREAD:
-            return np.ptp(moved, axis=1)
-        return self._log_ratio(moved, learner.rate, learner.noise_run)
+            shift, centre = 2.0, -learner.rate * self._count_others()
+        score = StepScore(
+            self.score if self.every == 1 else SUM,
+            clip=learner.step_size * learner.clip,
+            rate=learner.rate,
+            noise=learner.noise_run,
+            shift=shift,
+            centre=centre,
+            replaced=read_relation_of(self.learner).kind in REPLACING,
+        )
+        return score.of(reply.parameters)
 
     def _build_sample(self, point: np.ndarray) -> Sample:
         others = self._count_others()
@@ -86,17 +90,3 @@ class GradientCanaryAttack(Adversary):
     def _count_others(self) -> int:
         """The examples besides the canary; where users are added or removed, one other user has one."""
         return 1 if claims_for_users(self.learner) else choose_sample_size(self.learner) - 1
-
-    def _log_ratio(self, moved: np.ndarray, rate: float, noise: float) -> np.ndarray:
-        """(n,): ln of the density of the moves (n, T), in clips, in world 1 over that in world 0."""
-
-        shift = 2.0 if self.others == OPPOSITE else 1.0
-
-        def shifted(sign: float) -> np.ndarray:
-            exponents = (sign * shift * moved - shift**2 / 2) / noise**2
-            return np.logaddexp(np.log1p(-rate) if rate < 1 else -np.inf, np.log(rate) + exponents)
-
-        ratio = shifted(1.0)
-        if read_relation_of(self.learner).kind in REPLACING:
-            ratio = ratio - shifted(-1.0)
-        return ratio.sum(axis=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.common.released_numbers import last_bits
 from adversaries.common.training_samples import (
     assign_new_user,
     build_sample,
@@ -15,6 +14,7 @@ from adversaries.common.training_samples import (
 )
 from adversaries.training.known_steps import read_steps
 from arena import Advance, Adversary, GradientCanary, Learner, Moves, Train, setting
+from arena.laws.step_scores import LAST_BITS, StepScore
 
 
 @attrs.frozen
@@ -43,4 +43,4 @@ class ModelLowBits(Adversary):
         gradient = np.zeros(learner.parameters)
         gradient[0] = learner.clip
         reply = yield Advance(1, [GradientCanary(point, 1, gradient)])
-        return last_bits(reply.parameters[:, 0, 0])
+        return StepScore(LAST_BITS).of(reply.parameters)

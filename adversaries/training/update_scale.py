@@ -7,6 +7,7 @@ import numpy as np
 
 from adversaries.common.training_samples import build_sample, change_example, choose_sample_size
 from arena import Advance, Adversary, Learner, Moves, Sample, Train, setting
+from arena.laws.step_scores import LENGTH, StepScore
 
 
 @attrs.frozen
@@ -35,7 +36,4 @@ class UpdateScale(Adversary):
             sample = build_sample(np.stack([empty, empty]), np.array([0, 1]), np.array([size - 1, 1]))
         yield Train(*change_example(sample, len(sample.counts) - 1, (empty, 0), (empty, 1), self.learner))
         reply = yield Advance()
-        steps = np.diff(reply.parameters, axis=1)
-        first = reply.parameters[:, :1]
-        squares = (np.concatenate([first, steps], axis=1) ** 2).sum(axis=(1, 2))
-        return -np.log(np.maximum(squares, 1e-300))
+        return StepScore(LENGTH, sign=-1).of(reply.parameters)

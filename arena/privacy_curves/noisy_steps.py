@@ -99,7 +99,7 @@ class NoisyStep:
         return math.log1p(self.rate * math.expm1((far - self.shift / 2) * self.shift / self.sigma**2))
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=1_024)  # an audit asks for the claim in every block
 def noisy_steps_epsilon(step: NoisyStep, times: int, delta: float, *, replaced: bool) -> float:
     """The ε of so many steps at δ, each over a new part of the data, when an example is changed.
 

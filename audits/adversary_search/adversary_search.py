@@ -38,6 +38,7 @@ from audits.runs.workers import Workers, map_in_order
 
 ERROR = 1e-6
 EXAMPLES = 1_000
+_PAIRS = {"TrainingRun": 1_024}  # in place of 256, since leaks of noisy steps are seldom clear
 _RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
 _READABLE = 0.8  # a simple score is used if it gives this part of the evidence
 _CONFIRM_GAMES = 20_000
@@ -137,7 +138,7 @@ def search(
         claim=claim,
         error=error,
         examples=examples,
-        pairs=_default_pairs(claim.epsilon) if pairs is None else pairs,
+        pairs=_default_pairs(claim.epsilon, protocol) if pairs is None else pairs,
         confirm_games=confirm_games,
         seed=seed,
     )
@@ -290,8 +291,9 @@ class _SearchPlan:
             if nats >= _READABLE * largest > 0:
                 sums = sum(half.counts @ score.column(half)[half.which] for half in halves)
                 sign = -1 if sums[1] < sums[0] else 1  # world 1 has the larger scores
-                return attrs.evolve(script, score=attrs.evolve(score, sign=sign)), faults, rate
-        return script, faults, rate
+                own = script.score or score
+                return attrs.evolve(script, score=attrs.evolve(own, sign=sign)), faults, rate
+        return attrs.evolve(script, score=None), faults, rate
 
     def _confirm(
         self, script: Script, faults: bool, rate: float, number: int
@@ -340,9 +342,9 @@ class _SearchPlan:
         )
 
 
-def _default_pairs(epsilon: float) -> int:
+def _default_pairs(epsilon: float, protocol: str) -> int:
     """Enough to show a clear leak at `epsilon`: each is worth at most log(1 + exp(−ε)) nats."""
-    return min(max(256, 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
+    return min(max(_PAIRS.get(protocol, 256), 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
 
 
 def _default_games(epsilon: float, error: float) -> int:

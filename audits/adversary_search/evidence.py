@@ -15,15 +15,16 @@ import numpy as np
 
 from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
 from arena.randomness import block_seed, generator
-from audits.adversary_search.score import Score, simple_scores
+from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
 from audits.distinguishers.learned_distinguisher import learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block, uses_common_random_numbers
-from audits.runs.plan import LEARNED, Plan, describe
+from audits.runs.plan import LEARNED, SCORE, Plan, describe
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
+_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of a score that an adversary returns
 _MAX_SCORES = 160
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
 _MIN_Z = 0.5  # z-score below which bets are not computed
@@ -138,14 +139,16 @@ def _make_plan(target: SearchTarget, adversary: Adversary, referee: Referee, gam
         block=games,
         first_block=games,
         seed=exploring_seed(target.seed, stage, describe(adversary)),
-        distinguisher=LEARNED,
+        distinguisher=SCORE if adversary.returns_score else LEARNED,
     )
 
 
 def _play_block_in_halves(plan: Plan) -> Halves:
     """Play one block and split it, which costs half as much as playing two blocks."""
     block = play_block(plan, 0)
-    assert isinstance(block, ViewCounts)
+    if isinstance(block, PairCounts):
+        scores = np.nan_to_num(block.levels)  # infinite in games that the learner failed
+        block = ViewCounts(scores[:, None], block.which, block.counts, (OWN_SCORE,))
     first, second = _halve_pairs(block, generator(block_seed(plan.seed, 1)))
     return _drop_unused_rows(first), _drop_unused_rows(second)
 
@@ -292,7 +295,11 @@ class _ScoreValues:
     def thresholds(self) -> np.ndarray:
         values = np.unique(self.values)[1:]
         if len(values) > _MAX_THRESHOLDS:
-            values = values[np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)]
+            places = np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)
+            if self.score == Score(OWN_SCORE):
+                tails = np.outer([1, -1], _TAILS * len(values)).astype(int)
+                places = np.unique(np.append(places, tails % len(values)))
+            values = values[places]
         return values
 
 

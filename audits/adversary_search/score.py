@@ -19,10 +19,11 @@ FORMS = ("as it is", "distance", "equal", "at most", "weighted", "weighted dista
 AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHTED, WEIGHTED_DISTANCE = FORMS
 SUMS = (WEIGHTED, WEIGHTED_DISTANCE)
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
+OWN_SCORE = "score"  # that of an adversary that returns one, in place of its view
 NUMBERS = "numbers"  # all numbers of a view, of whatever round
 _INFINITE = 1e299  # larger features stand for infinite values
 _FEATURE = re.compile(
-    r"halted|answers|answers 1|failed|hypotheses|numbers|answer (\d+)"
+    r"halted|answers|answers 1|failed|score|hypotheses|numbers|answer (\d+)"
     r"|(?:value|hypothesis (\d+))(?:\[(\d+)\])?"
     r"|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
 )
@@ -42,7 +43,8 @@ class Score:
     feature: "halted", "answers" (their number), "answers 1" (how many were 1), "answer 3" (the third, −1 if
         there is none), "failed" (the learner raised), "value" or "value[2]" (of the released value),
         "hypothesis 4" or "hypothesis 4[2]" (of its concept), "hypotheses" (all of them), "numbers" (those of
-        all of them), "answers 1 in 5 to 8", "pattern 101" (how often answers in a row were 1, 0, 1).
+        all of them), "answers 1 in 5 to 8", "pattern 101" (how often answers in a row were 1, 0, 1),
+        "score" (that of the adversary itself).
     form: "as it is"; the "distance" from `centre`; whether it is "equal" to it; for "hypotheses", the number
         of concepts "at most" `centre`; for "value", "hypothesis 4" or "numbers", their sum "weighted" by
         `weights`, or the "weighted distance" of this sum from `centre`.

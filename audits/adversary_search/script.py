@@ -14,6 +14,7 @@ from arena import (
     Example,
     GradientCanary,
     InvalidArgument,
+    Models,
     Moves,
     Query,
     Ready,
@@ -22,6 +23,7 @@ from arena import (
     Train,
     Unlabelled,
 )
+from arena.laws.step_scores import StepScore
 from arena.settings import one_of
 from audits.adversary_search.score import Score
 
@@ -214,7 +216,7 @@ class Script(Adversary):
     world_1: Sample | None = None
     handed: tuple[Hand, ...] = ()
     steps: tuple[Step, ...] = ()
-    score: Score | None = None
+    score: Score | StepScore | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.protocol not in STEPS:
@@ -254,21 +256,36 @@ class Script(Adversary):
             yield from _ask_queries(self.steps, games, replies)
         else:
             yield from _show_examples(self.steps, games, replies)
-        return None if self.score is None else self.score.of(replies, games)
+        return self._apply_score(replies, games)
+
+    def _apply_score(self, replies: Sequence[Reply], games: int) -> Any:
+        return self.score.of(replies, games) if isinstance(self.score, Score) else None
 
 
 @attrs.frozen(kw_only=True)
 class TrainingScript(Script):
-    """A script for TrainingRun that chooses gradients.
+    """A script for TrainingRun that chooses gradients and may score steps.
 
-    pulls: the gradients of examples, in all steps. parameters: their length.
+    pulls: the gradients of examples, in all steps. parameters: their length. updates: the learner's steps.
     """
 
     pulls: tuple[Pull, ...] = ()
     parameters: int = 0
+    updates: int = 1
+
+    @property
+    def rounds(self) -> int:
+        return self.updates
 
     def canaries(self) -> list[GradientCanary]:
         return [pull.canary(self.parameters) for pull in self.pulls]
+
+    def _apply_score(self, replies: Sequence[Reply], games: int) -> Any:
+        if not isinstance(self.score, StepScore):
+            return super()._apply_score(replies, games)
+        models = replies[-1]
+        assert isinstance(models, Models)
+        return self.score.of(models.parameters)
 
 
 def _ask_queries(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:

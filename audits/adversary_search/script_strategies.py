@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import attrs
 import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from arena import BLANK, REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
+from arena import REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
 from arena.capabilities import TrainsByNoisySteps, finite_domain
-from arena.neighbours import REPLACING
+from arena.laws.step_scores import RATIO, STEP_SCORES, StepScore
+from arena.neighbours import REPLACING, Example
 from arena.players import read_relation_of
 from audits.adversary_search.point_strategies import (
     counts_of,
@@ -25,6 +27,7 @@ from audits.adversary_search.point_strategies import (
     points_of,
     round_limit,
     sample_from,
+    two_points,
 )
 from audits.adversary_search.script import STEPS, Point, Pull, Script, TrainingScript, as_point
 from audits.adversary_search.step_strategies import (
@@ -36,7 +39,9 @@ from audits.adversary_search.step_strategies import (
     streams,
 )
 
-_MAX_PULLED, _MAX_COORDINATES = 8, 4  # examples whose gradients are chosen, and directions of these
+_MAX_COORDINATES = 4  # along which gradients are chosen
+_LONG = 1e6  # the length of a gradient that is clipped
+_STEP_SCORES = (*STEP_SCORES, None)  # None: a score is chosen among those of all views, or learned
 _MAX_RUNS = 6  # of a sample whose order matters
 _MAX_SPREAD = 32  # distinct points of a sample
 _LARGE_SIZE = 10_000
@@ -157,15 +162,21 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
     other = others[max(0, draw(st.integers(0, len(others) - 1 + extra)) - extra)]
     isolated = _isolate_first(sample, run) if first else sample
     relation = read_relation_of(learner)
-    try:
-        worlds = relation.make_neighbours(isolated, run, own, other, learner.users_of)
-    except InvalidArgument:  # the sample has one user only
-        reject()
+    worlds = _make_neighbours(learner, isolated, run, own, other)
     if relation.kind in REPLACING:
         worlds = sample, worlds[1]  # the same list as worlds[0], in fewer runs
     elif draw(st.booleans()):
         worlds = worlds[::-1]
     return *worlds, tuple(dict.fromkeys([own[0], other[0]]))
+
+
+def _make_neighbours(
+    learner: Learner, sample: Sample, run: int, first: Example, second: Example
+) -> tuple[Sample, Sample]:
+    try:
+        return read_relation_of(learner).make_neighbours(sample, run, first, second, learner.users_of)
+    except InvalidArgument:  # the sample has one user only
+        reject()
 
 
 def _isolate_first(sample: Sample, run: int) -> Sample:
@@ -186,21 +197,61 @@ def _swap_training(draw: st.DrawFn, learner: Learner, protocol: str, limit: int)
     return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
 
 
+def _train(learner: Learner) -> st.SearchStrategy[Script]:
+    """Training runs on neighbours, most with canaries and scores of steps if the learner tells its steps."""
+    runs = _neighbours(learner).map(
+        lambda drawn: TrainingScript(protocol="TrainingRun", world_0=drawn[0], world_1=drawn[1])
+    )
+    if not isinstance(learner, TrainsByNoisySteps):
+        return runs
+    scored = st.tuples(runs, st.sampled_from(_STEP_SCORES)).map(
+        lambda drawn: attrs.evolve(drawn[0], score=_score_steps(learner, drawn[1]), updates=learner.steps)
+    )
+    canaries = _plant_canary(learner)
+    return st.one_of(canaries, canaries, canaries, scored)
+
+
 @st.composite
-def _train(draw: st.DrawFn, learner: Learner) -> Script:
-    """A training run on neighbours, with gradients of some examples if the learner tells its parameters."""
-    world_0, world_1, near = draw(_neighbours(learner))
-    parameters = learner.parameters if isinstance(learner, TrainsByNoisySteps) else 0
-    pulls: list[Pull] = []
-    if parameters:
-        pairs = [zip(world.points, world.labels, strict=True) for world in (world_1, world_0)]
-        examples = dict.fromkeys((as_point(x), int(y)) for pair in pairs for x, y in pair if y != BLANK)
-        coordinate = draw(st.integers(0, min(parameters, _MAX_COORDINATES) - 1))
-        own, rest = draw(st.sampled_from((1e6, -1e6, None))), draw(st.sampled_from((0.0, -1e6, 1e6, None)))
-        sizes = [(example, own if example[0] in near else rest) for example in list(examples)[:_MAX_PULLED]]
-        pulls = [Pull(*example, coordinate, size) for example, size in sizes if size is not None]
+def _plant_canary(draw: st.DrawFn, learner: Any) -> Script:
+    """A training run in which all examples are equal, except for a canary in world 1."""
+    common, own = draw(two_points(learner))
+    others, relation = draw(_sizes(learner)) - 1, read_relation_of(learner)
+    sample = Sample([common, own], [0, 1], [others, 1]) if others else Sample([own], [1])
+    worlds = _make_neighbours(learner, sample, len(sample.counts) - 1, (own, 0), (own, 1))
+    coordinate = draw(st.integers(0, min(learner.parameters, _MAX_COORDINATES) - 1))
+    length = draw(st.sampled_from((_LONG, _LONG, learner.clip, 0.0, None)))
+    rest = draw(st.sampled_from((0.0, -_LONG, None)))
+    sizes = {(own, 1): length, (common, 0): rest if others else None}
+    if relation.kind in REPLACING and length is not None:
+        sizes[own, 0] = -length
     return TrainingScript(
-        protocol="TrainingRun", world_0=world_0, world_1=world_1, pulls=tuple(pulls), parameters=parameters
+        protocol="TrainingRun",
+        world_0=worlds[0],
+        world_1=worlds[1],
+        pulls=tuple(Pull(*example, coordinate, size) for example, size in sizes.items() if size is not None),
+        parameters=learner.parameters,
+        updates=learner.steps,
+        score=_score_steps(
+            learner, draw(st.sampled_from(_STEP_SCORES)), coordinate, others if rest == -_LONG else 0
+        ),
+    )
+
+
+def _score_steps(learner: Any, kind: str | None, coordinate: int = 0, opposite: int = 0) -> StepScore | None:
+    """The score of this kind for the learner's steps. opposite: examples that pull against the canary."""
+    if kind is None:
+        return None
+    if kind != RATIO:
+        return StepScore(kind, coordinate)
+    return StepScore(
+        kind,
+        coordinate,
+        clip=learner.step_size * learner.clip,
+        rate=learner.rate,
+        noise=learner.noise_run,
+        shift=2.0 if opposite else 1.0,
+        centre=0.0 - learner.rate * opposite,
+        replaced=read_relation_of(learner).kind in REPLACING,
     )
 
 

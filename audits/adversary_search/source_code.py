@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
+from arena.laws.step_scores import StepScore
 from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHTED, Score
 from audits.adversary_search.script import Follow, Script, Show, Step, TrainingScript, memories_of
@@ -68,10 +69,10 @@ def format_script(script: Script, *, about: str) -> str:
     opening = 'r"""' if "\\" in about else '"""'
     closing = '\n"""' if "\n" in about else '"""'
     needs = [*["AnswerHistory", "Memory"] * bool(memories_of(script.steps))]
-    needs += ["Score"] * (script.score is not None)
-    imports = (
-        [f"from audits.adversary_search.script import {', '.join(needs)}"] if keeps_replies(script) else []
-    )
+    needs += ["Score"] * isinstance(script.score, Score)
+    imports = ["from arena.laws.step_scores import StepScore"] * isinstance(script.score, StepScore)
+    if needs and keeps_replies(script):
+        imports.append(f"from audits.adversary_search.script import {', '.join(needs)}")
     return "\n".join(
         [
             '"""An adversary found by `arena search`."""',
@@ -189,7 +190,7 @@ class _ReplyUse:
             for step in script.steps
         )
         plain = cls(adaptive, last, frozenset({1} if adaptive else ()))
-        if score is None:
+        if not isinstance(score, Score):
             return plain
         if score.feature == "failed":
             return attrs.evolve(plain, result="np.zeros(games)")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
+from arena.laws.step_scores import StepScore
 from audits.adversary_search.score import Score
 from audits.adversary_search.script import (
     Challenge,
@@ -39,19 +40,20 @@ def keeps_replies(script: Script) -> bool:
         for memory in memories_of([step])
     )
     training = script.protocol == "TrainingRun"
-    return training or conditions or (script.score is not None and script.score.reads_many)
+    return training or conditions or (isinstance(script.score, Score) and script.score.reads_many)
 
 
 def body_of_replies(script: Script) -> Iterator[str]:
     memories = memories_of(script.steps)
-    keep = "replies.append((yield {}))" if script.score is not None else "yield {}"
-    if script.score is not None:
+    keeps = isinstance(script.score, Score)
+    keep = "replies.append((yield {}))" if keeps else "yield {}"
+    if keeps:
         yield "replies = []"
     if memories:
         yield from assign("history", "AnswerHistory(games, [", list(map(_memory, memories)), "])")
     if script.world_0 is None:
         yield "reply = yield Ready()"
-        yield from ["replies.append(reply)"] * (script.score is not None)
+        yield from ["replies.append(reply)"] * keeps
     elif script.world_1 is None:
         yield from assign_sample("sample", script.world_0)
         yield keep.format("Train(sample)")
@@ -64,9 +66,10 @@ def body_of_replies(script: Script) -> Iterator[str]:
         names = [f"canary_{number}" for number, _ in enumerate(script.pulls)]
         for name, pull in zip(names, script.pulls, strict=True):
             yield from write_pull(name, pull, script.parameters)
-        yield keep.format(f"Advance(canaries=[{', '.join(names)}])" if names else "Advance()")
+        advance = f"Advance(canaries=[{', '.join(names)}])" if names else "Advance()"
+        yield f"reply = yield {advance}" if isinstance(script.score, StepScore) else keep.format(advance)
     for step in script.steps:
-        yield from _conditional_lines(step, bool(memories), script.score is not None)
+        yield from _conditional_lines(step, bool(memories), keeps)
     if script.score is None:
         yield "return None"
     else:
@@ -114,15 +117,18 @@ def _choice(condition: str, one: Point, zero: Point) -> str:
     return f"np.where({each_game}, {write_point(one)}, {write_point(zero)})"
 
 
-def _score_lines(score: Score) -> Iterator[str]:
-    parts = [f'"{score.feature}"']
-    for field in attrs.fields(Score)[1:]:
+def _score_lines(score: Score | StepScore) -> Iterator[str]:
+    first, *others = attrs.fields(type(score))
+    parts = [f'"{getattr(score, first.name)}"']
+    for field in others:
         value = getattr(score, field.name)
         if value != field.default:
             text = write_number(value) if field.name == "centre" else repr(value).replace("'", '"')
             parts.append(f"{field.name}={text}")
-    yield from assign("score", "Score(", parts, ")")
-    yield "return score.of(replies, games)"
+    yield from assign("score", f"{type(score).__name__}(", parts, ")")
+    yield (
+        "return score.of(replies, games)" if isinstance(score, Score) else "return score.of(reply.parameters)"
+    )
 
 
 def _memory(memory: Memory) -> str:

@@ -35,6 +35,9 @@ from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
+from learners.training.dp_ftrl import DPFTRL
+from learners.training.dp_sgd import DPSGD
+from learners.training.private_logistic import ObjectivePerturbation, OutputPerturbation
 from learners.zoo.noisy_histograms import NoisyHist1
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2
 from learners.zoo.svt_1 import Svt1
@@ -111,6 +114,18 @@ _OF_POINTS = Minimiser(Points(range(3)))
 _FRESH = EverlastingFresh(
     teachers=4, chunk=1, training_rate=0.1, rate=0.2, answers=2, noise=0.5, pool=10, rounds=2
 )
+# Four steps with so much δ that a few games come close to the claim.
+_SGD = DPSGD(size=8, batch=2, steps=4, noise=1.5, delta=0.02)
+TRAINING = (
+    Correct(_SGD, "TrainingRun"),
+    Correct(attrs.evolve(_SGD, neighbours="zero out one"), "TrainingRun"),
+    Correct(attrs.evolve(_SGD, sampling="fixed"), "TrainingRun"),
+    Correct(attrs.evolve(_SGD, sampling="shuffled"), "TrainingRun"),
+    Correct(attrs.evolve(_SGD, features=2, hidden=2), "TrainingRun"),
+    Correct(DPFTRL(size=8, batch=2, steps=4, noise=3.0, delta=0.02), "TrainingRun"),
+    Correct(OutputPerturbation(size=10, regularisation=0.5), "Release"),
+    Correct(ObjectivePerturbation(size=10, regularisation=0.5), "Release"),
+)
 _OWN = (
     Correct(LaplaceCount(), "Release"),
     Correct(GaussianCount(), "Release"),
@@ -144,6 +159,7 @@ _OWN = (
     Correct(ReportNoisyMax2(), "Release"),
     Correct(Svt1(), "Release"),
     Correct(Svt2(), "Release"),
+    *TRAINING,
 )
 _TWINS = tuple(Correct(mutant.twin, mutant.protocol) for mutant in MUTANTS)
 CORRECT = tuple({(one.spec, one.protocol): one for one in (*_OWN, *_TWINS)}.values())

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adversaries.common.released_numbers import last_bits
 from adversaries.release.count_swap import CountSwap
 from adversaries.release.low_bits import LowBits
 from arena import Adversary, Learner, Release, Sample
+from arena.laws.step_scores import find_last_bits
 from arena.testing import check_adversary
 from audits.runs.plan import Plan
 from audits.runs.run import run
@@ -54,13 +54,13 @@ def audit(learner: Learner, adversary: Adversary = LowBits(), games: int = 10_00
 
 @given(FINITE.filter(lambda y: y != 0))
 def test_the_last_bit_is_that_of_the_fraction(y: float) -> None:
-    assert last_bits(np.array([y])).tolist() == [last_bit(y)]
+    assert find_last_bits(np.array([y])).tolist() == [last_bit(y)]
 
 
 def test_numbers_without_a_last_bit_have_the_largest_score() -> None:
     odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan])
-    assert last_bits(odd).tolist() == [2000.0] * 5
-    assert last_bits(np.array([5e-324, 1.7976931348623157e308, 3])).tolist() == [-1074, 971, 0]
+    assert find_last_bits(odd).tolist() == [2000.0] * 5
+    assert find_last_bits(np.array([5e-324, 1.7976931348623157e308, 3])).tolist() == [-1074, 971, 0]
 
 
 @given(MODEST.filter(lambda x: abs(x) > 1e-200), MODEST, st.floats(min_value=-2, max_value=2))

@@ -24,8 +24,10 @@ from learners.pate.pate_gaussian import PateGaussian
 from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
+from learners.training.dp_sgd import DPSGD
 
 SMALL_V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300)
+SMALL_SGD = DPSGD(size=5, batch=2, steps=3, features=2, noise=2.0)
 CASES = [
     (SMALL_V1, "Figure1"),
     (BetweenThresholdsPredictor(size=40), "Figure1"),
@@ -36,6 +38,8 @@ CASES = [
     (LaplaceCount(), "Release"),
     (NoisyMajority(), "SpecialRound"),
     (Copying(), "SpecialRound"),
+    (SMALL_SGD, "TrainingRun"),
+    (attrs.evolve(SMALL_SGD, sampling="fixed"), "TrainingRun"),
 ]
 few = settings(max_examples=40, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 

@@ -16,9 +16,10 @@ from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCoun
 from support.players.voting_learners import Screened
 
 from arena import Learner, Sample, play
+from arena.laws.step_scores import RATIO, StepScore
 from audits import cli
 from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
-from audits.adversary_search.script import Memory
+from audits.adversary_search.script import Memory, Pull, TrainingScript
 from audits.adversary_search.source_code import adversary_source, format_script, replay_command
 from audits.registry.players import ADVERSARIES
 from learners.everlasting.everlasting_v1 import EverlastingV1
@@ -26,6 +27,7 @@ from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
+from learners.training.dp_sgd import DPSGD
 
 V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300, halts=3)
 TIED = Sample([0.5, 0.5], [0, 1], [21, 21])
@@ -151,6 +153,28 @@ CASES = [
             steps=(Follow((0.0, 0.0), (1.0, 1.0), 3),),
             score=Score("answers 1"),
         ),
+    ),
+    *(
+        (
+            DPSGD(size=3, batch=2, steps=2, features=2, noise=2.0),
+            TrainingScript(
+                protocol="TrainingRun",
+                world_0=VECTOR.remove_one(1),
+                world_1=VECTOR,
+                pulls=(Pull((0.0, 1.0), 0, 1, 1e6), Pull((1.0, 1.0), 1, 1, -0.5)) if pulled else (),
+                parameters=2,
+                score=score,
+            ),
+        )
+        for pulled, score in (
+            (True, None),
+            (False, Score("value[1]", "distance", 0.5)),
+            (False, StepScore("length", sign=-1)),
+            (
+                True,
+                StepScore(RATIO, 1, clip=0.5, rate=0.25, noise=2.0, shift=2.0, centre=-0.75, replaced=True),
+            ),
+        )
     ),
 ]
 

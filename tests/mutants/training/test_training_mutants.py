@@ -24,11 +24,12 @@ from mutants.training.broken_dp_sgd import (
 )
 
 import audits
-from adversaries.training.gradient_canary import OPPOSITE, SPREAD, GradientCanaryAttack
+from adversaries.training.gradient_canary import OPPOSITE, GradientCanaryAttack
 from adversaries.training.input_canary import InputCanary
 from adversaries.training.model_low_bits import ModelLowBits
 from adversaries.training.update_scale import UpdateScale
 from arena import Adversary, Learner, TrainingRun
+from arena.laws.step_scores import SPREAD
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
