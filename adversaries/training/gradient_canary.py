@@ -6,10 +6,8 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_sample, change_example, choose_sample_size
-from adversaries.training.known_steps import read_steps
+from adversaries.training.known_steps import compute_log_ratio, find_rare_coordinate, read_steps
 from arena import Advance, Adversary, GradientCanary, Learner, Moves, Sample, Train, setting
-from arena.neighbours import REPLACING
-from arena.players import read_relation_of
 from arena.settings import at_least, more_than, one_of, whole
 
 NO_GRADIENT, OPPOSITE = OTHERS = ("none", "opposite")
@@ -21,7 +19,8 @@ class GradientCanaryAttack(Adversary):
     """One example has a chosen gradient (Dirac's canary), and all others have none, since their points are 0.
 
     Nasr and others, Tight Auditing of Differentially Private Machine Learning (2023). The gradient is so long
-    that it is clipped. Where neighbours replace an example, that of world 0 has the opposite gradient. With
+    that it is clipped. If data are given, the others are real and have the gradients of the loss, and the
+    canary moves the parameter that these move least. Where neighbours replace an example, that of world 0 has the opposite gradient. With
     others="opposite" the other examples have the opposite gradient in both worlds, so that a canary that
     takes the place of another example in a batch counts twice: Chua and others, How Private are DP-SGD
     Implementations? (2024).
@@ -51,40 +50,28 @@ class GradientCanaryAttack(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         learner = read_steps(self, self.learner)
         point = np.zeros(learner.point_shape)
-        point.flat[0] = 1.0
+        point.flat[0] = 1.0 + (0.0 if self.sample is None else abs(self.sample.points).max())  # no other's
         sample = self.sample or self._build_sample(point)
         yield Train(*change_example(sample, len(sample.counts) - 1, (point, 0), (point, 1), learner))
 
+        is_linear = learner.parameters == point.size
+        place = find_rare_coordinate(self.sample) if is_linear else 0
         gradient = np.zeros(learner.parameters)
-        gradient[0] = self.length
+        gradient[place] = self.length
         canaries = [GradientCanary(point, 1, gradient), GradientCanary(point, 0, -gradient)]
         if self.others == OPPOSITE:
             canaries.append(GradientCanary(0 * point, 0, -gradient))
         reply = yield Advance(canaries=canaries)
-        places = reply.parameters[:, :, 0]
+        values = reply.parameters[:, :, place]
         if self.every != 1:
-            return -places[:, -1]
-        moved = -np.diff(places, axis=1, prepend=0.0) / (learner.step_size * learner.clip)
+            return -values[:, -1]
+        moved = -np.diff(values, axis=1, prepend=0.0) / (learner.step_size * learner.clip)
         if self.others == OPPOSITE:
             moved = moved + learner.rate * (choose_sample_size(learner) - 1)  # on average
         if self.score == SPREAD:
             return np.ptp(moved, axis=1)
-        return self._log_ratio(moved, learner.rate, learner.noise_run)
+        return compute_log_ratio(moved, learner, 2.0 if self.others == OPPOSITE else 1.0)
 
     def _build_sample(self, point: np.ndarray) -> Sample:
         others = choose_sample_size(self.learner) - 1
         return build_sample(np.stack([0 * point, point]), np.array([0, 1]), np.array([others, 1]))
-
-    def _log_ratio(self, moved: np.ndarray, rate: float, noise: float) -> np.ndarray:
-        """(n,): ln of the density of the moves (n, T), in clips, in world 1 over that in world 0."""
-
-        shift = 2.0 if self.others == OPPOSITE else 1.0
-
-        def shifted(sign: float) -> np.ndarray:
-            exponents = (sign * shift * moved - shift**2 / 2) / noise**2
-            return np.logaddexp(np.log1p(-rate) if rate < 1 else -np.inf, np.log(rate) + exponents)
-
-        ratio = shifted(1.0)
-        if read_relation_of(self.learner).kind in REPLACING:
-            ratio = ratio - shifted(-1.0)
-        return ratio.sum(axis=1)

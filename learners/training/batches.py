@@ -6,6 +6,7 @@ import numpy as np
 
 POISSON, FIXED, SHUFFLED = SAMPLINGS = ("poisson", "fixed", "shuffled")
 _MOST_RUNS = 64  # distinct examples for which numbers of copies are drawn in place of positions
+_MOST_POSITIONS = 2**20  # of which a table says which example each holds
 _DEVIATIONS = 6  # of the size of a batch, for which positions are drawn at once; more are drawn if needed
 
 
@@ -34,6 +35,9 @@ class BatchSource:
         self._rate = rate
         self._total = int(counts.sum())
         self._size = min(size, self._total)
+        self._example_of = (
+            np.repeat(np.arange(len(counts)), counts) if self._total <= _MOST_POSITIONS else None
+        )
         self._order = np.zeros((games, 0), np.intp)  # what is left of the permutation
 
     @property
@@ -100,4 +104,6 @@ class BatchSource:
     def _find_examples(self, positions: np.ndarray) -> np.ndarray:
         if self._total == len(self._counts):
             return positions
+        if self._example_of is not None:
+            return self._example_of[positions]
         return np.searchsorted(np.cumsum(self._counts), positions, side="right")
