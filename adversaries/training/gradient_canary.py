@@ -19,9 +19,11 @@ class GradientCanaryAttack(Adversary):
     """One example has a chosen gradient (Dirac's canary), and all others have none, since their points are 0.
 
     Nasr and others, Tight Auditing of Differentially Private Machine Learning (2023). The gradient is so long
-    that it is clipped. If data are given, the others are real and have the gradients of the loss, and the
-    canary moves the parameter that these move least. Where neighbours replace an example, that of world 0 has the opposite gradient. With
-    others="opposite" the other examples have the opposite gradient in both worlds, so that a canary that
+    that it is clipped. Where neighbours replace an example, that of world 0 has the opposite gradient. If
+    `sample` is given, the others have the gradients of the loss, and the canary moves the parameter of a
+    linear model that they move least.
+
+    With others="opposite" the other examples have the opposite gradient in both worlds, so that a canary that
     takes the place of another example in a batch counts twice: Chua and others, How Private are DP-SGD
     Implementations? (2024).
 

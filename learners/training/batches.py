@@ -74,7 +74,7 @@ class BatchSource:
         return self._find_examples(positions), np.ones(positions.shape, bool)
 
     def _draw_independently(self) -> np.ndarray:
-        """Each position with the chance `rate`: (n, b), ascending, and past the last one where fewer are taken.
+        """Each position with the chance `rate`: (n, b), ascending, and beyond the last in a smaller batch.
 
         The gaps between the positions that are taken have a geometric distribution.
         """

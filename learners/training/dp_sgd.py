@@ -319,6 +319,7 @@ class DPSGDState:
 
         chosen: None for all examples of the sample.
         """
+
         def choose(values: np.ndarray) -> np.ndarray:
             return values if chosen is None else values.take(chosen, axis=0)
 
