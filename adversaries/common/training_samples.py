@@ -91,10 +91,18 @@ def claims_for_users(learner: Learner | None) -> bool:
     return read_relation_of(learner).kind is Neighbours.ADD_OR_REMOVE_USER
 
 
-def choose_feature(learner: Learner | None) -> int:
-    """The first coordinate of a point that is not its user."""
+def choose_feature(learner: Learner | None, sample: Sample | None = None) -> int:
+    """The coordinate of a point, not that of its user, in which the points of a sample are shortest.
+
+    Without a sample it is the first. In a linear model, other examples move its parameter least.
+    """
     column = _find_user_column(learner)
-    return int(learner is not None and column in (0, -prod(learner.point_shape)))
+    if sample is None:
+        return int(learner is not None and column in (0, -prod(learner.point_shape)))
+    squares = sample.counts @ sample.points.reshape(len(sample.points), -1) ** 2
+    if column is not None:
+        squares[column] = np.inf
+    return int(squares.argmin())
 
 
 def _find_user_column(learner: Learner | None) -> int | None:

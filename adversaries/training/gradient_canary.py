@@ -13,11 +13,9 @@ from adversaries.common.training_samples import (
     choose_sample_size,
     claims_for_users,
 )
-from adversaries.training.known_steps import read_steps
+from adversaries.training.known_steps import make_step_score, read_steps
 from arena import Advance, Adversary, GradientCanary, Learner, Moves, Sample, Train, setting
-from arena.laws.step_scores import RATIO, SPREAD, SUM, StepScore
-from arena.neighbours import REPLACING
-from arena.players import read_relation_of
+from arena.laws.step_scores import RATIO, SPREAD, SUM
 from arena.settings import at_least, more_than, one_of, whole
 
 NO_GRADIENT, OPPOSITE = OTHERS = ("none", "opposite")
@@ -28,8 +26,11 @@ class GradientCanaryAttack(Adversary):
     """One example has a chosen gradient (Dirac's canary), and all others have none, since their points are 0.
 
     Nasr and others, Tight Auditing of Differentially Private Machine Learning (2023). The gradient is so long
-    that it is clipped. Where neighbours replace an example, that of world 0 has the opposite gradient. With
-    others="opposite" the other examples have the opposite gradient in both worlds, so that a canary that
+    that it is clipped. Where neighbours replace an example, that of world 0 has the opposite gradient. If
+    `sample` is given, the others have the gradients of the loss, and the canary moves the parameter of a
+    linear model that they move least.
+
+    With others="opposite" the other examples have the opposite gradient in both worlds, so that a canary that
     takes the place of another example in a batch counts twice: Chua and others, How Private are DP-SGD
     Implementations? (2024). A user who is added or removed has canaries only.
 
@@ -58,28 +59,24 @@ class GradientCanaryAttack(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         learner = read_steps(self, self.learner)
         point = np.zeros(learner.point_shape)
-        point.flat[choose_feature(learner)] = 1.0
+        point.flat[choose_feature(learner)] = 1.0 + (
+            0.0 if self.sample is None else abs(self.sample.points).max()  # no other example's
+        )
         sample = self.sample or self._build_sample(point)
         point = assign_new_user(point, sample, learner)
         yield Train(*change_example(sample, len(sample.counts) - 1, (point, 0), (point, 1), learner))
 
+        is_linear = learner.parameters == point.size
+        place = choose_feature(learner, self.sample) if is_linear else 0
         gradient = np.zeros(learner.parameters)
-        gradient[0] = self.length
+        gradient[place] = self.length
         canaries = [GradientCanary(point, 1, gradient), GradientCanary(point, 0, -gradient)]
         if self.others == OPPOSITE:
             canaries.append(GradientCanary(0 * point, 0, -gradient))
         reply = yield Advance(canaries=canaries)
-        shift, centre = 1.0, 0.0
-        if self.others == OPPOSITE:
-            shift, centre = 2.0, -learner.rate * self._count_others()
-        score = StepScore(
-            self.score if self.every == 1 else SUM,
-            clip=learner.step_size * learner.clip,
-            rate=learner.rate,
-            noise=learner.noise_run,
-            shift=shift,
-            centre=centre,
-            replaced=read_relation_of(self.learner).kind in REPLACING,
+        opposite = self._count_others() if self.others == OPPOSITE else 0
+        score = make_step_score(
+            self.score if self.every == 1 else SUM, learner, coordinate=place, opposite=opposite
         )
         return score.of(reply.parameters)
 

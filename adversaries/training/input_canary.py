@@ -11,10 +11,12 @@ from adversaries.common.training_samples import (
     choose_feature,
     choose_sample_size,
 )
-from adversaries.training.known_steps import read_steps
-from arena import Advance, Adversary, Learner, Moves, Sample, Train, setting
+from adversaries.training.known_steps import make_step_score, read_steps
+from arena import Advance, Adversary, InvalidArgument, Learner, Moves, Sample, Train, setting
+from arena.laws.step_scores import RATIO
 from arena.settings import at_least, more_than, one_of, whole
 
+LOSS, MOVES = SCORES = ("loss", "moves")
 FAR, MISLABELLED, BLANK = KINDS = ("far", "mislabelled", "blank")
 
 
@@ -22,13 +24,15 @@ FAR, MISLABELLED, BLANK = KINDS = ("far", "mislabelled", "blank")
 class InputCanary(Adversary):
     """One example that the adversary chooses, with the gradient of the learner's loss, is added or replaced.
 
-    kind "far": its point is `length` along the first coordinate, and the other examples are at 0.
-    "mislabelled": its point is that of the commonest example, its label the opposite. "blank": its point has
-    the same small number in all coordinates, which is what a blank image is. Nasr and others, Adversary
-    Instantiation: Lower Bounds for Differentially Private Machine Learning (2021).
+    kind "far": its point lies along the coordinate in which the other examples are shortest. "mislabelled":
+    its point is that of the example that is least like the others, by its leverage, and its label is the
+    opposite. "blank": its point has the same number in all coordinates, as a blank image. Nasr and others,
+    Adversary Instantiation: Lower Bounds for Differentially Private Machine Learning (2021). The others are
+    the data that are given; by default they are at 0, or for "mislabelled" at the canary's point.
 
-    The score is how much smaller the loss of the canary is at the models that are shown than at 0, on
-    average.
+    The score is the negative loss of the canary, averaged over the models that are shown: with every=0,
+    membership inference by the loss at the last model. With score="moves" it is the log likelihood ratio of
+    the moves of the canary's margin, for a linear model and others that do not move it.
     """
 
     name = "input-canary"
@@ -36,7 +40,12 @@ class InputCanary(Adversary):
     returns_score = True
 
     kind: str = setting(FAR, help="what the canary is: far, mislabelled or blank", check=one_of(*KINDS))
-    length: float = setting(10.0, unit="point", help="how far a far canary is from 0", check=more_than(0))
+    length: float = setting(
+        10.0, unit="point", help="the length of the point of a far or blank canary", check=more_than(0)
+    )
+    score: str = setting(
+        LOSS, help="what is scored: loss, or moves between models that are all shown", check=one_of(*SCORES)
+    )
     every: int = setting(
         1, help="the adversary sees every k-th model; 0: the last one only", check=[whole, at_least(0)]
     )
@@ -45,33 +54,49 @@ class InputCanary(Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         learner = read_steps(self, self.learner)
+        if self.score == MOVES and self.every != 1:
+            raise InvalidArgument(
+                "moves can be scored only if every model is shown",
+                value=f"every={self.every}",
+                remedy="Set every=1, or score=loss.",
+            )
         point, label, sample = self._choose_canary(learner.point_shape)
         yield Train(
             *change_example(sample, len(sample.counts) - 1, (point, 1 - label), (point, label), self.learner)
         )
-        total = np.zeros(games)
         reply = yield Advance()
-        for model in np.swapaxes(reply.parameters, 0, 1):
-            total -= learner.losses(model, point[None], np.array([label]))[:, 0]
-        return total
+        models = [np.zeros((games, learner.parameters)), *np.swapaxes(reply.parameters, 0, 1)]
+        points, labels = np.stack([point, point]), np.array([label, 1 - label])
+        losses = np.stack([learner.losses(model, points, labels) for model in models], axis=1)
+        if self.score == LOSS:
+            return -losses[:, 1:, 0].mean(axis=1)
+        margins = losses[:, :, 1] - losses[:, :, 0]
+        places = (margins[:, :1] - margins[:, 1:]) / np.linalg.norm(point)  # along the canary's gradient
+        return make_step_score(RATIO, learner).of(places[:, :, None])
 
     def _choose_canary(self, shape: tuple[int, ...]) -> tuple[np.ndarray, int, Sample]:
         """The canary's point and label, and the data."""
         point = np.zeros(shape)
-        if self.kind == FAR:
-            point.flat[choose_feature(self.learner)] = self.length
-        elif self.kind == BLANK:
-            point += 1 / np.sqrt(point.size)
         others = choose_sample_size(self.learner) - 1
         if self.kind == MISLABELLED:
             sample = self.sample
             if sample is None:
                 point.flat[choose_feature(self.learner)] = 1.0
                 sample = build_sample(np.stack([point, point]), np.zeros(2, int), np.array([others, 1]))
-            run = int(sample.counts.argmax())
+            run = _find_outlier(sample)
             return sample.points[run], 1 - int(sample.labels[run]), sample
-        empty = np.zeros(shape)
+        if self.kind == FAR:
+            point.flat[choose_feature(self.learner, self.sample)] = self.length
+        else:
+            point += self.length / np.sqrt(point.size)
         sample = self.sample or build_sample(
-            np.stack([empty, point]), np.zeros(2, int), np.array([others, 1])
+            np.stack([0 * point, point]), np.zeros(2, int), np.array([others, 1])
         )
         return point, 1, sample
+
+
+def _find_outlier(sample: Sample) -> int:
+    """The run whose points have the greatest leverage in a linear regression on the sample."""
+    points = sample.points.reshape(len(sample.points), -1)
+    inverse = np.linalg.pinv((points.T * sample.counts) @ points, hermitian=True)
+    return int(((points @ inverse) * points).sum(axis=1).argmax())

@@ -6,6 +6,8 @@ import numpy as np
 
 POISSON, FIXED, SHUFFLED = SAMPLINGS = ("poisson", "fixed", "shuffled")
 _MOST_RUNS = 64  # distinct examples for which numbers of copies are drawn in place of positions
+_MOST_POSITIONS = 2**20  # of which a table says which example each holds
+_DEVIATIONS = 6  # of the size of a batch, for which positions are drawn at once; more are drawn if needed
 
 
 class BatchSource:
@@ -33,6 +35,9 @@ class BatchSource:
         self._rate = rate
         self._total = int(counts.sum())
         self._size = min(size, self._total)
+        self._example_of = (
+            np.repeat(np.arange(len(counts)), counts) if self._total <= _MOST_POSITIONS else None
+        )
         self._order = np.zeros((games, 0), np.intp)  # what is left of the permutation
 
     @property
@@ -62,26 +67,43 @@ class BatchSource:
             taken, self._order = self._order[:, : self._size], self._order[:, self._size :]
             return self._find_examples(taken), np.ones(taken.shape, bool)
         if self._sampling == POISSON:
-            sizes = self._rng.binomial(self._total, self._rate, size=self._games)
-        else:
-            sizes = np.full(self._games, self._size)
-        inside = np.arange(int(sizes.max(initial=0))) < sizes[:, None]
-        return self._find_examples(self._draw_subsets(inside)), inside
+            positions = self._draw_independently()
+            inside = positions < self._total
+            return self._find_examples(np.where(inside, positions, 0)), inside
+        positions = self._draw_subsets()
+        return self._find_examples(positions), np.ones(positions.shape, bool)
 
-    def _draw_subsets(self, inside: np.ndarray) -> np.ndarray:
+    def _draw_independently(self) -> np.ndarray:
+        """Each position with the chance `rate`: (n, b), ascending, and beyond the last in a smaller batch.
+
+        The gaps between the positions that are taken have a geometric distribution.
+        """
+        scale = -1 / np.log1p(-self._rate) if self._rate < 1 else 0.0
+        mean = self._rate * self._total
+        columns = int(mean + _DEVIATIONS * np.sqrt(mean)) + 2
+        positions = np.full((self._games, 1), -1.0)
+        while (positions[:, -1] < self._total).any():
+            gaps = np.floor(scale * self._rng.standard_exponential((self._games, columns)))
+            more = positions[:, -1:] + np.cumsum(gaps + 1, axis=1)
+            positions = np.concatenate([positions, more], axis=1)
+        most = (positions < self._total).sum(axis=1).max(initial=1)
+        return positions[:, 1 : most + 1].astype(np.intp)
+
+    def _draw_subsets(self) -> np.ndarray:
         """Uniform subsets: positions are drawn one by one, and again where they are in the subset already."""
-        positions = self._rng.integers(self._total, size=inside.shape)
-        positions[~inside] = -1 - np.nonzero(~inside)[1]  # all different
+        positions = self._rng.integers(self._total, size=(self._games, self._size))
         while True:
             order = np.argsort(positions, axis=1, kind="stable")
             ordered = np.take_along_axis(positions, order, axis=1)
-            again = np.zeros(inside.shape, bool)
+            again = np.zeros(positions.shape, bool)
             np.put_along_axis(again[:, :], order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
             if not again.any():
-                return np.where(inside, positions, 0)
+                return positions
             positions[again] = self._rng.integers(self._total, size=int(again.sum()))
 
     def _find_examples(self, positions: np.ndarray) -> np.ndarray:
         if self._total == len(self._counts):
             return positions
+        if self._example_of is not None:
+            return self._example_of[positions]
         return np.searchsorted(np.cumsum(self._counts), positions, side="right")

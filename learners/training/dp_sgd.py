@@ -24,6 +24,7 @@ from learners.training.small_networks import LOGISTIC, LOSSES, SmallNetwork
 # The probability that an error in the last bits changes the rounded value: half a unit is at least 2^-6 of a
 # standard deviation, and the error at most 2^-52 of the sum and the noise, here for each such deviation.
 _LEAK = 2.0**-45
+_CACHED = 2**17  # numbers of the points of batches that are worked on together, as many as a cache holds
 _REPLACED = 2.0  # clips by which a replaced example moves a sum
 _NOISE_TOLERANCE = 1e-3  # relative, of the noise that is found for an ε
 CLIP_REMEDY = "The noise is a multiple of this length, for instance 1."
@@ -204,39 +205,100 @@ def _find_noise(learner: DPSGD) -> float:
 
 @attrs.frozen(eq=False)
 class _ExampleGroup(Group):
-    """blank: (k,) bool, the examples without a gradient."""
+    """Games with equal training sets.
 
+    points: (k, d), int8 if these hold them, of which more fit in a cache. lengths: (k,), their squared
+    lengths. present: (k,), 0 for blank examples and otherwise 1. canaries: for each canary, which examples
+    are equal to it, (k,) bool; None if the canary differs between games.
+    """
+
+    points: np.ndarray
+    lengths: np.ndarray
     labels: np.ndarray
-    blank: np.ndarray
+    present: np.ndarray
     source: BatchSource
+    canaries: list[np.ndarray | None] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, games: np.ndarray, sample: Sample, source: BatchSource) -> _ExampleGroup:
+        points = sample.points
+        lengths = np.einsum("kd,kd->k", points, points)
+        if (abs(points) <= np.iinfo(np.int8).max).all() and (points == np.rint(points)).all():
+            points = points.astype(np.int8)
+        labels, present = sample.labels.astype(float), (sample.labels != BLANK).astype(float)
+        return cls(games, sample, points, lengths, labels, present, source)
+
+    def find_canaries(self, canaries: tuple[GradientCanary, ...]) -> None:
+        """Compare the examples with canaries, before the steps that have these."""
+        self.canaries[:] = [
+            (self.points == canary.x[0]).all(axis=1) & (self.labels == canary.label)
+            if (canary.x == canary.x[:1]).all()
+            else None
+            for canary in canaries
+        ]
 
 
 class DPSGDState(NoisySumsState[_ExampleGroup]):
     """dp-sgd in a batch of games."""
 
     _learner: DPSGD
+    _canaries: tuple[GradientCanary, ...] = ()
 
     def _make_group(self, games: np.ndarray, sample: Sample) -> _ExampleGroup:
         source = self._learner.draw_batches(sample.counts, len(games), self._rng)
-        return _ExampleGroup(games, sample, sample.labels.astype(float), sample.labels == BLANK, source)
+        return _ExampleGroup.of(games, sample, source)
+
+    def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
+        if canaries is not self._canaries:
+            self._canaries = canaries
+            for group in self._groups:
+                group.find_canaries(canaries)
+        return super().advance(steps, canaries)
 
     def _add_gradients(self, group: _ExampleGroup, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
         """(g, P): the sums of the clipped gradients of a batch, for the games of a group."""
-        x, y, blank = group.sample.points, group.labels, group.blank
         if group.source.draws_counts:
-            copies = group.source.draw_counts().astype(float)
-        else:
-            chosen, inside = group.source.draw_positions()
-            copies, x, y, blank = inside.astype(float), x[chosen], y[chosen], blank[chosen]
-        copies *= ~blank
-        total = np.zeros((len(group.games), self._network.size))
-        for canary in canaries:
-            is_canary = (x == canary.x[group.games][:, None]).all(axis=2) & (y == canary.label)
-            gradient = canary.gradient[group.games]
+            return self._add_clipped(group, group.games, canaries, group.source.draw_counts(), None)
+        chosen, inside = group.source.draw_positions()
+        total = np.empty((len(group.games), self._network.size))
+        width = max(1, _CACHED // (chosen.shape[1] * self._network.features))
+        for start in range(0, len(total), width):
+            part = slice(start, start + width)
+            most = int(inside[part].sum(axis=1).max())  # positions inside come first
+            total[part] = self._add_clipped(
+                group, group.games[part], canaries, inside[part, :most], chosen[part, :most]
+            )
+        return total
+
+    def _add_clipped(
+        self,
+        group: _ExampleGroup,
+        games: np.ndarray,
+        canaries: tuple[GradientCanary, ...],
+        copies: np.ndarray,
+        chosen: np.ndarray | None,
+    ) -> np.ndarray:
+        """(g, P): the same for some games of the group, with `copies` (g, k) of the examples `chosen` (g, k).
+
+        chosen: None for all examples of the sample.
+        """
+
+        def choose(values: np.ndarray) -> np.ndarray:
+            return values if chosen is None else values.take(chosen, axis=0)
+
+        x, y = choose(group.points).astype(float), choose(group.labels)
+        copies = copies * choose(group.present)
+        total = np.zeros((len(games), self._network.size))
+        for canary, places in zip(canaries, group.canaries, strict=True):
+            if places is None:
+                is_canary = (x == canary.x[games][:, None]).all(axis=2) & (y == canary.label)
+            else:
+                is_canary = choose(places)
+            gradient = canary.gradient[games]
             norms = np.sqrt((gradient**2).sum(axis=1))
             number = (copies * is_canary).sum(axis=1)
             total += (number * self._shrink(norms))[:, None] * gradient
             copies = copies * ~is_canary
-        norms, add = self._network.gradients(self.parameters[group.games], x, y)
+        norms, add = self._network.gradients(self.parameters[games], x, y, choose(group.lengths))
         total += add(copies * self._shrink(norms))
         return total

@@ -44,16 +44,18 @@ class SmallNetwork:
         return np.asarray(np.logaddexp(0.0, f) - y * f)
 
     def gradients(
-        self, parameters: np.ndarray, x: np.ndarray, y: np.ndarray
+        self, parameters: np.ndarray, x: np.ndarray, y: np.ndarray, lengths: np.ndarray | None = None
     ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """The norms (n, k) of the gradients of single examples, and the function that adds them up.
 
         That function takes weights (n, k) and returns the weighted sums (n, P). No gradient of a single
         example is stored: each is a product of a few vectors.
 
-        Shapes: x (k, d) for all games or (n, k, d); y (k,) or (n, k).
+        lengths: the squared lengths of the points, if they are known.
+        Shapes: x (k, d) for all games or (n, k, d); y and lengths (k,) or (n, k).
         """
-        lengths = np.einsum("...d,...d->...", x, x)
+        if lengths is None:
+            lengths = np.einsum("...d,...d->...", x, x)
         if not self.hidden:
             slope = self._slope(self.predict(parameters, x), y)
             norms = np.abs(slope) * np.sqrt(lengths)

@@ -40,7 +40,7 @@ def test_gradients_are_those_of_finite_differences(network: SmallNetwork, shared
     parameters = rng().standard_normal((games, network.size))
     x = rng(2).standard_normal((k, 3) if shared else (games, k, 3))
     y = (rng(3).random(k if shared else (games, k)) < 0.5).astype(float)
-    norms, add = network.gradients(parameters, x, y)
+    norms, add = network.gradients(parameters, x, y, (x**2).sum(axis=-1))
     single = np.stack([add(np.tile(np.eye(k)[i], (games, 1))) for i in range(k)], axis=1)
     assert np.sqrt((single**2).sum(axis=2)) == pytest.approx(norms)
     for parameter in range(network.size):
@@ -59,7 +59,7 @@ def test_a_step_adds_up_clipped_gradients(hidden: int) -> None:
     state = train(learner, sample, 2)
     before = state.parameters.copy()
     points, labels = sample.rows()
-    norms, add = learner.network.gradients(before, points, labels.astype(float))
+    norms, add = learner.network.gradients(before, points, labels.astype(float), (points**2).sum(axis=1))
     total = np.zeros_like(before)
     for i in range(len(points)):
         gradient = add(np.tile(np.eye(len(points))[i], (2, 1)))

@@ -124,7 +124,7 @@ class RealSizeState(DPSGDState):
         super()._update(total)
         sizes = np.empty(self._games)
         for group in self._groups:
-            sizes[group.games] = group.sample.size
+            sizes[group.games] = len(group.labels)
         self.parameters = before + (self.parameters - before) * (self._learner.size / sizes)[:, None]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+import numpy as np
 import pytest
 from mutants.training.broken_dp_fedavg import (
     BrokenDPFedAvg,
@@ -28,12 +29,13 @@ from adversaries.training.gradient_canary import OPPOSITE, GradientCanaryAttack
 from adversaries.training.input_canary import InputCanary
 from adversaries.training.model_low_bits import ModelLowBits
 from adversaries.training.update_scale import UpdateScale
-from arena import Adversary, Learner, TrainingRun
+from arena import Adversary, Learner, Sample, TrainingRun
 from arena.laws.step_scores import SPREAD
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 
+PEOPLE = Sample(np.eye(4, 50), [0, 1, 0, 1])
 SLIPS: list[tuple[BrokenDPSGD | BrokenDPFedAvg, Adversary]] = [
     (FixedAsPoisson(), GradientCanaryAttack(others=OPPOSITE)),
     (ShufflingAsPoisson(), GradientCanaryAttack(others=OPPOSITE)),
@@ -42,6 +44,7 @@ SLIPS: list[tuple[BrokenDPSGD | BrokenDPFedAvg, Adversary]] = [
     (NoiseWithoutClip(), GradientCanaryAttack()),
     (ReusesNoise(), GradientCanaryAttack(score=SPREAD)),
     (DividesByRealSize(), UpdateScale()),
+    (DividesByRealSize(), UpdateScale(sample=PEOPLE)),
     (WrongRate(), GradientCanaryAttack()),
     (FloatNoise(), ModelLowBits()),
     (ClipsExamples(), GradientCanaryAttack()),
@@ -66,13 +69,13 @@ def run_audit(learner: Learner, adversary: Adversary, games: int) -> Verdict:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("slip", "adversary"), SLIPS, ids=[slip.name for slip, _ in SLIPS])
+@pytest.mark.parametrize(("slip", "adversary"), SLIPS, ids=lambda player: player.name)
 def test_the_slip_is_refuted(slip: BrokenDPSGD | BrokenDPFedAvg, adversary: Adversary) -> None:
     assert run_audit(slip, adversary, 200_000).refuted
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("slip", "adversary"), SLIPS, ids=[slip.name for slip, _ in SLIPS])
+@pytest.mark.parametrize(("slip", "adversary"), SLIPS, ids=lambda player: player.name)
 def test_the_correct_learner_is_not(slip: BrokenDPSGD | BrokenDPFedAvg, adversary: Adversary) -> None:
     assert not run_audit(slip.twin, adversary, 20_000).refuted
 
