@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from arena.sample import Sample
+from arena.settings import setting
 from learners.foreign.base import missing_library
 from learners.foreign.library_training import ChosenGradient, LibraryRun, LibrarySGD
 
@@ -22,7 +23,8 @@ class JaxPrivacySGD(LibrarySGD):
     are drawn by `CyclicPoissonSampling`, padded to one size by `split_and_pad_global_batch`, summed by
     `clipped_grad` and noised by `gaussian_privatizer` in float32. Rate and divisor are computed from the
     settings size and batch, never from the data. A chosen gradient is that of a linear loss, so that the
-    library clips it.
+    library clips it. Noise is added by a function that `jax.jit` compiled, as in the library's examples, or
+    without compilation, which rounds more often.
 
     The claim is that of `dpsgd_event` with the accountant of privacy-loss distributions, for an example that
     is added or removed. It is computed by our accountant, with which that agrees.
@@ -31,6 +33,8 @@ class JaxPrivacySGD(LibrarySGD):
     name = "jax-privacy-sgd"
     theorem = "dpsgd_event of JAX Privacy: Poisson-sampled Gaussian mechanisms"
     packages = ("jax", "jax_privacy", "jaxlib")
+
+    compiled: bool = setting(True, help="whether noise is added by a compiled function")
 
     @property
     def rate(self) -> float:
@@ -66,7 +70,9 @@ class _JaxRun:
         points, labels = sample.rows()
         self._x, self._y = points.astype(np.float32), labels
         self._batch, self._step = learner.batch, learner.learning_rate
-        self._components = _make_components(learner.clip, learner.batch, learner.noise)
+        self._components = _make_components(
+            learner.clip, learner.batch, learner.noise, learner.compiled
+        )
         self._weights = np.zeros(learner.parameters, dtype=np.float32)
         self._noise_state = self._components.start_noise(self._weights, seeds[1])
         self._batches = CyclicPoissonSampling(
@@ -92,7 +98,7 @@ class _JaxRun:
 
 
 @lru_cache(maxsize=8)
-def _make_components(clip: float, batch: int, noise: float) -> _Components:
+def _make_components(clip: float, batch: int, noise: float, compiled: bool) -> _Components:
     import jax
     import jax.numpy as jnp
     from dp_accounting import NeighboringRelation
@@ -113,5 +119,7 @@ def _make_components(clip: float, batch: int, noise: float) -> _Components:
         key = jax.random.wrap_key_data(np.array(seed, dtype=np.uint64).reshape(1).view(np.uint32))
         return gaussian_privatizer(stddev=deviation, prng_key=key).init(weights)
 
-    add_noise = jax.jit(gaussian_privatizer(stddev=deviation, prng_key=0).update)  # the state has its key
+    add_noise = gaussian_privatizer(stddev=deviation, prng_key=0).update  # the state holds the run's key
+    if compiled:
+        add_noise = jax.jit(add_noise)
     return _Components(jax.jit(gradients.fun), start_noise, add_noise, split_and_pad_global_batch)
