@@ -70,10 +70,8 @@ class _JaxRun:
         points, labels = sample.rows()
         self._x, self._y = points.astype(np.float32), labels
         self._batch, self._step = learner.batch, learner.learning_rate
-        self._components = _make_components(
-            learner.clip, learner.batch, learner.noise, learner.compiled
-        )
-        self._weights = np.zeros(learner.parameters, dtype=np.float32)
+        self._components = _make_components(learner.clip, learner.batch, learner.noise, learner.compiled)
+        self._weights: np.ndarray = np.zeros(learner.parameters, dtype=np.float32)
         self._noise_state = self._components.start_noise(self._weights, seeds[1])
         self._batches = CyclicPoissonSampling(
             sampling_prob=learner.rate, iterations=learner.steps, partition_type=PartitionType.INDEPENDENT

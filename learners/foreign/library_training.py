@@ -42,9 +42,7 @@ class LibrarySGD(Learner):
 
     features: int = setting(100, help="d, the coordinates of a point", check=[whole, at_least(1)])
     size: int = setting(4, help="n, the number of examples that is assumed", check=[whole, at_least(1)])
-    batch: int = setting(
-        2, help="the number of examples of a batch, on average", check=[whole, at_least(1)]
-    )
+    batch: int = setting(2, help="the number of examples of a batch, on average", check=[whole, at_least(1)])
     steps: int = setting(1, help="T, the number of steps", check=[whole, at_least(1)])
     noise: float = setting(4.0, unit="clip", help="the noise multiplier", check=more_than(0))
     clip: float = setting(1.0, unit="length of a gradient", help="the longest gradient", check=more_than(0))
