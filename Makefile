@@ -4,6 +4,9 @@
 PYTHON ?= $(shell python3.11 -c 'import sys; print(sys.executable)' 2>/dev/null || echo python3)
 WORKERS ?= 2
 
+# The extras with a library that learners wrap, or that figures are compared with.
+LIBRARIES := accounting diffprivlib jax-privacy opacus opendp
+
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md docs/guides/*.md)
 SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts optimum) local_levels
@@ -23,7 +26,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
+.PHONY: help demo test check lint check-slow check-libraries torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -47,6 +50,12 @@ lint: .venv/ready  ## format, lint, types, import contracts
 
 check-slow: .venv/ready  ## the slow tests
 	@.venv/bin/$(TEST) slow --hypothesis-profile=exploring
+
+check-libraries: $(LIBRARIES:%=.venv-%/ready)  ## the tests with other libraries, in an environment for each (minutes; PyTorch and JAX are large)
+	@for library in $(LIBRARIES); do echo "== $$library"; \
+		tests=tests/learners/foreign; \
+		test $$library = accounting && tests="tests/arena/privacy_curves tests/learners/mechanisms/accounting"; \
+		OMP_NUM_THREADS=1 .venv-$$library/bin/$(PYTEST) -rs $$tests || exit 1; done
 
 torture: .venv/ready  ## 400 kills and other disturbances of runs, each compared with an undisturbed one (five minutes; TORTURE=long: 1,200, an hour)
 	@.venv/bin/python tests/torture.py
@@ -107,7 +116,7 @@ format: .venv/ready  ## format the code, and mend what can be mended unasked
 	@.venv/bin/ruff format --quiet .
 
 clean:  ## remove the environments and everything made
-	@rm -rf .venv .venv-docs .venv-lowest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	@rm -rf .venv .venv-docs .venv-lowest $(LIBRARIES:%=.venv-%) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 	@find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/ready: setup.cfg pyproject.toml
@@ -118,6 +127,11 @@ clean:  ## remove the environments and everything made
 .venv-lowest/ready: setup.cfg pyproject.toml constraints-lowest.txt
 	$(call environment,.venv-lowest)
 	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[accounting,test,learning,parquet,report]'
+	@touch $@
+
+$(LIBRARIES:%=.venv-%/ready): .venv-%/ready: setup.cfg pyproject.toml
+	$(call environment,.venv-$*)
+	@.venv-$*/bin/python $(INSTALL) -e '.[$*,test]'
 	@touch $@
 
 .venv-docs/ready: setup.cfg pyproject.toml

@@ -33,17 +33,21 @@ def receives_setting(default: str, *, check: Check) -> Any:
 
 
 def _check_callable(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if not callable(value):
+    if not callable(value) and not (value is None and attribute.default is None):
         raise InvalidArgument(f"{attribute.name} must be a function", value=value)
 
 
-def function_setting(help: str) -> Any:
-    """A setting whose value is a function; functions are compared by their code, not by identity."""
+def function_setting(help: str, *, required: bool = True) -> Any:
+    """A setting whose value is a function; functions are compared by their code, not by identity.
+
+    If it is not required, its default is None.
+    """
     return attrs.field(
+        default=attrs.NOTHING if required else None,
         kw_only=True,
         validator=_check_callable,
-        eq=fingerprint,
-        repr=callable_name,
+        eq=lambda function: function and fingerprint(function),
+        repr=lambda function: repr(function) if function is None else callable_name(function),
         metadata={"help": help, "unit": ""},
     )
 
@@ -224,6 +228,15 @@ def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
             f"{callable_name(make)}, which makes the mechanism of {name}, raised {describe_error(error)}",
             remedy="Correct it, and try it on its own.",
         ) from error
+
+
+def draw_random_state(rng: np.random.Generator) -> np.random.RandomState:
+    """A generator of the older kind, which scikit-learn and diffprivlib take as `random_state`.
+
+    It is seeded with 256 bits: an int would seed with 32 only, so that two blocks of a long run could share
+    their random numbers.
+    """
+    return np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
 
 
 def missing_library(library: str, error: ImportError) -> Unsupported:

@@ -18,6 +18,7 @@ from learners.foreign.base import (
     SUM,
     ForeignClaim,
     call_maker,
+    draw_random_state,
     extract_part,
     function_setting,
     receives_setting,
@@ -78,13 +79,11 @@ class Diffprivlib(ForeignClaim):
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         number = extract_part(sample, self.receives)
-        mechanism = self._make_seeded(rng) if self.seeded else _mechanism(self.make)
+        mechanism = _mechanism(self.make)
+        if self.seeded:
+            make = partial(self.make, random_state=draw_random_state(rng))
+            mechanism = call_maker(self.name, make, "diffprivlib")
         return [mechanism.randomise(number) for _ in range(games)]
-
-    def _make_seeded(self, rng: np.random.Generator) -> Any:
-        # An int seeds with 32 bits only, so that two blocks of a long run could share their random numbers.
-        state = np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
-        return call_maker(self.name, partial(self.make, random_state=state), "diffprivlib")
 
 
 @lru_cache(maxsize=16)

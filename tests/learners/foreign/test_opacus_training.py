@@ -48,6 +48,7 @@ def test_the_number_of_examples_shows_in_the_length_of_an_update() -> None:
     verdict = run_audit(SMALL, UpdateScale(), 600)
     assert verdict.refuted
     assert verdict.epsilon_lower == pytest.approx(4.025, abs=0.02)
+    assert verdict.clopper_pearson == pytest.approx(4.124, abs=0.02)
 
 
 @installed

@@ -6,6 +6,7 @@ import math
 import os
 import random
 import secrets
+import warnings
 from typing import Any
 
 import attrs
@@ -118,3 +119,36 @@ def without_the_library() -> Any:
     import no_such_library  # type: ignore[import-not-found]
 
     return no_such_library
+
+
+class PrivacyLeakWarning(RuntimeWarning):
+    """A stand-in for the warning of diffprivlib, which is known by its name."""
+
+
+class MeanModel:
+    """A stand-in for a model of diffprivlib, as scikit-learn's: the mean of the points with bounded noise."""
+
+    def __init__(
+        self, epsilon: float = 1.0, bounds: Any = (0.0, 1.0), noise: float = 1.0, random_state: Any = None
+    ) -> None:
+        self.epsilon, self.bounds, self.noise, self._rng = epsilon, bounds, noise, random_state
+
+    def fit(self, points: np.ndarray, labels: np.ndarray) -> None:
+        if self.bounds is None:
+            warnings.warn("Bounds have not been\nspecified.", PrivacyLeakWarning, stacklevel=1)
+        if len(labels) > 5_000:
+            raise ValueError("too many examples")
+        self.mean_ = points.mean(axis=0) + self.noise * self._rng.uniform(-1, 1, points.shape[1])
+        self.intercept_ = labels.sum()
+        self.scale_ = None
+
+
+class NothingFitted(MeanModel):
+    """A model without parameters that are known."""
+
+    def fit(self, points: np.ndarray, labels: np.ndarray) -> None:
+        self.tree_ = (int(labels.sum()), len(points))
+
+
+def read_tree(model: Any) -> Any:
+    return model.tree_
