@@ -207,7 +207,8 @@ class NoisyStepsCurve(PrivacyCurve):
         return attrs.evolve(self, sigma=self.sigma / scale)
 
     def __str__(self) -> str:
-        return f"{self.times:,} noisy sums with rate {self.rate:.4g} and noise multiplier {self.sigma:.4g}"
+        sums = "one noisy sum" if self.times == 1 else f"{self.times:,} noisy sums"
+        return f"{sums} with rate {self.rate:.4g} and noise multiplier {self.sigma:.4g}"
 
 
 def renyi_epsilon(step: NoisyStep, times: int, delta: float) -> float:
