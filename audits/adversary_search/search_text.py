@@ -13,7 +13,7 @@ from arena.capabilities import finite_domain
 from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import far_points_of, points_of, round_limit
-from audits.adversary_search.script import Script
+from audits.adversary_search.script import Script, TrainingScript
 from audits.adversary_search.source_code import CLASS
 from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
 from audits.registry.settings_text import summarize_player
@@ -74,6 +74,8 @@ def _describe_script(script: Script) -> list[str]:
             lines[0] = f"training in world 0: {script.world_0.describe()}"
             lines.append(f"training in world 1: {script.world_1.describe()}")
     lines += [str(step) for step in script.steps]
+    if isinstance(script, TrainingScript):
+        lines += [str(pull) for pull in script.pulls]
     return [*lines, f"score: {script.score}" if script.score is not None else "score: learned"]
 
 
