@@ -323,7 +323,7 @@ class DPSGDState:
         def choose(values: np.ndarray) -> np.ndarray:
             return values if chosen is None else values.take(chosen, axis=0)
 
-        x, y = choose(group.points).astype(float), choose(group.labels)
+        x, y = choose(group.points).astype(float, copy=False), choose(group.labels)
         copies = copies * choose(group.present)
         total = np.zeros((len(games), self._network.size))
         for canary, places in zip(canaries, group.canaries, strict=True):
