@@ -222,10 +222,10 @@ class _Group:
         return cls(games, points, lengths, labels.astype(float), (labels != BLANK).astype(float), source)
 
     def find_canaries(self, canaries: tuple[GradientCanary, ...]) -> None:
-        """Compare the examples with canaries, before the steps that have these."""
+        """Compare the examples with the canaries of the next steps."""
         self.canaries[:] = [
             (self.points == canary.x[0]).all(axis=1) & (self.labels == canary.label)
-            if (canary.x == canary.x[:1]).all()
+            if len(canary.x) and (canary.x == canary.x[:1]).all()
             else None
             for canary in canaries
         ]
