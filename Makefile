@@ -9,7 +9,7 @@ LIBRARIES := accounting diffprivlib jax-privacy opacus opendp
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md docs/guides/*.md)
-SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts optimum) local_levels
+SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth adult_training dimensions everlasting charts optimum) local_levels
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
@@ -26,7 +26,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow check-libraries torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
+.PHONY: help demo test check lint check-slow check-libraries torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -80,6 +80,9 @@ bench-experts: .venv/ready  ## the private agnostic learners: regret, and their 
 
 bench-lists: .venv/ready  ## decision lists: accuracy on Mushroom, examples needed, and their picture (minutes)
 	@.venv/bin/python benchmarks/by_learner/lists.py
+
+bench-training: .venv/ready  ## dp-sgd on Adult: claims, certified ε, accuracy, and their picture (ten minutes)
+	@.venv/bin/python -m benchmarks.by_learner.adult_training
 
 bench-winnow: .venv/ready  ## learners of halfspaces with margin: mistakes by dimension, margin, list and ε (minutes)
 	@.venv/bin/python benchmarks/by_learner/winnow.py

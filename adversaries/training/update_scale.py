@@ -12,19 +12,22 @@ from arena.laws.step_scores import LENGTH, StepScore
 
 @attrs.frozen
 class UpdateScale(Adversary):
-    """The points of all examples are 0, so that no gradient differs, and one example is added or replaced.
+    """The empty-gradient game: all points are 0, so that no example has a gradient, and one is added.
 
     What the learner adds is then noise alone. A learner that divides by the real number of examples, or
     chooses noise by it, shows that number in the length of its steps: Opacus does
     (https://github.com/pytorch/opacus/issues/571). The score is ln of the sum of their squares, negative, so
-    that shorter steps look like world 1, which has the example.
+    that shorter steps look like world 1, which has the example. If `sample` is given, its examples keep their
+    gradients, and only the added one has none.
     """
 
     name = "update-scale"
     protocols = ("TrainingRun",)
     returns_score = True
 
-    sample: Sample | None = setting(None, help="the data, of which the last example is missing in world 0")
+    sample: Sample | None = setting(
+        None, help="the data, of which the last example is the place of the empty one"
+    )
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

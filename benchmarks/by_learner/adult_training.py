@@ -40,11 +40,11 @@ from learners.training.dp_sgd import DPSGD
 
 ADULT = Path(__file__).parents[2] / "audits" / "data" / "examples" / "adult.csv.gz"
 EPSILONS, DELTA, CONFIDENCE = (0.5, 1.0, 2.0, 4.0, 8.0), 1e-5, 0.95
-STEPS, LEARNING_RATE = 100, 2.0
+STEPS = 100
 SPLITS, HELD_OUT = 20, 8_141  # a quarter
 SMALL, LARGE = 1_000, 24_420  # people trained on
-BATCHES = {SMALL: 100, LARGE: 300}
-STRONGEST, AMONG_PEOPLE, AMONG_MANY = 10_000, 1_000, 500  # games in each world
+BATCHES, LEARNING_RATES = {SMALL: 100, LARGE: 300}, {SMALL: 2.0, LARGE: 4.0}
+STRONGEST, AMONG_PEOPLE, AMONG_MANY = 20_000, 2_000, 1_000  # games in each world
 WHITE, BLACK, LAST = "white box", "black box", "last model"
 BLOCK = 256  # pairs of games that are in memory at once, with all their models
 
@@ -75,7 +75,7 @@ ATTACKS = (
     Attack(LAST, "mislabelled, loss", InputCanary(kind=MISLABELLED, every=0)),
 )
 AUDITS = {SMALL: (EPSILONS, range(len(ATTACKS))), LARGE: ((8.0,), (0, 2, 5, 6))}  # ε, and which attacks
-DRAWN = (0, 1, 2, 3, 5, 6)
+DRAWN = {0: "o-", 1: "o--", 2: "s--", 3: "D:", 5: "^-", 6: "^--"}  # attacks, and their markers and lines
 
 
 @attrs.frozen(eq=False)
@@ -106,7 +106,7 @@ def build_learner(trained: int, epsilon: float, steps: int = STEPS) -> DPSGD:
         size=trained,
         batch=BATCHES.get(trained, trained // 10),
         steps=steps,
-        learning_rate=LEARNING_RATE,
+        learning_rate=LEARNING_RATES.get(trained, 2.0),
         epsilon=epsilon,
         delta=DELTA,
     )
@@ -217,26 +217,26 @@ def draw(certified: np.ndarray, accuracies: dict[int, Sequence[Mean]]) -> Path:
         f"dp-sgd on Adult, logistic regression, δ = {DELTA:g}. Left: ε certified by attacks on models of\n"
         f"{SMALL:,} people, confidence 95 %. Right: accuracy on people held out, means with limits at 95 %"
     )
-    styles = {WHITE: (BLUE, "o"), BLACK: (GREEN, "s"), LAST: (RED, "^")}
-    left.plot(EPSILONS, EPSILONS, color=GREY, linestyle=":", label="claim")
-    for attack in DRAWN:
-        chosen, (colour, marker) = ATTACKS[attack], styles[ATTACKS[attack].access]
+    colours = {WHITE: BLUE, BLACK: GREEN, LAST: RED}
+    left.plot(EPSILONS, EPSILONS, color=GREY, label="claim")
+    for attack, style in DRAWN.items():
+        chosen = ATTACKS[attack]
+        colour = colours[chosen.access]
         left.plot(
             EPSILONS,
             certified[attack],
+            style,
             color=colour,
-            marker=marker,
             markerfacecolor="white" if chosen.is_among_people else colour,
-            linestyle="--" if chosen.is_among_people else "-",
             label=f"{chosen.access}: {chosen.name}",
         )
-    left.set(ylabel="certified ε", ylim=(-0.1, 1.6 * certified.max()))
+    left.set(ylabel="certified ε", ylim=(-0.2, 1.05 * EPSILONS[-1]))
     for (trained, (*means, plain)), colour, marker in zip(accuracies.items(), (BLUE, RED), "os", strict=True):
         values = np.array([(mean.value, mean.lower, mean.upper) for mean in means]).T
         limits = (values[0] - values[1], values[2] - values[0])
-        label = f"trained on {trained:,} people"
+        label = f"{trained:,} people"
+        right.axhline(plain.value, color=colour, linestyle="--", label=f"{label}, without privacy")
         right.errorbar(EPSILONS, values[0], limits, color=colour, marker=marker, capsize=2, label=label)
-        right.axhline(plain.value, color=colour, linestyle="--", label="the same, without privacy")
     right.set(ylabel="accuracy")
     for panel, place in ((left, "upper left"), (right, "lower right")):
         panel.set(xlabel="ε of the claim, exact", xscale="log")

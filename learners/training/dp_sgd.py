@@ -229,10 +229,10 @@ class _ExampleGroup(Group):
         return cls(games, sample, points, lengths, labels, present, source)
 
     def find_canaries(self, canaries: tuple[GradientCanary, ...]) -> None:
-        """Compare the examples with canaries, before the steps that have these."""
+        """Compare the examples with the canaries of the next steps."""
         self.canaries[:] = [
             (self.points == canary.x[0]).all(axis=1) & (self.labels == canary.label)
-            if (canary.x == canary.x[:1]).all()
+            if len(canary.x) and (canary.x == canary.x[:1]).all()
             else None
             for canary in canaries
         ]
@@ -286,7 +286,7 @@ class DPSGDState(NoisySumsState[_ExampleGroup]):
         def choose(values: np.ndarray) -> np.ndarray:
             return values if chosen is None else values.take(chosen, axis=0)
 
-        x, y = choose(group.points).astype(float), choose(group.labels)
+        x, y = choose(group.points).astype(float, copy=False), choose(group.labels)
         copies = copies * choose(group.present)
         total = np.zeros((len(games), self._network.size))
         for canary, places in zip(canaries, group.canaries, strict=True):

@@ -12,7 +12,10 @@ import audits
 from adversaries.common.training_samples import choose_feature
 from adversaries.training.gradient_canary import GradientCanaryAttack
 from adversaries.training.input_canary import BLANK, FAR, MISLABELLED, MOVES, InputCanary
-from arena import Advance, InvalidArgument, Sample, Train, TrainingRun, play
+from adversaries.training.known_steps import make_step_score
+from arena import Advance, InvalidArgument, Sample, Train
+from arena.laws.step_scores import RATIO
+from arena.replies import Models
 from learners.training.dp_sgd import DPSGD
 
 # Three coordinates, of which the second is rarest, and an outlier in the third run.
@@ -55,13 +58,17 @@ def test_a_gradient_canary_is_no_example_of_the_data() -> None:
     assert np.flatnonzero(canary.gradient).tolist() == [1]
 
 
-def test_moves_of_a_far_canary_show_what_its_gradient_does() -> None:
-    """The other examples have no gradients, so that both adversaries see the same steps."""
-    learner = DPSGD(features=1, size=20, batch=10, steps=5, noise=1.0, learning_rate=0.01)
-    near = InputCanary(kind=FAR, score=MOVES, learner=learner)
-    white = GradientCanaryAttack(learner=learner)
-    scores = [play(learner, player, TrainingRun(), games=50, seed=3).scores for player in (near, white)]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_moves_of_the_margin_are_those_of_the_weight(loss: str) -> None:
+    learner = DPSGD(size=20, batch=10, steps=3, noise=1.5, clip=2.0, loss=loss)
+    moved = np.array([[0.3, -1.0, 2.0], [0.0, 1.0, 0.5]])  # in clips
+    models = np.cumsum(moved, axis=1)[:, :, None] * learner.step_size * learner.clip
+    moves = InputCanary(kind=FAR, score=MOVES, learner=learner).play(2, np.random.default_rng(0))
+    next(moves)
+    moves.send(None)
+    with pytest.raises(StopIteration) as end:
+        moves.send(Models(models))
+    assert end.value.value == pytest.approx(make_step_score(RATIO, learner).of(-models))
 
 
 def test_moves_need_every_model() -> None:

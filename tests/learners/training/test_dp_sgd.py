@@ -74,8 +74,23 @@ def test_canaries_and_blank_examples() -> None:
     canary = GradientCanary(np.array([[1.0, 0.0]]), 1, np.array([[30.0, 40.0]]))  # clipped to (0.6, 0.8)
     model = state.advance(1, (canary,))
     assert model[0] == pytest.approx(-np.array([2 * 0.6, 2 * 0.8 + 1.0]) / 6, abs=1e-8)  # 0.5·2 of the second
+    nobody = GradientCanary(np.zeros((0, 2)), 1, np.zeros((0, 2)))
+    assert train(learner, sample, 0).advance(1, (nobody,)).shape == (0, 2)
     with pytest.raises(InvalidArgument, match="2 entries"):
         state.advance(1, (attrs.evolve(canary, gradient=np.ones((1, 3))),))
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])  # whole numbers, which are stored as such, and others
+def test_games_of_one_batch_may_have_canaries_of_their_own(scale: float) -> None:
+    points = scale * np.eye(100)
+    learner = DPSGD(features=100, size=100, batch=100, steps=1, noise=TINY_NOISE)
+    alike, own = (train(learner, Sample(points, np.ones(100, int)), 2) for _ in range(2))
+    gradient = np.tile(np.full(100, 0.01), (2, 1))
+    first = alike.advance(1, (GradientCanary(points[[3, 3]], 1, gradient),))
+    second = own.advance(1, (GradientCanary(points[[3, 4]], 1, gradient),))
+    assert first[0] == pytest.approx(second[0], abs=1e-8)
+    assert first[1, 4] - first[1, 3] == pytest.approx(second[1, 3] - second[1, 4])
+    assert first[1, 4] > first[1, 3]
 
 
 # Chi-square tests of 6 laws, and 2 of the noise; a false alarm with probability at most 8e-9.
