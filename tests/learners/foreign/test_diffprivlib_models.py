@@ -130,7 +130,7 @@ def test_bounds_that_are_missing_are_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:lbfgs failed")
+@pytest.mark.filterwarnings("ignore")  # of scipy, which diffprivlib calls with deprecated options
 def test_models_whose_claim_is_refuted() -> None:
     """docs/foreign.md says why. A correct claim would be refuted with probability 1 % in each audit."""
     pytest.importorskip("diffprivlib.models")
