@@ -211,7 +211,8 @@ def _describe_mean(mean: Mean) -> str:
 def draw(certified: np.ndarray, accuracies: dict[int, Sequence[Mean]]) -> Path:
     figure, (left, right) = panels(
         f"dp-sgd on Adult, logistic regression, δ = {DELTA:g}. Left: ε certified for the privacy curve by\n"
-        f"attacks on models of {SMALL:,} people, confidence 95 %. Right: accuracy on people held out, means with limits at 95 %"
+        f"attacks on models of {SMALL:,} people, confidence 95 %. Right: accuracy on people held out, with\n"
+        "limits at 95 %"
     )
     colours = {WHITE: BLUE, BLACK: GREEN, LAST: RED}
     left.plot(EPSILONS, EPSILONS, color=GREY, label="claim")
