@@ -25,6 +25,7 @@ from learners.training.small_networks import LOGISTIC, LOSSES, SmallNetwork
 # standard deviation, and the error at most 2^-52 of the sum and the noise, here for each such deviation.
 _LEAK = 2.0**-45
 _CACHED = 2**17  # numbers of the points of batches that are worked on together, as many as a cache holds
+_LARGEST = 1e100  # coordinate of a point
 _REPLACED = 2.0  # clips by which a replaced example moves a sum
 _NOISE_TOLERANCE = 1e-3  # relative, of the noise that is found for an ε
 CLIP_REMEDY = "The noise is a multiple of this length, for instance 1."
@@ -203,6 +204,11 @@ def _find_noise(learner: DPSGD) -> float:
     return high
 
 
+def _bound(points: np.ndarray) -> np.ndarray:
+    """Points with coordinates so small that no gradient overflows; it would be no number, which shows."""
+    return np.clip(points, -_LARGEST, _LARGEST)
+
+
 @attrs.frozen(eq=False)
 class _ExampleGroup(Group):
     """Games with equal training sets.
@@ -221,7 +227,7 @@ class _ExampleGroup(Group):
 
     @classmethod
     def of(cls, games: np.ndarray, sample: Sample, source: BatchSource) -> _ExampleGroup:
-        points = sample.points
+        points = _bound(sample.points)
         lengths = np.einsum("kd,kd->k", points, points)
         if (abs(points) <= np.iinfo(np.int8).max).all() and (points == np.rint(points)).all():
             points = points.astype(np.int8)
@@ -231,7 +237,7 @@ class _ExampleGroup(Group):
     def find_canaries(self, canaries: tuple[GradientCanary, ...]) -> None:
         """Compare the examples with the canaries of the next steps."""
         self.canaries[:] = [
-            (self.points == canary.x[0]).all(axis=1) & (self.labels == canary.label)
+            (self.points == _bound(canary.x[0])).all(axis=1) & (self.labels == canary.label)
             if len(canary.x) and (canary.x == canary.x[:1]).all()
             else None
             for canary in canaries
@@ -291,7 +297,7 @@ class DPSGDState(NoisySumsState[_ExampleGroup]):
         total = np.zeros((len(games), self._network.size))
         for canary, places in zip(canaries, group.canaries, strict=True):
             if places is None:
-                is_canary = (x == canary.x[games][:, None]).all(axis=2) & (y == canary.label)
+                is_canary = (x == _bound(canary.x[games])[:, None]).all(axis=2) & (y == canary.label)
             else:
                 is_canary = choose(places)
             gradient = canary.gradient[games]

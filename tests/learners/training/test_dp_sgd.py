@@ -67,6 +67,21 @@ def test_a_step_adds_up_clipped_gradients(hidden: int) -> None:
     assert state.advance(1, ()) == pytest.approx(before - 0.5 / 7 * total, abs=1e-8)
 
 
+@pytest.mark.parametrize("hidden", [0, 2])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_largest_points_move_a_model_by_the_clip_at_most(hidden: int, loss: str) -> None:
+    sample = Sample([[1e308, -1e308], [-1.7e308, 1e300], [1.0, 2.0]], [1, 0, 1])
+    learner = DPSGD(
+        features=2, hidden=hidden, loss=loss, size=3, batch=3, steps=4, noise=TINY_NOISE, learning_rate=3.0
+    )
+    state = train(learner, sample, 5)
+    before = state.parameters.copy()
+    for _ in range(4):
+        after = state.advance(1, ()).copy()
+        assert np.linalg.norm(after - before, axis=1).max() <= 3 * (1 + 1e-6)
+        before = after
+
+
 def test_canaries_and_blank_examples() -> None:
     sample = Sample([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]], [1, 0, BLANK], [2, 1, 3])
     learner = DPSGD(features=2, size=6, batch=6, steps=1, noise=TINY_NOISE, neighbours="zero out one")
