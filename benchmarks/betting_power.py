@@ -14,7 +14,7 @@ import numpy as np
 
 from arena.randomness import generator
 from audits.statistics.betting import Betting
-from audits.statistics.ceilings import ceiling
+from audits.statistics.betting.ceilings import ceiling
 from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 40

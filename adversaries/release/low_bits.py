@@ -7,7 +7,7 @@ import numpy as np
 
 from adversaries.common.training_samples import plant_example
 from arena import Adversary, Learner, Moves, Sample, Train, setting
-from arena.laws.step_scores import find_last_bits
+from arena.step_scores import find_last_bits
 
 
 @attrs.frozen

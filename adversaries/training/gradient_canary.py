@@ -13,10 +13,10 @@ from adversaries.common.training_samples import (
     choose_sample_size,
     claims_for_users,
 )
-from adversaries.training.known_steps import make_step_score, read_steps
+from adversaries.training.known_steps import read_steps
 from arena import Advance, Adversary, GradientCanary, Learner, Moves, Sample, Train, setting
-from arena.laws.step_scores import RATIO, SPREAD, SUM
 from arena.settings import at_least, more_than, one_of, whole
+from arena.step_scores import RATIO, SPREAD, SUM, StepScore
 
 NO_GRADIENT, OPPOSITE = OTHERS = ("none", "opposite")
 
@@ -75,7 +75,7 @@ class GradientCanaryAttack(Adversary):
             canaries.append(GradientCanary(0 * point, 0, -gradient))
         reply = yield Advance(canaries=canaries)
         opposite = self._count_others() if self.others == OPPOSITE else 0
-        score = make_step_score(
+        score = StepScore.for_canary(
             self.score if self.every == 1 else SUM, learner, coordinate=place, opposite=opposite
         )
         return score.of(reply.parameters)

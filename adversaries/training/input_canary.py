@@ -11,10 +11,10 @@ from adversaries.common.training_samples import (
     choose_feature,
     choose_sample_size,
 )
-from adversaries.training.known_steps import make_step_score, read_steps
+from adversaries.training.known_steps import read_steps
 from arena import Advance, Adversary, InvalidArgument, Learner, Moves, Sample, Train, setting
-from arena.laws.step_scores import RATIO
 from arena.settings import at_least, more_than, one_of, whole
+from arena.step_scores import RATIO, StepScore
 
 LOSS, MOVES = SCORES = ("loss", "moves")
 FAR, MISLABELLED, BLANK = KINDS = ("far", "mislabelled", "blank")
@@ -72,7 +72,7 @@ class InputCanary(Adversary):
             return -losses[:, 1:, 0].mean(axis=1)
         margins = losses[:, :, 1] - losses[:, :, 0]
         places = (margins[:, :1] - margins[:, 1:]) / np.linalg.norm(point)  # along the canary's gradient
-        return make_step_score(RATIO, learner).of(places[:, :, None])
+        return StepScore.for_canary(RATIO, learner).of(places[:, :, None])
 
     def _choose_canary(self, shape: tuple[int, ...]) -> tuple[np.ndarray, int, Sample]:
         """The canary's point and label, and the data."""

@@ -14,7 +14,7 @@ from adversaries.common.training_samples import (
 )
 from adversaries.training.known_steps import read_steps
 from arena import Advance, Adversary, GradientCanary, Learner, Moves, Train, setting
-from arena.laws.step_scores import LAST_BITS, StepScore
+from arena.step_scores import LAST_BITS, StepScore
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ import numpy as np
 
 from adversaries.common.training_samples import build_sample, change_example, choose_sample_size
 from arena import Advance, Adversary, Learner, Moves, Sample, Train, setting
-from arena.laws.step_scores import LENGTH, StepScore
+from arena.step_scores import LENGTH, StepScore
 
 
 @attrs.frozen

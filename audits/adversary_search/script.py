@@ -23,8 +23,8 @@ from arena import (
     Train,
     Unlabelled,
 )
-from arena.laws.step_scores import StepScore
 from arena.settings import one_of
+from arena.step_scores import StepScore
 from audits.adversary_search.score import Score
 
 Point = float | tuple[Any, ...]

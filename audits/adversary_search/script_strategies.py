@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from arena import REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
 from arena.capabilities import TrainsByNoisySteps, finite_domain
-from arena.laws.step_scores import RATIO, STEP_SCORES, StepScore
 from arena.neighbours import REPLACING, Example
 from arena.players import read_relation_of
+from arena.step_scores import RATIO, STEP_SCORES, StepScore
 from audits.adversary_search.point_strategies import (
     counts_of,
     draw_points,
@@ -243,16 +243,7 @@ def _score_steps(learner: Any, kind: str | None, coordinate: int = 0, opposite: 
         return None
     if kind != RATIO:
         return StepScore(kind, coordinate)
-    return StepScore(
-        kind,
-        coordinate,
-        clip=learner.step_size * learner.clip,
-        rate=learner.rate,
-        noise=learner.noise_run,
-        shift=2.0 if opposite else 1.0,
-        centre=0.0 - learner.rate * opposite,
-        replaced=read_relation_of(learner).kind in REPLACING,
-    )
+    return StepScore.for_canary(kind, learner, coordinate=coordinate, opposite=opposite)
 
 
 def _swap_unlabelled(learner: Learner, limit: int) -> st.SearchStrategy[Script]:

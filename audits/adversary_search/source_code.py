@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
-from arena.laws.step_scores import StepScore
+from arena.step_scores import StepScore
 from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHTED, Score
 from audits.adversary_search.script import Follow, Script, Show, Step, TrainingScript, memories_of
@@ -70,7 +70,7 @@ def format_script(script: Script, *, about: str) -> str:
     closing = '\n"""' if "\n" in about else '"""'
     needs = [*["AnswerHistory", "Memory"] * bool(memories_of(script.steps))]
     needs += ["Score"] * isinstance(script.score, Score)
-    imports = ["from arena.laws.step_scores import StepScore"] * isinstance(script.score, StepScore)
+    imports = ["from arena.step_scores import StepScore"] * isinstance(script.score, StepScore)
     if needs and keeps_replies(script):
         imports.append(f"from audits.adversary_search.script import {', '.join(needs)}")
     return "\n".join(

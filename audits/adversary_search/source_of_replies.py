@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from arena.laws.step_scores import StepScore
+from arena.step_scores import StepScore
 from audits.adversary_search.score import Score
 from audits.adversary_search.script import (
     Challenge,

@@ -19,7 +19,7 @@ from audits.reports.formatting import name_table, nats, percent, wrap
 from audits.reports.json_form import to_data
 from audits.runs.block_sizes import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
 from audits.statistics.betting import Betting
-from audits.statistics.ceilings import ceiling
+from audits.statistics.betting.ceilings import ceiling
 from audits.statistics.score_bins import ScoreBins
 from audits.statistics.score_pairs import PairCounts
 

@@ -19,8 +19,8 @@ from audits.runs.block_sizes import keeps_half
 from audits.runs.plan import DISTINGUISHERS, Plan
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
+from audits.statistics.betting.ceilings import ceiling, is_refutable
 from audits.statistics.block_scatter import BlockScatter
-from audits.statistics.ceilings import ceiling, is_refutable
 from audits.statistics.estimates import Estimates, FixedSizeEstimators
 from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts

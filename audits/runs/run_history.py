@@ -14,7 +14,7 @@ from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.notes import LedgerNotes
 from audits.runs.verdict import Verdict
-from audits.statistics.ceilings import ceilings
+from audits.statistics.betting.ceilings import ceilings
 from audits.statistics.estimates import Estimates
 
 MAX_POINTS = 400  # of a curve; more cannot be told apart on a page

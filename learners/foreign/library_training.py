@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.errors import InvalidArgument
 from arena.moves import GradientCanary
 from arena.neighbours import Neighbours
 from arena.players import Learner
 from arena.privacy_curves import NoisyStepsCurve
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting, whole
+from learners.mechanisms.parameter_checks import check_batch
 
 ChosenGradient = tuple[np.ndarray, int, np.ndarray]  # an example's point and label, and its gradient (P,)
 
@@ -52,12 +52,7 @@ class LibrarySGD(Learner):
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.batch > self.size:
-            raise InvalidArgument(
-                "a batch must not be larger than the data",
-                value=f"batch {self.batch:,}, size {self.size:,}",
-                remedy="Lower batch, or raise size.",
-            )
+        check_batch(self.batch, self.size)
 
     @property
     @abstractmethod

@@ -19,3 +19,13 @@ def check_probability(**values: float) -> None:
     for name, value in values.items():
         if not 0 < value < 1:
             raise InvalidArgument(f"{name} must be a probability between 0 and 1", value=value)
+
+
+def check_batch(batch: int, size: int) -> None:
+    """Raises: InvalidArgument if a batch is larger than the data."""
+    if batch > size:
+        raise InvalidArgument(
+            "a batch must not be larger than the data",
+            value=f"batch {batch:,}, size {size:,}",
+            remedy="Lower batch, or raise size.",
+        )

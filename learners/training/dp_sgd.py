@@ -9,7 +9,6 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit, choose_claim
-from arena.errors import InvalidArgument
 from arena.moves import GradientCanary
 from arena.neighbours import Neighbours, read_relation
 from arena.players import Learner
@@ -17,6 +16,7 @@ from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
 from arena.privacy_curves.noisy_steps import NoisyStep, renyi_epsilon
 from arena.sample import BLANK, Sample
 from arena.settings import Check, at_least, less_than, more_than, one_of, setting, whole
+from learners.mechanisms.parameter_checks import check_batch
 from learners.training.batches import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
 from learners.training.noisy_sums_state import Group, NoisySumsState
 from learners.training.small_networks import LOGISTIC, LOSSES, SmallNetwork
@@ -89,12 +89,7 @@ class DPSGD(Learner):
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.batch > self.size:
-            raise InvalidArgument(
-                "a batch must not be larger than the data",
-                value=f"batch {self.batch:,}, size {self.size:,}",
-                remedy="Lower batch, or raise size.",
-            )
+        check_batch(self.batch, self.size)
         if self.neighbours is not None:
             read_relation(self.neighbours)
 

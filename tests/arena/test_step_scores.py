@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from arena import InvalidArgument
-from arena.laws.step_scores import LAST_BITS, LENGTH, RATIO, SPREAD, SUM, StepScore
+from arena.step_scores import LAST_BITS, LENGTH, RATIO, SPREAD, SUM, StepScore
 
 STEPS = np.array([[[1.0, 0.5], [-2.0, 0.0], [4.0, 1.0]], [[0.0, 0.0], [0.5, 3.0], [1.5, -1.0]]])
 MODELS = -np.cumsum(STEPS, axis=1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from adversaries.release.count_swap import CountSwap
 from adversaries.release.low_bits import LowBits
 from arena import Adversary, Learner, Release, Sample
-from arena.laws.step_scores import find_last_bits
+from arena.step_scores import find_last_bits
 from arena.testing import check_adversary
 from audits.runs.plan import Plan
 from audits.runs.run import run

@@ -12,10 +12,9 @@ import audits
 from adversaries.common.training_samples import choose_feature
 from adversaries.training.gradient_canary import GradientCanaryAttack
 from adversaries.training.input_canary import BLANK, FAR, MISLABELLED, MOVES, InputCanary
-from adversaries.training.known_steps import make_step_score
 from arena import Advance, InvalidArgument, Sample, Train
-from arena.laws.step_scores import RATIO
 from arena.replies import Models
+from arena.step_scores import RATIO, StepScore
 from learners.training.dp_sgd import DPSGD
 
 # Three coordinates, of which the second is rarest, and an outlier in the third run.
@@ -68,7 +67,7 @@ def test_moves_of_the_margin_are_those_of_the_weight(loss: str) -> None:
     moves.send(None)
     with pytest.raises(StopIteration) as end:
         moves.send(Models(models))
-    assert end.value.value == pytest.approx(make_step_score(RATIO, learner).of(-models))
+    assert end.value.value == pytest.approx(StepScore.for_canary(RATIO, learner).of(-models))
 
 
 def test_moves_need_every_model() -> None:

@@ -16,7 +16,7 @@ from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCoun
 from support.players.voting_learners import Screened
 
 from arena import Learner, Sample, play
-from arena.laws.step_scores import RATIO, StepScore
+from arena.step_scores import RATIO, StepScore
 from audits import cli
 from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
 from audits.adversary_search.script import Memory, Pull, TrainingScript

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.statistics.bets import best_stake, double_cells, double_returns, overlap_chances, single_cells
 from audits.statistics.betting import Betting
+from audits.statistics.betting.bets import (
+    best_stake,
+    double_cells,
+    double_returns,
+    overlap_chances,
+    single_cells,
+)
 from audits.statistics.score_pairs import PairCounts, join_blocks
 from audits.statistics.threshold_events import Events
 

@@ -10,8 +10,8 @@ import pytest
 
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
 from audits.statistics.betting import Betting
-from audits.statistics.ceilings import is_refutable
-from audits.statistics.hypotheses import CurveFamily
+from audits.statistics.betting.ceilings import is_refutable
+from audits.statistics.betting.hypotheses import CurveFamily
 from audits.statistics.score_pairs import PairCounts
 
 DELTA = 1e-5

@@ -30,7 +30,7 @@ from adversaries.training.input_canary import InputCanary
 from adversaries.training.model_low_bits import ModelLowBits
 from adversaries.training.update_scale import UpdateScale
 from arena import Adversary, Learner, Sample, TrainingRun
-from arena.laws.step_scores import SPREAD
+from arena.step_scores import SPREAD
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict

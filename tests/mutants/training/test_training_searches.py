@@ -21,7 +21,7 @@ from scipy.stats import binom
 from support.small_searches import ERROR, SMALL, TRAINING, Correct
 
 from arena import ArenaError, play
-from arena.laws.step_scores import LAST_BITS, RATIO, SPREAD, SUM, StepScore
+from arena.step_scores import LAST_BITS, RATIO, SPREAD, SUM, StepScore
 from audits.adversary_search import search
 from audits.registry.match import Match, build_match
 from audits.registry.players import ADVERSARIES

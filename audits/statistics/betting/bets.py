@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
-from audits.statistics.hypotheses import Hypotheses
+from audits.statistics.betting.hypotheses import Hypotheses
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import Events

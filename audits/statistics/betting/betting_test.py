@@ -13,8 +13,8 @@ import numpy as np
 
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, at_most, check_value, less_than, more_than
-from audits.statistics.bets import Bets, choose_bets, next_choice
-from audits.statistics.hypotheses import EPSILON_MAX, CurveFamily, EpsilonGrid, Hypotheses
+from audits.statistics.betting.bets import Bets, choose_bets, next_choice
+from audits.statistics.betting.hypotheses import EPSILON_MAX, CurveFamily, EpsilonGrid, Hypotheses
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts, join_blocks
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from arena.privacy_curves import PrivacyCurve
-from audits.statistics.bets import next_choice
 from audits.statistics.betting import LATE_START, RECENT_PAIRS, Betting
-from audits.statistics.hypotheses import EPSILON_MAX
+from audits.statistics.betting.bets import next_choice
+from audits.statistics.betting.hypotheses import EPSILON_MAX
 from audits.statistics.score_pairs import PairCounts
 
 

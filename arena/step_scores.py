@@ -7,6 +7,9 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arena.capabilities import TrainsByNoisySteps
+from arena.neighbours import REPLACING
+from arena.players import read_relation_of
 from arena.settings import one_of
 
 SUM, RATIO, SPREAD, LENGTH, LAST_BITS = STEP_SCORES = ("sum", "ratio", "spread", "length", "last bits")
@@ -38,6 +41,25 @@ class StepScore:
     centre: float = 0.0
     replaced: bool = False
     sign: int = 1
+
+    @classmethod
+    def for_canary(
+        cls, kind: str, learner: TrainsByNoisySteps, *, coordinate: int = 0, opposite: int = 0
+    ) -> StepScore:
+        """The score of the learner's steps against the gradient of a canary.
+
+        opposite: the number of examples that pull against the canary in both worlds.
+        """
+        return cls(
+            kind,
+            coordinate,
+            clip=learner.step_size * learner.clip,
+            rate=learner.rate,
+            noise=learner.noise_run,
+            shift=2.0 if opposite else 1.0,
+            centre=0.0 - learner.rate * opposite,  # on average
+            replaced=read_relation_of(learner).kind in REPLACING,  # type: ignore[arg-type]  # it is a learner
+        )
 
     def of(self, parameters: np.ndarray) -> np.ndarray:
         """(n,): the scores of n runs, from their models (n, j, P) in order, j ≥ 1."""

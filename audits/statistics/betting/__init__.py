@@ -1,0 +1,5 @@
+"""The sequential test of a privacy claim by betting against it."""
+
+from audits.statistics.betting.betting_test import LATE_START, RECENT_PAIRS, Betting
+
+__all__ = ["LATE_START", "RECENT_PAIRS", "Betting"]
