@@ -210,9 +210,8 @@ def _describe_mean(mean: Mean) -> str:
 
 def draw(certified: np.ndarray, accuracies: dict[int, Sequence[Mean]]) -> Path:
     figure, (left, right) = panels(
-        f"dp-sgd on Adult, logistic regression, δ = {DELTA:g}. Left: ε certified for the privacy curve by\n"
-        f"attacks on models of {SMALL:,} people, confidence 95 %. Right: accuracy on people held out, with\n"
-        "limits at 95 %"
+        f"dp-sgd on Adult, logistic regression, δ = {DELTA:g}, confidence 95 %. Left: ε certified for the\n"
+        f"privacy curve, on models of {SMALL:,} people. Right: accuracy on people held out, {SPLITS} splits"
     )
     colours = {WHITE: BLUE, BLACK: GREEN, LAST: RED}
     left.plot(EPSILONS, EPSILONS, color=GREY, label="claim")
