@@ -51,7 +51,8 @@ def _draw_evidence(replay: RunHistory) -> RunChart:
     wealth, evidence, threshold = replay.log_wealth, replay.log_evidence, replay.threshold
     final = float(evidence[-1])
     error = percent(1 - replay.settings.confidence)
-    odds = f"{1 / (1 - replay.settings.confidence):,.6g}"
+    tests = 1 if replay.settings.curve is None else 2
+    odds = f"{tests / (1 - replay.settings.confidence):,.6g}"
     top = 1.12 * max(final, threshold)
     # Evidence far above the threshold would press the line that decides against the axis of games.
     logarithmic = final > _MOST_THRESHOLDS * threshold
@@ -81,6 +82,8 @@ def _draw_evidence(replay: RunHistory) -> RunChart:
         f"true, they ever reach {odds}, whose logarithm is {nats(threshold)}, with a probability of at most "
         f"{error}; once they reach the dashed line, the claim is refuted for good."
     )
+    if tests == 2:
+        caption += " Some bet against (ε, δ), others against the privacy curve; the larger wealth is shown."
     plain_words = "Somebody who does not believe the promise of privacy bets against it in every game: " + (
         "here the winnings grew beyond what luck can explain."
         if final >= threshold
@@ -203,7 +206,8 @@ def _render_svg(name: str, description: str, draw: Any, *, square: bool = False)
         figure = Figure(figsize=(4.8, 4.8) if square else (5.6, 3.4), layout="constrained")
         draw(figure.subplots())
         spacing = {"borderaxespad": 0.0, "columnspacing": 0.8, "handlelength": 1.5}
-        figure.legend(loc="outside upper left", ncols=3, frameon=False, **spacing)
+        columns = 3 if len(figure.axes[0].get_legend_handles_labels()[0]) <= 3 else 2
+        figure.legend(loc="outside upper left", ncols=columns, frameon=False, **spacing)
         file, metadata = io.StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(file, format="svg", transparent=True, metadata=metadata)
     svg = file.getvalue()

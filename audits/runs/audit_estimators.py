@@ -195,7 +195,11 @@ class AuditEstimators:
     def _make_fixed_size(self, games: int) -> FixedSizeEstimators:
         settings = self.settings
         return FixedSizeEstimators.of(
-            delta=settings.delta, confidence=settings.confidence, games=games, claim=settings.epsilon
+            delta=settings.delta,
+            confidence=settings.confidence,
+            games=games,
+            claim=settings.epsilon,
+            curve=settings.curve,
         )
 
     def progress(self) -> RunProgress:

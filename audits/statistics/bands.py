@@ -10,7 +10,9 @@ import math
 import attrs
 import numpy as np
 
+from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, check_value, less_than, more_than
+from audits.statistics.betting.hypotheses import list_curve_points
 from audits.statistics.confidence_limits import simultaneous_limits
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
@@ -99,13 +101,17 @@ class Band:
     def _errors(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return probabilities[0], np.roll(probabilities[1], len(self.events) // 2)
 
-    def trade_off(self, *, epsilon: float | None = None, delta: float = 0.0) -> TradeOffCurves:
-        """Curves for a plot, with the trade-off function of the claim (ε in nats, δ) if there is one."""
+    def trade_off(
+        self, *, epsilon: float | None = None, delta: float = 0.0, curve: PrivacyCurve | None = None
+    ) -> TradeOffCurves:
+        """Curves for a plot, with the trade-off function of the claim (ε in nats, δ, curve), if any."""
         alpha, allowed = ALPHAS, None
         if epsilon is not None:
             kink = math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
             alpha = np.union1d(alpha, (1.0 - delta) * np.array([kink, 1.0]))
             allowed = trade_off_of_claim(alpha, epsilon=epsilon, delta=delta)
+            for point in () if curve is None else zip(*list_curve_points(curve), strict=True):
+                allowed = np.maximum(allowed, trade_off_of_claim(alpha, epsilon=point[0], delta=point[1]))
         estimate, upper = (_convex_hull(*self._errors(p), at=alpha) for p in (self.estimate, self.upper))
         return TradeOffCurves(alpha, estimate, upper, allowed)
 

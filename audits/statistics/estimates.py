@@ -13,6 +13,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, at_most, check_value
 from audits.statistics import bands, gaussian_dp
 from audits.statistics.bands import Band, BandEstimator, RefutedRegion, TradeOffCurves
@@ -84,12 +85,22 @@ class FixedSizeEstimators:
     claim: float | None
     band: BandEstimator
     gaussian: HeldOutGaussianEstimator
+    curve: PrivacyCurve | None = None
 
     @classmethod
     def of(
-        cls, *, delta: float, confidence: float, games: int, claim: float | None = None
+        cls,
+        *,
+        delta: float,
+        confidence: float,
+        games: int,
+        claim: float | None = None,
+        curve: PrivacyCurve | None = None,
     ) -> FixedSizeEstimators:
-        """Estimators for `games` pairs at δ; claim: the ε in nats, if any. Raises: InvalidArgument."""
+        """Estimators for `games` pairs at δ; claim: the ε in nats, if any; curve: its privacy curve, if any.
+
+        Raises: InvalidArgument.
+        """
         check_value("delta", delta, at_least(0), at_most(1))
         if claim is not None:
             check_value("claim", claim, at_least(0))
@@ -98,7 +109,7 @@ class FixedSizeEstimators:
         gaussian = HeldOutGaussianEstimator(
             confidence=confidence, choose_pairs=choose, held_out_pairs=max(1, games - choose)
         )
-        return cls(delta, confidence, games, claim, band, gaussian)
+        return cls(delta, confidence, games, claim, band, gaussian, curve)
 
     def update(self, block: PairCounts) -> None:
         """Update all estimators with a block."""
@@ -112,7 +123,7 @@ class FixedSizeEstimators:
         if band is not None:
             epsilons = bands.EPSILONS if self.claim is None else np.union1d(bands.EPSILONS, [self.claim])
             region = band.region(np.union1d(bands.DELTAS, [self.delta]), epsilons)
-            trade_off = band.trade_off(epsilon=self.claim, delta=self.delta)
+            trade_off = band.trade_off(epsilon=self.claim, delta=self.delta, curve=self.curve)
         return Estimates(
             pairs=self.band.pairs,
             games=self.games,

@@ -129,7 +129,7 @@ class CurveFamily:
         return np.unique(points)
 
     def list_conditions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        listed = [_list_points(self._member(int(index))) for index in indices]
+        listed = [list_curve_points(self._member(int(index))) for index in indices]
         return np.array([epsilons for epsilons, _ in listed]), np.array([deltas for _, deltas in listed])
 
     def _member(self, index: int) -> PrivacyCurve:
@@ -138,8 +138,8 @@ class CurveFamily:
 
 
 @lru_cache(maxsize=1_024)
-def _list_points(curve: PrivacyCurve) -> tuple[np.ndarray, np.ndarray]:
-    """The conditions of a curve, ε and δ (M,) each; δ = 1, which says nothing, where they are not known."""
+def list_curve_points(curve: PrivacyCurve) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a curve, ε and δ (M,) each; δ = 1, which says nothing, where they are not known."""
     try:
         last = 1.0
         while last < EPSILON_MAX and curve.deltas(np.array([last]))[0] > _SMALLEST_DELTA:

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
+from scipy.special import ndtr, ndtri
 
 from adversaries.training.gradient_canary import GradientCanaryAttack
 from arena import InvalidArgument, TrainingRun
@@ -72,7 +73,13 @@ def test_noise_that_is_too_small_is_refuted_by_the_curve_first() -> None:
 def test_a_ledger_gives_the_same_figures(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
     verdict = run(make_plan(), ledger=ledger)
-    stored = read_history(ledger).verdict
+    history = read_history(ledger)
+    stored = attrs.evolve(history.verdict, estimates=None)
+    curves = history.estimates.trade_off
+    assert curves is not None
+    exact = GaussianCurve(1.0)  # 1 − β = Φ(Φ⁻¹(α) + μ)
+    allowed = ndtr(-ndtri(curves.alpha[1:-1]) - exact.mu)
+    assert curves.allowed[1:-1] == pytest.approx(allowed, abs=0.02)
     assert attrs.evolve(stored, played_now=verdict.played_now, seconds=verdict.seconds) == verdict
 
 
