@@ -60,8 +60,8 @@ class Account:
             searched = outcome.refutation.search is not None
             adversary = "an adversary found by a search" if searched else verdict.adversary
             self.refuted.append(
-                f"{verdict.learner} against {adversary}: ε ≥ {verdict.epsilon_lower:.4g} certified, claimed "
-                f"{verdict.claim.epsilon:.4g} (δ = {verdict.claim.delta:.3g}, "
+                f"{verdict.learner} against {adversary}: ε ≥ {verdict.epsilon_lower:.4g}{verdict.curve_note} "
+                f"certified, claimed {verdict.claim.epsilon:.4g} (δ = {verdict.claim.delta:.3g}, "
                 f"confidence {100 * verdict.confidence:.10g} %)"
             )
 

@@ -19,6 +19,7 @@ from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
 from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import name_table, wrap
 from audits.reports.json_form import to_data, to_json
+from audits.reports.verdict_text import describe_false_claims
 from audits.runs.example_games import write_example_games
 
 # By chance, a confirmation fails as rarely as evidence of the threshold comes up under a true claim.
@@ -91,6 +92,7 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
     ]
     if result.verdict is not None:
         bound = f"ε ≥ {result.verdict.epsilon_lower:.4g} nats at δ = {result.claim.delta:.3g}"
+        bound += result.verdict.curve_note
         rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
     if result.rejected:
         declined = f"{result.rejected:,} adversaries that the learner does not play against"
@@ -123,8 +125,8 @@ def _explain(result: SearchResult) -> str:
 def _explain_outcome(result: SearchResult) -> str:
     if result.verdict is not None:
         return (
-            f"Refuted: with confidence 1 - {result.error:g} the claim is false, and no claim below "
-            f"ε = {result.verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g} holds."
+            f"Refuted: with confidence 1 - {result.error:g} the claim is false, and "
+            f"{describe_false_claims(result.verdict)}."
         )
     if result.confirmations:
         outcome = f"{result.confirmations} looked promising, but fresh games did not confirm it"

@@ -105,8 +105,8 @@ def _docstring(result: SearchResult, learner: str, file: str) -> str:
     assert verdict is not None
     summary = (
         f"Found against {result.learner.name} under the claim {result.claim}: every ε below "
-        f"{verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g} is refuted (error {result.error:g}, "
-        f"seed {result.seed})."
+        f"{verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g} is refuted{verdict.curve_note} "
+        f"(error {result.error:g}, seed {result.seed})."
     )
     command = textwrap.indent(replay_command(result, learner=learner, file=file), " " * 4)
     return "\n".join([*textwrap.wrap(summary, WIDTH - 8), "", "Replay it:", "", command])

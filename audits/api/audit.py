@@ -50,11 +50,9 @@ class AuditReport(Report, Verdict):
     @property
     def headline(self) -> str:
         bound = f"ε ≥ {nats(self.epsilon_lower)} at δ = {self.claim.delta:.3g}"
-        if self.curve_epsilon_lower is not None:
-            bound += f" (ε ≥ {nats(self.curve_epsilon_lower)} for its privacy curve)"
         outcome = "interrupted" if self.interrupted else name_outcome(self).lower()
         return (
-            f"{self.learner} against {self.adversary}: {outcome}, {bound} certified "
+            f"{self.learner} against {self.adversary}: {outcome}, {bound}{self.curve_note} certified "
             f"(confidence {percent(self.confidence)}), claimed {nats(self.claim.epsilon)}"
         )
 

@@ -43,6 +43,7 @@ class SearchReport(Report, SearchResult):
     def headline(self) -> str:
         if self.verdict is not None:
             bound = f"ε ≥ {nats(self.verdict.epsilon_lower)} at δ = {self.claim.delta:.3g}"
+            bound += self.verdict.curve_note
             return f"{self.learner.name}: refuted by an adversary that was found, {bound} certified"
         return f"{self.learner.name}: nothing found in {self.examples:,} adversaries"
 

@@ -134,17 +134,26 @@ def name_outcome(verdict: Verdict) -> str:
 def explain_outcome(verdict: Verdict) -> str:
     """The rest of the sentence that begins with the outcome, and the largest bound that was possible."""
     confidence = f"with confidence {percent(verdict.confidence)}"
-    at_delta = f"at δ = {verdict.claim.delta:.3g}"
-    certified = f"no claim below ε = {nats(verdict.epsilon_lower)} {at_delta} holds"
-    curve_bound, comparison = verdict.curve_epsilon_lower, "the claim under test is not below it"
-    if curve_bound is not None and curve_bound > verdict.epsilon_lower:
-        certified += f", nor any privacy curve of the claim's shape below ε = {nats(curve_bound)}"
-        comparison = "the claim under test is below neither"
+    certified = describe_false_claims(verdict)
     if verdict.refuted:
         return f"{confidence}, the claim is false, and {certified}."
-    if verdict.epsilon_lower > 0 or curve_bound:
-        return f"{confidence}, {certified}; {comparison}. {_explain_ceiling(verdict)}"
+    if verdict.epsilon_lower > 0 or verdict.curve_epsilon_lower:
+        comparison = "below neither" if _has_curve_bound(verdict) else "not below it"
+        return f"{confidence}, {certified}; the claim under test is {comparison}. {_explain_ceiling(verdict)}"
     return f"these games certify no loss of privacy. {_explain_ceiling(verdict)}"
+
+
+def describe_false_claims(verdict: Verdict) -> str:
+    """Which claims are certified to be false, as a part of a sentence."""
+    false = f"no claim below ε = {nats(verdict.epsilon_lower)} at δ = {verdict.claim.delta:.3g} holds"
+    if _has_curve_bound(verdict):
+        bound = nats(verdict.curve_epsilon_lower or 0.0)
+        false += f", nor any privacy curve of the claim's shape below ε = {bound}"
+    return false
+
+
+def _has_curve_bound(verdict: Verdict) -> bool:
+    return (verdict.curve_epsilon_lower or 0.0) > verdict.epsilon_lower
 
 
 def _explain_ceiling(verdict: Verdict) -> str:

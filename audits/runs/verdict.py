@@ -53,6 +53,12 @@ class Verdict:
         return self.claim.delta
 
     @property
+    def curve_note(self) -> str:
+        """The bound for the privacy curve, in brackets after a space; empty if the claim has none."""
+        bound = self.curve_epsilon_lower
+        return "" if bound is None else f" (ε ≥ {bound:.4g} for its privacy curve)"
+
+    @property
     def games_per_second(self) -> float:
         """Games of both worlds that this invocation played in a second."""
         return 2 * self.played_now / self.seconds if self.seconds > 0 else 0.0

@@ -70,6 +70,7 @@ class Refutation:
         return (
             f"{verdict.learner} violates its claim: with confidence {100 * verdict.confidence:.10g} %, "
             f"every ε below {verdict.epsilon_lower:.4g} at δ = {verdict.claim.delta:.3g} is false"
+            f"{verdict.curve_note}"
         )
 
     @property
