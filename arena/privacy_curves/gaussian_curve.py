@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.privacy_curves.base import PrivacyCurve
-from arena.settings import less_than, more_than, number
+from arena.settings import at_least, less_than, more_than, number
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
@@ -26,7 +26,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     else:
         # Without the common factor exp(-first²/2) of both tails their difference is well conditioned.
         tails = erfcx(-first / math.sqrt(2)) - erfcx(-second / math.sqrt(2))
-        delta = math.exp(-(first**2) / 2) * tails / 2
+        delta = math.exp(-(first * first) / 2) * tails / 2
     return max(float(delta), math.ulp(0.0))
 
 
@@ -40,7 +40,7 @@ class GaussianCurve(PrivacyCurve):
     name = "Gaussian"
 
     mu: float = attrs.field(validator=[number, more_than(0), less_than(math.inf)])
-    slack: float = attrs.field(default=0.0, validator=[number, less_than(1)])
+    slack: float = attrs.field(default=0.0, validator=[number, at_least(0), less_than(1)])
 
     def deltas(self, epsilons: np.ndarray) -> np.ndarray:
         return np.array([gaussian_delta(float(epsilon), self.mu) for epsilon in epsilons]) + self.slack

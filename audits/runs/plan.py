@@ -136,8 +136,9 @@ class Plan:
         entries |= {name: int(entries[name]) for name in _COUNTS}  # perhaps numpy's
         # These entries are missing in the plans of learners that need none.
         own_coins = {OWN_COINS: True} if self.learner.own_coins else {}
-        curve = {} if self.curve is None else {"curve": describe_curve(self.curve)}
-        return {**entries, "versions": versions(), **own_coins, **curve}
+        curve = self.curve
+        own_curve = {} if curve is None else {"curve": describe_curve(curve)}
+        return {**entries, "versions": versions(), **own_coins, **own_curve}
 
 
 def describe(configuration: Any) -> dict[str, object]:

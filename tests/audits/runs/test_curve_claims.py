@@ -96,6 +96,7 @@ def test_too_few_games_are_said_to_be_too_few() -> None:
         ({"kind": "unknown"}, "a privacy curve must be of a known kind"),
         ({"kind": "Gaussian", "mu": 1.0}, "a Gaussian curve has other entries"),
         ({"kind": "Gaussian", "mu": -1.0, "slack": 0.0}, "mu must be more than 0"),
+        ({"kind": "Gaussian", "mu": 1.0, "slack": -0.1}, "slack must be at least 0"),
         ({"kind": "Gaussian", "mu": "1", "slack": 0.0}, "mu must be a number"),
         ({**describe_curve(NoisyStepsCurve(0.5, 1.0, 3)), "times": 2.5}, "times must be an integer"),
         ({**describe_curve(NoisyStepsCurve(0.5, 1.0, 3)), "rate": 2.0}, "rate must be at most 1"),
