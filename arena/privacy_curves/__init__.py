@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arena.privacy_curves.base import PrivacyCurve
 from arena.privacy_curves.composed_curve import ComposedCurve, compose_curves
-from arena.privacy_curves.curve_data import describe_curve, format_curve, read_curve
+from arena.privacy_curves.curve_data import describe_curve, format_curve, parse_curve, read_curve
 from arena.privacy_curves.gaussian_curve import GaussianCurve
 from arena.privacy_curves.noisy_steps import NoisyStepsCurve
 from arena.privacy_curves.pure_curve import PureCurve
@@ -23,5 +23,6 @@ __all__ = [
     "compose_curves",
     "describe_curve",
     "format_curve",
+    "parse_curve",
     "read_curve",
 ]

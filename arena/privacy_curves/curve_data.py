@@ -65,14 +65,7 @@ def _describe_value(value: object) -> object:
 
 
 def read_curve(data: object) -> PrivacyCurve:
-    """The curve that `describe_curve` described, or that a text names; checked, whoever wrote it.
-
-    Raises: InvalidArgument.
-    """
-    if isinstance(data, PrivacyCurve):
-        return data
-    if isinstance(data, str):
-        return _parse_curve(data)
+    """The curve that `describe_curve` described, checked, whoever wrote the data. Raises: InvalidArgument."""
     kind = _KINDS.get(str(data.get("kind"))) if isinstance(data, Mapping) else None
     if kind is None or not isinstance(data, Mapping):
         raise InvalidArgument(
@@ -92,16 +85,21 @@ def _read_value(value: object) -> object:
 
 
 def format_curve(curve: PrivacyCurve) -> str | None:
-    """The short text that `read_curve` reads as this curve; None if there is none."""
+    """The short text that `parse_curve` reads as this curve; None if there is none."""
     texts = {
         f"{name}={','.join(repr(value) for value in attrs.astuple(curve)[:number])}"  # type: ignore[arg-type]
         for name, (number, kind) in _TEXTS.items()
         if type(curve) is kind
     }
-    return next((text for text in texts if read_curve(text) == curve), None)
+    return next((text for text in texts if parse_curve(text) == curve), None)
 
 
-def _parse_curve(text: str) -> PrivacyCurve:
+def parse_curve(text: str | PrivacyCurve) -> PrivacyCurve:
+    """The curve that a text names, or a curve itself. Raises: InvalidArgument; OSError for a missing file."""
+    if isinstance(text, PrivacyCurve):
+        return text
+    if not isinstance(text, str):
+        raise InvalidArgument("a claim must be a privacy curve or the text of one", value=text, remedy=_HELP)
     name, _, values = text.partition("=")
     if name in _TEXTS:
         number, make = _TEXTS[name]
@@ -117,7 +115,7 @@ def _parse_curve(text: str) -> PrivacyCurve:
             )
         return make(*parts)
     if not text.endswith(".csv"):
-        raise InvalidArgument("this names no privacy curve", value=text, remedy=_HELP)
+        raise InvalidArgument("a claim must be the text of a privacy curve", value=text, remedy=_HELP)
     rows = list(csv.reader(read_file("privacy curve", text, mebibytes=1).decode().splitlines()))
     heads = tuple(name.strip() for name in rows[0]) if rows else ()
     for columns, make in _TABLES.items():

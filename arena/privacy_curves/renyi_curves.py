@@ -18,10 +18,10 @@ from arena.settings import less_than, more_than, number
 
 # Orders at which a claim for all orders is used. Fewer orders imply less, so that δ is never too small.
 _ORDERS = tuple(map(float, 1 + np.geomspace(0.02, 500, 201)))
-_EVERY = 8  # of these orders, one is used for common events
-_PROBABILITIES = 288  # at which the boundary for common events is computed
-_FARTHEST = 18.0  # logit of the smallest of these probabilities: about 2e-8
-_BISECTIONS = 26  # after which the logit of q is known to six digits, and too small
+_EVERY = 16  # of these orders, one is used for common events
+_PROBABILITIES = 144  # at which the boundary for common events is computed
+_FARTHEST = 14.0  # logit of the smallest of these probabilities: about 1e-6
+_BISECTIONS = 22  # after which the logit of q is known to five digits, and too small
 
 
 class DivergenceCurve(PrivacyCurve):

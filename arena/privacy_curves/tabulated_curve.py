@@ -34,7 +34,7 @@ def _read_numbers(values: Iterable[float]) -> tuple[float, ...]:
 class TabulatedCurve(PrivacyCurve):
     """δ(ε) through given points, linear in e^ε between them and constant after the last.
 
-    epsilons: (k,), nats. values: (k,), δ at each. scale: by which every ε is multiplied; it makes a family of the curve.
+    epsilons: (k,), nats. values: (k,), δ at each. scale: by which every ε is multiplied, for its family.
 
     Raises: InvalidArgument if this is no privacy curve.
     """

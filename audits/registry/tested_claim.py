@@ -10,7 +10,7 @@ import attrs
 from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.players import Adversary, Learner
-from arena.privacy_curves import PrivacyCurve, read_curve
+from arena.privacy_curves import PrivacyCurve, parse_curve
 from audits.registry.settings_text import blame_player
 
 _DELTA = 1e-5  # at which the ε of a curve is stated, unless the learner's claim has a δ
@@ -51,7 +51,7 @@ def resolve_curve(
         raise InvalidArgument(
             "a claim is a privacy curve or an ε, not both", value=epsilon, remedy="Leave out one of them."
         )
-    curve = read_curve(curve)
+    curve = parse_curve(curve)
     if delta is None:
         delta = read_claim(learner).delta
         delta = delta if 0 < delta < 1 else _DELTA

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena import Sample
-from arena.privacy_curves import PrivacyCurve, read_curve
+from arena.privacy_curves import PrivacyCurve, parse_curve
 from audits.cli.common.completion import (
     complete_adversaries,
     complete_learners,
@@ -43,7 +43,7 @@ class ClaimOptions:
     )
     curve: PrivacyCurve | None = option(
         "--curve",
-        type=TextType("curve", lambda name, text: read_curve(text)),
+        type=TextType("curve", lambda name, text: parse_curve(text)),
         metavar="CURVE",
         help="A claim for every ε at once, in place of --epsilon: mu=1 for Gaussian differential privacy, "
         "rho=0.5 for zero-concentrated privacy, rdp=8,2 for Rényi privacy of order 8 with ε = 2, or a CSV "
