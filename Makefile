@@ -80,7 +80,7 @@ bench-search: .venv/ready  ## a thousand searches of each correct learner (hours
 	@.venv/bin/python benchmarks/searches.py
 
 bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
-	@.venv/bin/python benchmarks/suite.py
+	@.venv/bin/python -m benchmarks.suite
 
 bench-distinguishers: .venv/ready  ## learned distinguishers beside the likelihood ratio, at equal games (ten minutes)
 	@.venv/bin/python -m benchmarks.distinguishers

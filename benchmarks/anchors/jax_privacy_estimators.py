@@ -1,7 +1,7 @@
 """The estimators of jax-privacy's `auditing` on the scores of all cases.
 
-python -m benchmarks.anchors.jax_privacy_estimators, in the environment of benchmarks/anchors/requirements-jax-privacy.txt.
-The module `auditing` is loaded from its file: the package would import JAX, which `auditing` does not use.
+python -m benchmarks.anchors.jax_privacy_estimators, with the packages of requirements-jax-privacy.txt. The
+module `auditing` is loaded from its file, since the package would import JAX, which `auditing` does not use.
 """
 
 from __future__ import annotations

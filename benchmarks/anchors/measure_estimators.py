@@ -1,6 +1,6 @@
 """Run the estimators of one tool on all scores, and keep what they say in build/anchors/TOOL.json.
 
-Imported in the environment of every tool, so it needs numpy only. What has been measured is kept, and not measured
+Imported in the environment of every tool, so it needs numpy only. What has been measured is not measured
 again while scores and versions are the same.
 """
 
@@ -34,9 +34,10 @@ from benchmarks.anchors.score_cases import (
 
 SECONDS = 45.0  # for an estimator and a case, or an estimator and a size of null audits
 _CHUNK = 50  # null audits that a process makes before it reports
+_WORKERS = int(os.environ.get("WORKERS", "2"))  # processes for null audits
 
-# ε from the scores of world 0, those of world 1, and δ; or from scores, coins (0: left out) and δ. Infinite or NaN
-# values are kept. None: the estimator does not exist for this δ.
+# ε from the scores of world 0, those of world 1, and δ; or from scores, coins (False: left out) and δ.
+# None: the estimator does not exist for this δ.
 Estimator = Callable[[np.ndarray, np.ndarray, float], float | None]
 
 
@@ -82,7 +83,10 @@ def measure_tool(
     *,
     complete: Sequence[str] = (),
 ) -> None:
-    """Measure what is missing. packages: of which versions are stated. complete: estimators without time limit."""
+    """Measure what is missing.
+
+    packages: whose versions are recorded. complete: the estimators whose null audits have no time limit.
+    """
     fresh = Tool(name, {package: version(package) for package in packages}, digest_scores())
     kept = read_tool(name)
     tool = kept if kept and (kept.versions, kept.scores) == (fresh.versions, fresh.scores) else fresh
@@ -96,7 +100,7 @@ def measure_tool(
             for run in ONE_RUN:
                 pairs = list(zip(arrays[run.name], arrays[f"{run.name}, included"], strict=True))
                 _measure_case(tool, f"{estimator} | {run.name}", function, pairs, run.delta)
-    with ProcessPoolExecutor(int(os.environ.get("WORKERS", "2"))) as pool:
+    with ProcessPoolExecutor(_WORKERS) as pool:
         for draw, estimators in ((draw_identical_worlds, two_worlds), (draw_uninformative_run, one_run)):
             for estimator, function in estimators.items():
                 for size in NULL_SIZES:
@@ -143,7 +147,7 @@ def _measure_nulls(
     start = time.perf_counter() - tool.seconds.get(key, 0.0)
     while len(bounds) < NULL_AUDITS and (limit is None or time.perf_counter() - start < limit):
         deadline = None if limit is None else time.time() + limit - (time.perf_counter() - start)
-        ends = range(len(bounds), NULL_AUDITS, _CHUNK)[: 8 * pool._max_workers]
+        ends = range(len(bounds), NULL_AUDITS, _CHUNK)[: 8 * _WORKERS]
         waiting = [pool.submit(_estimate_nulls, function, draw, size, end, deadline) for end in ends]
         whole = True
         for found in [future.result() for future in waiting]:
@@ -158,7 +162,7 @@ def _measure_nulls(
 def _estimate_nulls(
     function: Estimator, draw: Callable[[int, int], Any], size: int, start: int, deadline: float | None
 ) -> list[float]:
-    """ε of `_CHUNK` null audits from `start` on, or of fewer if the deadline, in seconds of the clock, passes."""
+    """ε of `_CHUNK` null audits from `start` on, or of fewer if the deadline (by `time.time`) passes."""
     bounds = []
     for audit in range(start, start + _CHUNK):
         bound = function(*draw(size, audit), NULL_DELTA)

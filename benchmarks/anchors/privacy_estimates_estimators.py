@@ -1,9 +1,9 @@
 """The estimators of privacy-estimates on the scores of all cases.
 
-python -m benchmarks.anchors.privacy_estimates_estimators, in the environment of
-benchmarks/anchors/requirements-privacy-estimates.txt. The package takes the counts at one threshold, and says
-nothing about how to choose it. Here the threshold is the one with the largest Clopper-Pearson bound, chosen on one half
-of the scores and counted on the other, or ("same scores") chosen and counted on all.
+python -m benchmarks.anchors.privacy_estimates_estimators, with the packages of
+requirements-privacy-estimates.txt. The package takes the counts at one threshold and does not say how to
+choose it. Here it is the one with the largest Clopper-Pearson bound, chosen on one half of the scores and used
+on the other ("halves"), or chosen and used on all of them ("same scores"), which is not valid.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def count(scores_0: np.ndarray, scores_1: np.ndarray, threshold: float) -> Attac
 
 def estimate(method: str, split: bool, scores_0: np.ndarray, scores_1: np.ndarray, delta: float) -> float:
     half = len(scores_0) // 2 if split else 0
-    chosen = choose_threshold(scores_0[:half] if split else scores_0, scores_1[:half] if split else scores_1, delta)
+    chosen = choose_threshold(
+        scores_0[:half] if split else scores_0, scores_1[:half] if split else scores_1, delta
+    )
     results = count(scores_0[half:], scores_1[half:], chosen)
     return compute_eps_lo(count=results, delta=delta, alpha=SIGNIFICANCE, method=method)
 

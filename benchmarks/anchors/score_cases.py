@@ -43,8 +43,8 @@ class TwoWorlds:
 class OneRun:
     """Scores of the canaries of one run, each included or not by a fair coin.
 
-    Every score is N(μ, 1) if its canary is included and N(0, 1) otherwise, independently of the others, with the
-    μ at which (epsilon, delta) is exact. Arrays: scores (AUDITS, canaries) and the coins of the same shape.
+    Every score is N(μ, 1) if its canary is included and N(0, 1) otherwise, independently of the others, with
+    the μ for which (epsilon, delta) is exact. Arrays: scores (AUDITS, canaries) and coins of the same shape.
     """
 
     epsilon: float
