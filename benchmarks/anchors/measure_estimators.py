@@ -147,12 +147,14 @@ def _measure_nulls(
     start = time.perf_counter() - tool.seconds.get(key, 0.0)
     while len(bounds) < NULL_AUDITS and (limit is None or time.perf_counter() - start < limit):
         deadline = None if limit is None else time.time() + limit - (time.perf_counter() - start)
-        ends = range(len(bounds), NULL_AUDITS, _CHUNK)[: 8 * _WORKERS]
-        waiting = [pool.submit(_estimate_nulls, function, draw, size, end, deadline) for end in ends]
+        starts = range(len(bounds), NULL_AUDITS, _CHUNK)[: 8 * _WORKERS]
+        chunks = [range(first, min(first + _CHUNK, NULL_AUDITS)) for first in starts]
+        waiting = [pool.submit(_estimate_nulls, function, draw, size, chunk, deadline) for chunk in chunks]
         whole = True
-        for found in [future.result() for future in waiting]:
+        for chunk, future in zip(chunks, waiting, strict=True):
+            found = future.result()
             bounds += found if whole else []
-            whole = whole and len(found) == _CHUNK
+            whole = whole and len(found) == len(chunk)
         tool.seconds[key] = time.perf_counter() - start
         tool.write()
     false = sum(bound > 1e-9 for bound in bounds)
@@ -160,11 +162,11 @@ def _measure_nulls(
 
 
 def _estimate_nulls(
-    function: Estimator, draw: Callable[[int, int], Any], size: int, start: int, deadline: float | None
+    function: Estimator, draw: Callable[[int, int], Any], size: int, audits: range, deadline: float | None
 ) -> list[float]:
-    """ε of `_CHUNK` null audits from `start` on, or of fewer if the deadline (by `time.time`) passes."""
+    """ε of null audits, or of the first of them if the deadline (by `time.time`) passes."""
     bounds = []
-    for audit in range(start, start + _CHUNK):
+    for audit in audits:
         bound = function(*draw(size, audit), NULL_DELTA)
         bounds.append(round(float(0.0 if bound is None else bound), 6))
         if deadline is not None and time.time() > deadline:

@@ -64,7 +64,7 @@ SEQUENTIAL_MMD_STOPS = (
 class ZooFigures:
     """The lower confidence limit on ε at 90 % and the seconds of DP-Sniper and of StatDP, ε = 0.1.
 
-    sniper: the better of its two classifiers. statdp: the better of its two runs, by the authors of DP-Sniper.
+    sniper: the better of its two classifiers. statdp: the better of two runs by the authors of DP-Sniper.
     Both are verified with 2·10⁸ games in each world. Source: `DP_SNIPER`.
     """
 

@@ -2,8 +2,8 @@
 
 python -m benchmarks.anchors.privacy_estimates_estimators, with the packages of
 requirements-privacy-estimates.txt. The package takes the counts at one threshold and does not say how to
-choose it. Here it is the one with the largest Clopper-Pearson bound, chosen on one half of the scores and used
-on the other ("halves"), or chosen and used on all of them ("same scores"), which is not valid.
+choose it. Here it is the one with the largest Clopper-Pearson bound, chosen on one half of the scores and
+used on the other ("halves"), or chosen and used on all of them ("same scores"), which is not valid.
 """
 
 from __future__ import annotations
