@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -152,7 +153,7 @@ class Auditor:
     def certificate(self) -> Certificate:
         """What the scores so far certify."""
         bound = self._betting.epsilon_lower
-        highest = ceiling(self._block_sizes, **self._settings)
+        highest = _ceiling_of(tuple(self._block_sizes), **self._settings)
         return Certificate(
             epsilon_lower=bound,
             ceiling=max(highest, bound),  # it is computed from joined blocks, and may be a step less
@@ -183,6 +184,11 @@ class Auditor:
         if self._bins is None and sum(self._block_sizes) >= EXACT_PAIRS:
             self._bins = ScoreBins.of(self._first_blocks)
             self._first_blocks = []
+
+
+@lru_cache(maxsize=64)  # it takes as long as the bound itself, and is the same for as many other scores
+def _ceiling_of(block_sizes: tuple[int, ...], *, delta: float, confidence: float) -> float:
+    return ceiling(block_sizes, delta=delta, confidence=confidence)
 
 
 @explain_arguments
