@@ -42,7 +42,7 @@ def plan_audit(
         distinguisher = choose_distinguisher(match.learner, match.adversary, match.referee, faults=faults)
         if distinguisher != SCORE:
             notes = (_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name),)
-    curve, epsilon, delta = resolve_curve(match.learner, curve, epsilon, delta)
+    curve, epsilon, delta = resolve_curve(curve, epsilon, delta, match.learner)
     epsilon, delta = resolve_claim(match.learner, epsilon, delta, option=option)
     if games is None:
         games = MAX_GAMES_UNTIL_REFUTED if until_refuted else GAMES

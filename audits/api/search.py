@@ -101,7 +101,7 @@ def search(
     """
     asked = claim_for_function(learner, split_settings(settings), epsilon, delta)
     player = configure_learner(learner, asked["learner"])
-    curve, epsilon, delta = resolve_curve(player, curve, epsilon, delta)
+    curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):
         if isinstance(value, str):

@@ -37,7 +37,10 @@ def check_protected(challenges: Set[PrivacyUnit], learner: Learner, adversary: A
 
 
 def resolve_curve(
-    learner: Learner, curve: PrivacyCurve | str | None, epsilon: float | None, delta: float | None
+    curve: PrivacyCurve | str | None,
+    epsilon: float | None,
+    delta: float | None,
+    learner: Learner | None = None,
 ) -> tuple[PrivacyCurve | None, float | None, float | None]:
     """The privacy curve to test and its (ε in nats, δ), if there is one; otherwise ε and δ as they are.
 
@@ -53,8 +56,8 @@ def resolve_curve(
         )
     curve = parse_curve(curve)
     if delta is None:
-        delta = read_claim(learner).delta
-        delta = delta if 0 < delta < 1 else _DELTA
+        own = 0.0 if learner is None else read_claim(learner).delta
+        delta = own if 0 < own < 1 else _DELTA
     epsilon = curve.epsilon(delta)
     if not 0 < epsilon < math.inf:
         raise InvalidArgument(

@@ -126,7 +126,7 @@ class OneRunTest:
     def rejects_curve(self, curve: PrivacyCurve) -> bool:
         """Whether a privacy curve is rejected, by the point at which its ε may fail for a fifth of a canary.
 
-        At a much smaller δ the ε is larger, and at a larger one too many guesses may be better than it allows.
+        At a much smaller δ the ε is larger, and at a larger one more guesses may be better than it allows.
         """
         delta = min(0.5, _EXPECTED_BAD / self.canaries)
         epsilon = curve.epsilon(delta)

@@ -274,7 +274,7 @@ def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[f
             )
         return claim
     if isinstance(claim, PrivacyCurve | str):
-        curve, epsilon, delta = resolve_curve(learner, claim, None, None)
+        curve, epsilon, delta = resolve_curve(claim, None, None, learner)
         assert epsilon is not None
         assert delta is not None
         return change_claim(own, epsilon, delta, curve)
