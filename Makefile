@@ -6,6 +6,8 @@ WORKERS ?= 2
 
 # The extras with a library that learners wrap, or that figures are compared with.
 LIBRARIES := accounting diffprivlib jax-privacy opacus opendp
+# Other tools that audit, each with its pinned packages in benchmarks/anchors/requirements-TOOL.txt.
+ANCHORS := jax-privacy privacy-estimates
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md docs/guides/*.md)
@@ -26,7 +28,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow check-libraries torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
+.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -63,6 +65,14 @@ torture: .venv/ready  ## 400 kills and other disturbances of runs, each compared
 bench: .venv/ready  ## the benchmarks that take seconds, one after the other
 	@for file in $(QUICK); do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
 
+bench-anchors: .venv/ready $(ANCHORS:%=.venv-anchors-%/ready)  ## our estimators beside those of other tools, on the same scores; resumable, in build/ (half an hour)
+	@.venv/bin/python -m benchmarks.anchors.make_scores
+	@export OMP_NUM_THREADS=1 WORKERS=$(WORKERS); \
+	for tool in $(ANCHORS); do echo "== $$tool"; \
+		.venv-anchors-$$tool/bin/python -m benchmarks.anchors.$$(echo $$tool | tr - _)_estimators || exit 1; done; \
+	echo "== dp-arena"; .venv/bin/python -m benchmarks.anchors.own_estimators && \
+	.venv/bin/python -m benchmarks.anchors.games_to_refute && .venv/bin/python -m benchmarks.anchors.tables
+
 bench-coverage: .venv/ready  ## how often each estimator claims too much, over 10,000 audits a law (half an hour)
 	@.venv/bin/python benchmarks/coverage.py
 
@@ -70,7 +80,7 @@ bench-search: .venv/ready  ## a thousand searches of each correct learner (hours
 	@.venv/bin/python benchmarks/searches.py
 
 bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
-	@.venv/bin/python benchmarks/suite.py
+	@.venv/bin/python -m benchmarks.suite
 
 bench-distinguishers: .venv/ready  ## learned distinguishers beside the likelihood ratio, at equal games (ten minutes)
 	@.venv/bin/python -m benchmarks.distinguishers
@@ -119,7 +129,7 @@ format: .venv/ready  ## format the code, and mend what can be mended unasked
 	@.venv/bin/ruff format --quiet .
 
 clean:  ## remove the environments and everything made
-	@rm -rf .venv .venv-docs .venv-lowest $(LIBRARIES:%=.venv-%) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	@rm -rf .venv .venv-docs .venv-lowest $(LIBRARIES:%=.venv-%) $(ANCHORS:%=.venv-anchors-%) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 	@find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/ready: setup.cfg pyproject.toml
@@ -135,6 +145,11 @@ clean:  ## remove the environments and everything made
 $(LIBRARIES:%=.venv-%/ready): .venv-%/ready: setup.cfg pyproject.toml
 	$(call environment,.venv-$*)
 	@.venv-$*/bin/python $(INSTALL) -e '.[$*,test]'
+	@touch $@
+
+$(ANCHORS:%=.venv-anchors-%/ready): .venv-anchors-%/ready: benchmarks/anchors/requirements-%.txt
+	$(call environment,.venv-anchors-$*)
+	@.venv-anchors-$*/bin/python $(INSTALL) --no-deps -r $<
 	@touch $@
 
 .venv-docs/ready: setup.cfg pyproject.toml

@@ -1,6 +1,6 @@
 """Mechanisms of the auditing literature: exact loss, certified bound, and speed.
 
-python benchmarks/suite.py [NAME ...]
+python -m benchmarks.suite [NAME ...]
 
 For every mechanism of the zoo at ε = 0.1: the largest exact loss over the inputs of StatDP, and the bound
 certified, at 99 %, by playing the worst of these inputs until it passes the best bound of DP-Sniper (Bichsel,
@@ -25,6 +25,7 @@ from audits.exact_loss.view_laws import value_laws
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
+from benchmarks.anchors.printed_figures import ZOO
 
 CONFIDENCE = 0.99
 MOST_PAIRS = 300_000_000
@@ -34,32 +35,30 @@ SEEDS = 3
 
 @attrs.frozen
 class Row:
-    """A mechanism with its exact ε in the literature, and DP-Sniper's bound and seconds.
+    """A mechanism with its exact ε in the literature.
 
     jobs: processes; two where the audit is long, since starting them takes a second.
     """
 
     learner: str
     exact: str
-    sniper: float
-    sniper_seconds: float
     jobs: int = 1
 
 
 ROWS = (
-    Row("zoo-laplace", "0.1", 0.0976, 217),
-    Row("noisy-hist-1", "0.1", 0.0978, 38),
-    Row("noisy-hist-2", "10", 4.602, 41),
-    Row("report-noisy-max-1", "0.0946", 0.0925, 492),
-    Row("report-noisy-max-2", "0.1000", 0.0979, 423),
-    Row("report-noisy-max-3", "0.25", 0.2488, 437, jobs=2),
-    Row("report-noisy-max-4", "∞", 0.3534, 451, jobs=2),
-    Row("svt-1", "0.0885", 0.0858, 126),
-    Row("svt-2", "0.0882", 0.0859, 160, jobs=2),
-    Row("svt-3", "-", 0.1822, 880),
-    Row("svt-4", "0.1725", 0.1696, 815, jobs=2),
-    Row("svt-5", "∞", 1.761, 59),
-    Row("svt-6", "0.42", 0.2720, 96),
+    Row("zoo-laplace", "0.1"),
+    Row("noisy-hist-1", "0.1"),
+    Row("noisy-hist-2", "10"),
+    Row("report-noisy-max-1", "0.0946"),
+    Row("report-noisy-max-2", "0.1000"),
+    Row("report-noisy-max-3", "0.25", jobs=2),
+    Row("report-noisy-max-4", "∞", jobs=2),
+    Row("svt-1", "0.0885"),
+    Row("svt-2", "0.0882", jobs=2),
+    Row("svt-3", "-"),
+    Row("svt-4", "0.1725", jobs=2),
+    Row("svt-5", "∞"),
+    Row("svt-6", "0.42"),
 )
 ONE_DIFFERS = ("zoo-laplace", "noisy-hist-1", "noisy-hist-2")
 
@@ -75,7 +74,7 @@ def worst_input(learner: Learner) -> tuple[StatDP, float]:
 
 
 def measure(row: Row) -> list[object]:
-    learner = LEARNERS.find(row.learner)()
+    learner, printed = LEARNERS.find(row.learner)(), ZOO[row.learner]
     runs = []
     for seed in range(SEEDS):
         start = time.perf_counter()
@@ -84,7 +83,7 @@ def measure(row: Row) -> list[object]:
             learner=learner,
             adversary=adversary,
             referee=Release(),
-            epsilon=row.sniper,
+            epsilon=printed.sniper,
             delta=0.0,
             confidence=CONFIDENCE,
             games=MOST_PAIRS,
@@ -104,9 +103,9 @@ def measure(row: Row) -> list[object]:
         f"{statistics.median(verdict.games for verdict, _ in runs):,}",
         f"{statistics.median(seconds for _, seconds in runs):.2f}",
         f"{slowest:.2f}",
-        f"{row.sniper:.4g}",
-        f"{row.sniper_seconds:.0f}",
-        f"{row.sniper_seconds / slowest:.0f}",
+        f"{printed.sniper:.4g}",
+        f"{printed.sniper_seconds:.0f}",
+        f"{printed.sniper_seconds / slowest:.0f}",
     ]
 
 

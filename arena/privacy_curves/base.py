@@ -9,9 +9,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from arena.errors import Unsupported
+from arena.privacy_curves.loss_distribution import LossDistribution
 from arena.settings import check_value, less_than, more_than
 
 _LARGEST_EPSILON = 1e6  # nats, above which none is looked for
+_TABLE_END = 12.0  # nats: the last of the points by which a curve is composed with others
+_TABLE_POINTS = 512
 _BISECTIONS = 60  # after which an ε is known to the last digits
 
 
@@ -36,6 +40,29 @@ class PrivacyCurve(ABC):
     @abstractmethod
     def rescale(self, scale: float) -> Self:
         """The member of its family with this scale, relative to this curve."""
+
+    def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
+        """Privacy losses on a grid with this step in nats that dominate the claim: one for each direction, or
+        one that serves both."""
+        epsilons = _TABLE_END * np.linspace(0, 1, _TABLE_POINTS) ** 2
+        deltas, odds = self.deltas(epsilons), np.exp(epsilons)
+        # Chords of δ over e^ε are the δ of losses at their ends; negative losses mirror the positive ones.
+        slopes = np.append(np.diff(deltas) / np.diff(odds), 0.0)
+        under_q = np.maximum(np.diff(slopes), 0.0)
+        under_p = odds[1:] * under_q
+        rest = max(0.0, 1.0 - float(under_p.sum() + under_q.sum() + deltas[-1]))
+        losses = np.concatenate([-epsilons[:0:-1], [0.0], epsilons[1:]])
+        masses = np.concatenate([under_q[::-1], [rest], under_p])
+        return (LossDistribution.from_atoms(losses, masses, step, float(deltas[-1])),)
+
+    @property
+    def orders(self) -> tuple[float, ...]:
+        """The orders α > 1 at which the claim bounds the Rényi divergence of the worlds; usually none."""
+        return ()
+
+    def divergence(self, order: float) -> float:
+        """The bound on D_α in nats at one of its orders, in both directions."""
+        raise Unsupported("the claim bounds no Rényi divergence", value=self)
 
     def epsilon(self, delta: float) -> float:
         """The least ε in nats with δ(ε) ≤ delta, rounded up; infinity if there is none. 0 < delta < 1."""

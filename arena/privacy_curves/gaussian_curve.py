@@ -9,6 +9,8 @@ import attrs
 import numpy as np
 
 from arena.privacy_curves.base import PrivacyCurve
+from arena.privacy_curves.loss_distribution import LossDistribution
+from arena.privacy_curves.noisy_steps import NoisyStepsCurve
 from arena.settings import at_least, less_than, more_than, number
 
 
@@ -44,6 +46,9 @@ class GaussianCurve(PrivacyCurve):
 
     def deltas(self, epsilons: np.ndarray) -> np.ndarray:
         return np.array([gaussian_delta(float(epsilon), self.mu) for epsilon in epsilons]) + self.slack
+
+    def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
+        return NoisyStepsCurve(1.0, 1 / self.mu, 1, slack=self.slack).loss_distributions(step)
 
     def rescale(self, scale: float) -> Self:
         return attrs.evolve(self, mu=self.mu * scale)

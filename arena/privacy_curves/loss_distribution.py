@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
+from numpy.typing import ArrayLike
 
 from arena.errors import Unsupported
 
@@ -64,6 +65,37 @@ class LossDistribution:
         masses[1:] += upper
         masses[0] += p[0]
         return cls(step, first, masses, float(p[-1]))
+
+    @classmethod
+    def from_atoms(
+        cls, losses: ArrayLike, masses: ArrayLike, step: float, infinite: float = 0.0
+    ) -> LossDistribution:
+        """Discretise losses (k,) that have these probabilities under P; `infinite`: that of an infinite loss.
+
+        Each is replaced by the ends of its cell, as in `from_cells`.
+        """
+        places = np.asarray(losses) / step
+        below = np.floor(places).astype(int)
+        first = int(below.min())
+        if below.max() - first > _MOST_CELLS:
+            raise Unsupported("the privacy loss varies too much for a grid", value=float(below.max() * step))
+        p = np.asarray(masses, float)
+        # a + b = p and a + b·e^-step = p·e^-part, for a at the lower end, b at the upper end, part between.
+        upper = np.clip(p * -np.expm1(-(places - below) * step) / -math.expm1(-step), 0.0, p)
+        on_grid = np.zeros(int(below.max()) - first + 2)
+        np.add.at(on_grid, below - first, p - upper)
+        np.add.at(on_grid, below - first + 1, upper)
+        return cls(step, first, on_grid, infinite)
+
+    def convolve(self, other: LossDistribution) -> LossDistribution:
+        """The distribution of the sum of this loss and an independent one on the same grid."""
+        from scipy.signal import fftconvolve  # slow to import
+
+        if len(self.masses) + len(other.masses) > _MOST_CELLS:
+            raise Unsupported("the composed privacy loss varies too much for a grid", value=len(self.masses))
+        masses = np.maximum(fftconvolve(self.masses, other.masses), 0.0)
+        infinite = self.infinite + other.infinite - self.infinite * other.infinite + _ROUNDING
+        return LossDistribution(self.step, self.first + other.first, masses, infinite)
 
     def compose(self, times: int) -> LossDistribution:
         """The distribution of the sum of so many independent losses.

@@ -198,6 +198,10 @@ class NoisyStepsCurve(PrivacyCurve):
         directions = _find_distributions(self.step, self.times, self.replaced)
         return self.slack + np.array([max(loss.delta(float(e)) for loss in directions) for e in epsilons])
 
+    def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
+        composed = _compose(self.step, self.times, self.replaced, step)
+        return tuple(attrs.evolve(loss, infinite=min(1.0, loss.infinite + self.slack)) for loss in composed)
+
     def epsilon(self, delta: float) -> float:
         if self.slack >= delta:
             return math.inf

@@ -30,6 +30,7 @@ from audits.adversary_search.score import simple_scores
 from audits.adversary_search.script import Script
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
+from audits.registry.tested_claim import get_given_curve
 from audits.runs.first_games import check_learner_first, refuse_failures, warn_of_failures
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
@@ -333,6 +334,7 @@ class _SearchPlan:
             referee=referee_for(script),
             epsilon=self.claim.epsilon,
             delta=self.claim.delta,
+            given_curve=get_given_curve(self.learner, self.claim),
             confidence=1.0 - error,
             games=min(games, _FAULT_GAMES) if faults else games,
             until_refuted=True,

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
+from arena.privacy_curves import format_curve
 from arena.step_scores import StepScore
 from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHTED, Score
@@ -51,10 +52,12 @@ def replay_command(result: SearchResult, *, learner: str | None = None, file: st
 def audit_command(plan: Plan, *, learner: str, adversary: str) -> str:
     """The command that plays a plan. learner, adversary: with their settings as on the command line."""
     until_refuted = " --until-refuted" if plan.until_refuted else ""
+    curve = None if plan.given_curve is None else format_curve(plan.given_curve)
+    claim = f"--epsilon {plan.epsilon!r}" if curve is None else f"--curve {curve}"
     options = [
         f"arena audit {learner}",
         f"--against {adversary} --protocol {plan.referee.name}",
-        f"--epsilon {plan.epsilon!r} --delta {plan.delta!r} --confidence {plan.confidence!r}",
+        f"{claim} --delta {plan.delta!r} --confidence {plan.confidence!r}",
         f"--games {plan.games}{until_refuted} --seed {plan.seed} --distinguisher {plan.distinguisher}",
         *(["--faults"] if plan.faults else []),
     ]

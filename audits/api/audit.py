@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import Sample
+from arena.privacy_curves import PrivacyCurve
 from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
 from audits.api.planning import plan_audit
 from audits.api.report import Report, extend_record
@@ -96,6 +97,7 @@ def audit(
     neighbour: Any = None,
     epsilon: float | None = None,
     delta: float | None = None,
+    curve: PrivacyCurve | str | None = None,
     games: int | None = None,
     confidence: float = 0.95,
     until_refuted: bool = False,
@@ -117,7 +119,8 @@ def audit(
         that differ in one record.
     data: an array of points, one row a record, or (points, labels). neighbour: the data of world 1; default:
         the worst that the adversary knows.
-    epsilon, delta: the claim under test, ε in nats; default: the learner's own.
+    epsilon, delta: the claim under test, ε in nats; default: the learner's own. curve: a claim for every ε
+        instead, of `arena.privacy_curves` or as a text: "mu=1", "rho=0.5", "rdp=8,2" or a CSV file.
     games: in each world; default: 100,000, with until_refuted at most 10 million.
     confidence: the bound is wrong with probability at most 1 - confidence, whenever the audit stops.
     settings: of players that are given by name, {"teachers": 2001, "adversary.probes": 20}, or of a function.
@@ -151,6 +154,7 @@ def audit(
         match,
         epsilon=epsilon,
         delta=delta,
+        curve=curve,
         games=games,
         until_refuted=until_refuted,
         confidence=confidence,

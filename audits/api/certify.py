@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arena import InvalidArgument
+from arena.privacy_curves import PrivacyCurve
 from arena.randomness import generator
 from arena.settings import at_least, check_value, less_than, more_than, number
 from audits.api.arguments import check_extra
 from audits.api.report import Report
 from audits.registry.suggestions import explain_arguments
+from audits.registry.tested_claim import resolve_curve
 from audits.reports.formatting import name_table, nats, percent, wrap
 from audits.reports.json_form import to_data
 from audits.runs.block_sizes import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
@@ -37,6 +40,8 @@ class Certificate(Report):
         false. ceiling: the epsilon_lower of as many scores that always tell the worlds apart.
     pairs: the number of pairs of scores used. unpaired: scores of one world without a partner in the other.
     epsilon, refuted: the claim under test and whether it is false; None without a claim.
+    curve, curve_lower: a privacy curve under test, and the largest member of its family that is certified to
+        be false, with all smaller ones; None without.
     """
 
     kind: ClassVar[str] = "certificate"
@@ -49,22 +54,23 @@ class Certificate(Report):
     unpaired: int
     epsilon: float | None
     refuted: bool | None
+    curve: PrivacyCurve | None = None
+    curve_lower: PrivacyCurve | None = None
 
     @property
     def headline(self) -> str:
         outcome = "" if self.refuted is None else "refuted, " if self.refuted else "not refuted, "
         bound = f"ε ≥ {nats(self.epsilon_lower)} at δ = {self.delta:.3g}"
+        if self.curve_lower is not None:
+            bound += f" and more than {self.curve_lower}"
         return f"{outcome}{bound} certified (confidence {percent(self.confidence)})"
 
     def summary(self) -> str:
-        claim = (
-            []
-            if self.epsilon is None
-            else [("claim under test", f"({nats(self.epsilon)}, {self.delta:.3g})")]
-        )
+        claim = [] if self.epsilon is None else [("claim under test", self._describe_claim())]
         rows = [
             *claim,
             ("certified", f"ε ≥ {nats(self.epsilon_lower)} nats at δ = {self.delta:.3g}"),
+            *([] if self.curve is None else [("for its curve", self._describe_curve())]),
             ("confidence", percent(self.confidence)),
             ("ceiling", f"ε ≥ {nats(self.ceiling)} nats, had every score told the worlds apart"),
             ("scores", f"{self.pairs:,} pairs, and {self.unpaired:,} scores without a partner"),
@@ -75,6 +81,16 @@ class Certificate(Report):
             else "These scores certify no loss of privacy. That is no proof of privacy."
         )
         return f"{name_table(rows)}\n\n{wrap(meaning)}"
+
+    def _describe_claim(self) -> str:
+        assert self.epsilon is not None
+        point = f"({nats(self.epsilon)}, {self.delta:.3g})"
+        return point if self.curve is None else f"{self.curve}, and so {point}"
+
+    def _describe_curve(self) -> str:
+        if self.curve_lower is None:
+            return "nothing is certified"
+        return f"{self.curve_lower} is false, and so is every smaller curve of its family"
 
     def plot(self) -> ReportFigure:
         """The bound beside its ceiling and the claim. Raises: InvalidArgument without matplotlib."""
@@ -106,21 +122,32 @@ class Auditor:
     δ, over all updates together. Proof: docs/proofs/betting.md, with games in pairs, one of each world.
     Scores of the larger world wait for partners, so the numbers need not be equal.
 
-    delta: a probability. epsilon: a claim in nats to test, if any.
+    delta: a probability; default: 0, or 1e-5 with a curve. epsilon: a claim in nats to test, if any. curve: a
+    privacy curve to test instead, as in `audits.audit`; it is tested beside (ε, δ), each with half the error.
 
     >>> auditor = Auditor(delta=0.0, confidence=0.95, epsilon=1.0)
     >>> auditor.update([0.1, 0.3, 0.2] * 50, [2.1, 1.7, 3.0] * 50).certificate.refuted
     True
     """
 
-    def __init__(self, *, delta: float = 0.0, confidence: float = 0.95, epsilon: float | None = None) -> None:
-        check_value("delta", delta, number, at_least(0), less_than(1))
+    def __init__(
+        self,
+        *,
+        delta: float | None = None,
+        confidence: float = 0.95,
+        epsilon: float | None = None,
+        curve: PrivacyCurve | str | None = None,
+    ) -> None:
+        self._curve, epsilon, delta = read_claim(epsilon, delta, curve)
         check_value("confidence", confidence, number, more_than(0), less_than(1))
-        if epsilon is not None:
-            check_value("epsilon", epsilon, number, more_than(0))
-        self._settings: dict[str, Any] = {"delta": delta, "confidence": confidence}
+        share = confidence if self._curve is None else 1 - (1 - confidence) / 2
+        self._confidence = confidence
+        self._settings: dict[str, Any] = {"delta": delta, "confidence": share}
         self._epsilon = epsilon
         self._betting = Betting(**self._settings, epsilon_claim=epsilon)
+        self._tests = [self._betting]
+        if self._curve is not None:
+            self._tests.append(Betting(**self._settings, curve=self._curve))
         self._waiting = [np.empty(0), np.empty(0)]
         self._block_sizes = array("q")
         self._first_blocks: list[PairCounts] = []
@@ -152,15 +179,18 @@ class Auditor:
     def certificate(self) -> Certificate:
         """What the scores so far certify."""
         bound = self._betting.epsilon_lower
-        highest = ceiling(self._block_sizes, **self._settings)
+        highest = _ceiling_of(tuple(self._block_sizes), **self._settings)
         return Certificate(
             epsilon_lower=bound,
             ceiling=max(highest, bound),  # it is computed from joined blocks, and may be a step less
             pairs=sum(self._block_sizes),
             unpaired=sum(map(len, self._waiting)),
             epsilon=self._epsilon,
-            refuted=None if self._epsilon is None else self._betting.refuted,
-            **self._settings,
+            refuted=None if self._epsilon is None else any(test.refuted for test in self._tests),
+            delta=self._settings["delta"],
+            confidence=self._confidence,
+            curve=self._curve,
+            curve_lower=self._tests[-1].curve_lower,
         )
 
     def _split(self, pairs: int) -> Iterator[int]:
@@ -178,11 +208,17 @@ class Auditor:
             self._first_blocks.append(block)
         else:
             block = self._bins.count(scores_0, scores_1)
-        self._betting.update(block)
+        for test in self._tests:
+            test.update(block)
         self._block_sizes.append(block.pairs)
         if self._bins is None and sum(self._block_sizes) >= EXACT_PAIRS:
             self._bins = ScoreBins.of(self._first_blocks)
             self._first_blocks = []
+
+
+@lru_cache(maxsize=64)  # it takes as long as the bound itself, and is the same for as many other scores
+def _ceiling_of(block_sizes: tuple[int, ...], *, delta: float, confidence: float) -> float:
+    return ceiling(block_sizes, delta=delta, confidence=confidence)
 
 
 @explain_arguments
@@ -190,15 +226,16 @@ def certify(
     scores_0: Scores,
     scores_1: Scores,
     *,
-    delta: float = 0.0,
+    delta: float | None = None,
     confidence: float = 0.95,
     epsilon: float | None = None,
+    curve: PrivacyCurve | str | None = None,
 ) -> Certificate:
     """A lower bound on ε at `delta` from the scores of independent games of two neighbouring worlds.
 
     scores_0, scores_1: (n,) and (m,), of the games on either data set, higher if they look like world 1.
-    If n and m differ, the surplus of the larger world is not used. epsilon: a claim in nats to test, if any.
-    What is assumed about scores, and what is certified, is said at `Auditor`, which takes them bit by bit.
+    If n and m differ, the surplus of the larger world is not used. delta, epsilon, curve: as of `Auditor`,
+    which takes scores bit by bit, and says what is assumed about them and what is certified.
 
     Raises: InvalidArgument if scores are no numbers, or one world has fewer than two.
 
@@ -213,8 +250,20 @@ def certify(
                 value=len(scores),
                 remedy="Play more games in that world; a few hundred certify something.",
             )
-    auditor = Auditor(delta=delta, confidence=confidence, epsilon=epsilon)
+    auditor = Auditor(delta=delta, confidence=confidence, epsilon=epsilon, curve=curve)
     return auditor.update(arrays[0], arrays[1]).certificate
+
+
+def read_claim(
+    epsilon: float | None, delta: float | None, curve: PrivacyCurve | str | None
+) -> tuple[PrivacyCurve | None, float | None, float]:
+    """The curve, ε in nats and δ under test. Raises: InvalidArgument."""
+    curve, epsilon, delta = resolve_curve(curve, epsilon, delta)
+    delta = 0.0 if delta is None else delta
+    check_value("delta", delta, number, at_least(0), less_than(1))
+    if epsilon is not None:
+        check_value("epsilon", epsilon, number, more_than(0))
+    return curve, epsilon, delta
 
 
 def read_scores(name: str, scores: object) -> np.ndarray:

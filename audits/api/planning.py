@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from arena.privacy_curves import PrivacyCurve
 from audits.registry.match import Match
-from audits.registry.tested_claim import resolve_claim
+from audits.registry.tested_claim import resolve_claim, resolve_curve
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 
@@ -20,6 +21,7 @@ def plan_audit(
     *,
     epsilon: float | None,
     delta: float | None,
+    curve: PrivacyCurve | str | None = None,
     games: int | None,
     until_refuted: bool,
     confidence: float,
@@ -30,8 +32,8 @@ def plan_audit(
 ) -> tuple[Plan, tuple[str, ...]]:
     """The plan of an audit of a match, and what the user should know about how it was chosen.
 
-    epsilon, delta, games, distinguisher: None for the defaults, the learner's own claim among them. option:
-    how the user names an ε. The rest is as in `Plan`.
+    epsilon, delta, games, distinguisher: None for the defaults, the learner's own claim among them. curve: to
+    test in its place, or a text that names one. option: how the user names an ε. The rest is as in `Plan`.
 
     Raises: InvalidArgument as `Plan` and `resolve_claim` do; whatever `arena.play` raises in a first game.
     """
@@ -40,6 +42,7 @@ def plan_audit(
         distinguisher = choose_distinguisher(match.learner, match.adversary, match.referee, faults=faults)
         if distinguisher != SCORE:
             notes = (_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name),)
+    curve, epsilon, delta = resolve_curve(curve, epsilon, delta, match.learner)
     epsilon, delta = resolve_claim(match.learner, epsilon, delta, option=option)
     if games is None:
         games = MAX_GAMES_UNTIL_REFUTED if until_refuted else GAMES
@@ -49,6 +52,7 @@ def plan_audit(
         referee=match.referee,
         epsilon=epsilon,
         delta=delta,
+        given_curve=curve,
         confidence=confidence,
         games=games,
         until_refuted=until_refuted,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import InvalidArgument
+from arena.privacy_curves import PrivacyCurve
 
 if "hypothesis" not in sys.modules:
     # Hypothesis caches what it knows about modules; by default in the current folder, which is the user's.
@@ -27,7 +28,7 @@ from audits.api.arguments import check_extra, claim_for_function, split_settings
 from audits.api.report import Report, extend_record
 from audits.registry.given_players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import read_claim, resolve_claim
+from audits.registry.tested_claim import change_claim, read_claim, resolve_claim, resolve_curve
 from audits.reports.formatting import nats
 from audits.runs.workers import Workers
 
@@ -78,6 +79,7 @@ def search(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
+    curve: PrivacyCurve | str | None = None,
     protocol: str | None = None,
     error: float = ERROR,
     examples: int = EXAMPLES,
@@ -89,7 +91,8 @@ def search(
 ) -> SearchReport:
     """Search for an adversary that refutes a learner's claim of privacy.
 
-    learner, settings: as in `audits.audit`. epsilon, delta: the claim, ε in nats; default: the learner's.
+    learner, settings, curve: as in `audits.audit`. epsilon, delta: the claim, ε in nats; default: the
+        learner's.
     error: the probability, at most, that the whole search refutes a true claim.
     examples: the number of adversaries to try. games: in each world to confirm one, at most.
     progress: called after every adversary.
@@ -98,6 +101,7 @@ def search(
     """
     asked = claim_for_function(learner, split_settings(settings), epsilon, delta)
     player = configure_learner(learner, asked["learner"])
+    curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):
         if isinstance(value, str):
@@ -105,7 +109,7 @@ def search(
     result = search_adversary(
         player,
         protocol=protocol,
-        claim=attrs.evolve(read_claim(player), epsilon=epsilon, delta=delta),
+        claim=change_claim(read_claim(player), epsilon, delta, curve),
         error=error,
         examples=examples,
         confirm_games=games,

@@ -132,6 +132,7 @@ def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: Used
         match,
         epsilon=asked.epsilon,
         delta=asked.delta,
+        curve=asked.curve,
         games=asked.games,
         until_refuted=asked.until_refuted,
         confidence=asked.confidence,

@@ -107,14 +107,16 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
       arena search my_learner.py:Mine --examples 5_000 --json
     """
     learner = asked.build_learner()
-    epsilon, delta = resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")
+    if asked.curve is None:
+        resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")  # before anything is written
     asked.check_file()
     output.print_notes(learner.shortcomings)
     with _show_progress(output) as watch:
         result = search_adversary(
             learner,
-            epsilon=epsilon,
-            delta=delta,
+            epsilon=asked.epsilon,
+            delta=asked.delta,
+            curve=asked.curve,
             protocol=asked.protocol,
             error=asked.get_error(),
             examples=asked.examples,

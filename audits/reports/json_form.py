@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from arena import Adversary, Claim, Learner, Referee, Relation
+from arena.privacy_curves import PrivacyCurve, describe_curve
 from audits.registry.settings_text import format_settings
 from audits.runs.plan import versions
 
@@ -57,6 +58,8 @@ def to_data(value: object) -> Any:
         return str(value)
     if isinstance(value, Claim):
         return {**_fields(value), "text": str(value)}
+    if isinstance(value, PrivacyCurve):
+        return {**to_data(describe_curve(value)), "text": str(value)}
     if isinstance(value, Enum):
         return to_data(value.value)
     if attrs.has(type(value)):

@@ -108,7 +108,8 @@ def describe_curve_bound(verdict: Verdict) -> str:
     if verdict.curve_epsilon_lower is None:
         return ""
     bound = f"ε ≥ {nats(verdict.curve_epsilon_lower)} nats at δ = {verdict.claim.delta:.3g}"
-    return f"{bound}, among privacy curves of the claim's shape"
+    largest = "" if verdict.curve_lower is None else f": that of {verdict.curve_lower} is false"
+    return f"{bound}, among privacy curves of the claim's shape{largest}"
 
 
 def describe_ceiling(verdict: Verdict) -> str:

@@ -135,6 +135,11 @@ class AuditEstimators:
         return None if self.settings.curve is None else self._tests[1].epsilon_lower
 
     @property
+    def curve_lower(self) -> PrivacyCurve | None:
+        """The largest false curve of the claim's family, as in `Verdict`."""
+        return None if self.settings.curve is None else self._tests[1].curve_lower
+
+    @property
     def log_wealth(self) -> float:
         """The current log wealth against the claim, of the better test."""
         return max(test.log_wealth_now for test in self._tests)
@@ -240,6 +245,7 @@ class AuditEstimators:
             refuted=self.refuted,
             epsilon_lower=epsilon_lower,
             curve_epsilon_lower=self.curve_epsilon_lower,
+            curve_lower=self.curve_lower,
             confidence=confidence,
             ceiling=highest,
             refutable=highest >= epsilon

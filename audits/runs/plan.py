@@ -54,7 +54,8 @@ class Plan:
 
     learner, adversary, referee: the players' configurations and the protocol. The learner is a copy, of
         which the adversary has no hold.
-    epsilon, delta: the claim under test, ε in nats.
+    epsilon, delta: the claim under test, ε in nats. given_curve: a privacy curve to test with it, in place of
+        the curve of the learner's own claim.
     confidence: the certified bound is wrong with probability at most 1 - confidence.
     games: games in each world; with `until_refuted`, the largest number of games.
     until_refuted: stop as soon as the claim is refuted. seed: random seed.
@@ -71,6 +72,10 @@ class Plan:
     referee: Referee
     epsilon: float = attrs.field(converter=_read_float)
     delta: float = attrs.field(converter=_read_float, validator=[number, at_least(0), less_than(1)])
+    given_curve: PrivacyCurve | None = attrs.field(
+        default=None,
+        validator=attrs.validators.optional(attrs.validators.instance_of(PrivacyCurve)),  # type: ignore[type-abstract]
+    )
     confidence: float = attrs.field(
         default=0.95,
         converter=_read_float,
@@ -107,6 +112,8 @@ class Plan:
         check_player("adversary", self.adversary, Adversary)
         check_player("referee", self.referee, Referee)
         check_protocol(self.learner, self.adversary, self.referee)
+        if self.given_curve is not None:
+            describe_curve(self.given_curve)  # refuses those that no ledger can hold
         if self.faults and self.distinguisher == LIKELIHOOD:
             raise InvalidArgument(
                 "the likelihood ratio knows no failures of the learner, which --faults shows the adversary",
@@ -120,7 +127,9 @@ class Plan:
 
     @property
     def curve(self) -> PrivacyCurve | None:
-        """The privacy curve under test: that of the learner's claim, if the claim under test is its own."""
+        """The privacy curve under test: a given one, or that of the learner's claim if that is under test."""
+        if self.given_curve is not None:
+            return self.given_curve
         own = read_claim(self.learner)
         return own.curve if (own.epsilon, own.delta) == (self.epsilon, self.delta) else None
 
@@ -131,7 +140,8 @@ class Plan:
 
     def describe(self) -> dict[str, object]:
         """The plan as plain data, which a ledger stores: equal for equal plans, on any machine."""
-        entries = {field.name: getattr(self, field.name) for field in attrs.fields(Plan)}
+        names = (field.name for field in attrs.fields(Plan) if field.name != "given_curve")
+        entries = {name: getattr(self, name) for name in names}
         entries |= {role: describe(entries[role]) for role in ("learner", "adversary", "referee")}
         entries |= {name: int(entries[name]) for name in _COUNTS}  # perhaps numpy's
         # These entries are missing in the plans of learners that need none.

@@ -7,6 +7,7 @@ from typing import ClassVar
 import attrs
 
 from arena import ArenaError, Claim
+from arena.privacy_curves import PrivacyCurve
 from audits.statistics.estimates import Estimates
 
 
@@ -16,8 +17,9 @@ class Verdict:
 
     claim: the claim under test. refuted: whether it is false, with confidence `confidence`.
     epsilon_lower: the certified bound (nats): with that confidence, every smaller ε at this δ is false.
-    curve_epsilon_lower: the same for the privacy curve of the claim: every curve of its family with a smaller
-        ε at this δ is false. None if the claim under test has no curve. Both bounds hold together.
+    curve_lower: the same for the privacy curve of the claim: the largest curve of its family that is false,
+        with all smaller ones. None if the claim under test has no curve, or none is certified to be false.
+    curve_epsilon_lower: its ε at this δ; None if the claim has no curve. Both bounds hold together.
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
     refutable: whether that adversary would have refuted the claim.
     clopper_pearson: the classical bound on an event chosen on other games, for comparison; None if the number
@@ -46,6 +48,7 @@ class Verdict:
     interrupted: bool = False
     estimates: Estimates | None = None
     curve_epsilon_lower: float | None = None
+    curve_lower: PrivacyCurve | None = None
 
     @property
     def delta(self) -> float:
@@ -55,8 +58,11 @@ class Verdict:
     @property
     def curve_note(self) -> str:
         """The bound for the privacy curve, in brackets after a space; empty if the claim has none."""
-        bound = self.curve_epsilon_lower
-        return "" if bound is None else f" (ε ≥ {bound:.4g} for its privacy curve)"
+        bound, curve = self.curve_epsilon_lower, self.curve_lower
+        if bound is None:
+            return ""
+        member = "" if curve is None else f", that of {curve}"
+        return f" (ε ≥ {bound:.4g} for its privacy curve{member})"
 
     @property
     def games_per_second(self) -> float:

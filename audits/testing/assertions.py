@@ -8,12 +8,19 @@ from typing import Any
 import attrs
 
 from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
+from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, check_value, is_number, number, whole
 from audits.adversary_search import Script, referee_for, search, share_of_error
 from audits.registry.given_players import GivenLearner, configure_adversary, configure_learner
 from audits.registry.pairing import choose_protocol, configure_game
 from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import read_claim, resolve_claim
+from audits.registry.tested_claim import (
+    change_claim,
+    get_given_curve,
+    read_claim,
+    resolve_claim,
+    resolve_curve,
+)
 from audits.runs.block_sizes import MAX_BLOCK_PAIRS
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.first_games import check_learner_first
@@ -43,7 +50,7 @@ Opponents = Opponent | Sequence[Opponent] | None
 def assert_private(
     learner: GivenLearner,
     *,
-    claim: Claim | tuple[float, float] | None = None,
+    claim: Claim | PrivacyCurve | str | tuple[float, float] | None = None,
     against: Opponents = None,
     protocol: str | Referee | None = None,
     error: float = ERROR,
@@ -56,7 +63,7 @@ def assert_private(
     """Fail if the learner's claim is refuted.
 
     learner: a learner, the name of one, or a function f(data, rng) or f(data).
-    claim: a `Claim` or (ε in nats, δ); default: the learner's own.
+    claim: a `Claim`, (ε in nats, δ), or a privacy curve as in `audits.audit`; default: the learner's own.
     against: an adversary or the name of one, or several; None searches for one.
     protocol: default: one that both players play.
     error: the maximum probability that a true claim fails the test, for all adversaries together.
@@ -93,7 +100,7 @@ def assert_private(
 def assert_refuted(
     learner: GivenLearner,
     *,
-    claim: Claim | tuple[float, float] | None = None,
+    claim: Claim | PrivacyCurve | str | tuple[float, float] | None = None,
     against: Opponents = None,
     protocol: str | Referee | None = None,
     error: float = ERROR,
@@ -178,6 +185,7 @@ class _PrivacyTest:
             referee=referee,
             epsilon=self.claim.epsilon,
             delta=self.claim.delta,
+            given_curve=get_given_curve(self.learner, self.claim),
             confidence=compute_confidence(share),
             games=games,
             until_refuted=self.until_refuted,
@@ -254,7 +262,7 @@ class _PrivacyTest:
         )
 
 
-def _resolve_claim(learner: Learner, claim: Claim | tuple[float, float] | None) -> Claim:
+def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[float, float] | None) -> Claim:
     """The claim under test. The worlds may always differ in what the learner's own claim protects."""
     own = read_claim(learner)
     if isinstance(claim, Claim):
@@ -265,6 +273,11 @@ def _resolve_claim(learner: Learner, claim: Claim | tuple[float, float] | None) 
                 remedy="Give (epsilon, delta).",
             )
         return claim
+    if isinstance(claim, PrivacyCurve | str):
+        curve, epsilon, delta = resolve_curve(claim, None, None, learner)
+        assert epsilon is not None
+        assert delta is not None
+        return change_claim(own, epsilon, delta, curve)
     if claim is None:
         claim = resolve_claim(learner, claims="nothing", option="claim=(epsilon, delta), ε in nats")
     if not isinstance(claim, tuple | list) or len(claim) != 2 or not all(map(is_number, claim)):
@@ -274,4 +287,4 @@ def _resolve_claim(learner: Learner, claim: Claim | tuple[float, float] | None) 
             remedy="Write claim=(1.0, 0.0): ε in nats, δ.",
         )
     epsilon, delta = claim
-    return attrs.evolve(own, epsilon=epsilon, delta=delta)
+    return change_claim(own, epsilon, delta)

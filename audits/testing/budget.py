@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import ceil, exp, log, log1p, nextafter
+from typing import Any
 
 import attrs
 
@@ -11,7 +12,7 @@ from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
 from audits.registry.suggestions import unknown_name
 from audits.runs.block_sizes import MAX_BLOCK_PAIRS, BlockSizes, first_block_pairs, keeps_half
-from audits.statistics.betting.ceilings import ceiling
+from audits.statistics.betting.ceilings import ceiling, is_refutable
 from audits.statistics.betting.hypotheses import EPSILON_MAX
 
 MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
@@ -84,7 +85,7 @@ def games_needed(claim: Claim, *, error: float, until_refuted: bool = False) -> 
         return None
     games = ceil(log(1 / error) / log1p(exp(-claim.epsilon)))
     while games <= _MAX_GAMES:
-        if compute_ceiling(games, claim=claim, error=error, until_refuted=until_refuted) >= claim.epsilon:
+        if _can_refute(games, claim, error, until_refuted):
             return games
         games += games // 10 + 1
     return None
@@ -103,17 +104,32 @@ def compute_ceiling(
 
     block: pairs of games in the largest block.
     """
+    sizes, settings = _plan_betting(games, claim, error, until_refuted, block)
+    return ceiling(sizes, **settings)
+
+
+def _can_refute(games: int, claim: Claim, error: float, until_refuted: bool) -> bool:
+    """Whether so many games refute the claim of a learner without privacy, at (ε, δ) or as a curve."""
+    if compute_ceiling(games, claim=claim, error=error, until_refuted=until_refuted) >= claim.epsilon:
+        return True
+    if claim.curve is None:
+        return False
+    sizes, settings = _plan_betting(games, claim, error, until_refuted)
+    return is_refutable(sizes, claim.curve, **settings)
+
+
+def _plan_betting(
+    games: int, claim: Claim, error: float, until_refuted: bool, block: int = MAX_BLOCK_PAIRS
+) -> tuple[BlockSizes, dict[str, Any]]:
+    """The blocks of an audit, and the settings of each of its tests."""
+    share = error if claim.curve is None else error / 2  # a curve is tested beside (ε, δ)
     sizes = BlockSizes(games, first_block_pairs(games, until_refuted=until_refuted), block)
-    return ceiling(
-        sizes,
-        delta=claim.delta,
-        confidence=compute_confidence(error),
-        keep_half=keeps_half(games, until_refuted=until_refuted),
-    )
+    half = keeps_half(games, until_refuted=until_refuted)
+    return sizes, {"delta": claim.delta, "confidence": compute_confidence(share), "keep_half": half}
 
 
 def check_power(games: int, *, claim: Claim, error: float, until_refuted: bool = False) -> None:
     """Refuse a test that cannot fail. Raises: Underpowered."""
-    if compute_ceiling(games, claim=claim, error=error, until_refuted=until_refuted) < claim.epsilon:
+    if not _can_refute(games, claim, error, until_refuted):
         needed = games_needed(claim, error=error, until_refuted=until_refuted)
         raise Underpowered(claim, error=error, games=games, needed=needed)

@@ -12,6 +12,7 @@ import numpy as np
 
 from arena import REFEREES, Adversary, ArenaError, Learner, Sample
 from arena.errors import is_users_file
+from arena.privacy_curves import format_curve
 from audits.adversary_search import Script, SearchResult
 from audits.adversary_search.source_code import CLASS, audit_command, replay_command
 from audits.registry.pairing import configure_game
@@ -28,7 +29,8 @@ def format_replay(plan: Plan, search: SearchResult | None = None) -> str:
     search: the search that found the adversary, whose source is then expected in `found.py`.
     """
     learner = _format_player(plan.learner, LEARNERS)
-    if learner is None:
+    has_option = plan.given_curve is None or format_curve(plan.given_curve) is not None
+    if learner is None or not has_option:
         return _format_python(plan)
     if search is not None:
         return replay_command(search, learner=learner, file=SOURCE_FILE)

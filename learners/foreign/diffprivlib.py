@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
+from arena.privacy_curves import GaussianCurve, PrivacyCurve
 from arena.sample import Sample
 from arena.settings import one_of, setting
 from learners.foreign.base import (
@@ -23,6 +25,7 @@ from learners.foreign.base import (
     function_setting,
     receives_setting,
 )
+from learners.mechanisms.noise.gaussian_noise import gaussian_sigma
 
 
 @attrs.frozen
@@ -32,7 +35,7 @@ class Diffprivlib(ForeignClaim):
     Holohan, Braghin, Mac Aonghusa, Levacher, Diffprivlib: The IBM Differential Privacy Library (2019). `make`
     is called without arguments and returns the mechanism, as `partial(Laplace, epsilon=1, sensitivity=1)`
     does. The claim is the mechanism's epsilon and delta, which hold for numbers that neighbours change by at
-    most the mechanism's sensitivity.
+    most the mechanism's sensitivity. That of Gaussian and GaussianAnalytic has the privacy curve of their σ.
 
     The mechanism draws from the operating system's generator, so that no seed repeats a run. With `seeded`,
     the mechanism is made for every batch with a `random_state` drawn from the learner's random numbers. Such
@@ -75,6 +78,7 @@ class Diffprivlib(ForeignClaim):
             delta=delta,
             protects=(PrivacyUnit.TRAINING_EXAMPLE,),
             neighbours=self.relation,
+            curve=_find_curve(mechanism),
         )
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
@@ -84,6 +88,18 @@ class Diffprivlib(ForeignClaim):
             make = partial(self.make, random_state=draw_random_state(rng))
             mechanism = call_maker(self.name, make, "diffprivlib")
         return [mechanism.randomise(number) for _ in range(games)]
+
+
+def _find_curve(mechanism: Any) -> PrivacyCurve | None:
+    """The privacy curve of diffprivlib's Gaussian mechanisms, by the σ that their papers give for (ε, δ)."""
+    kind, epsilon, delta = type(mechanism), float(mechanism.epsilon), float(mechanism.delta)
+    if not kind.__module__.startswith("diffprivlib.") or not 0 < delta < 1:
+        return None
+    if kind.__name__ == "Gaussian":  # Theorem A.1 of Dwork and Roth (2014)
+        return GaussianCurve(epsilon / math.sqrt(2 * math.log(1.25 / delta)))
+    if kind.__name__ == "GaussianAnalytic":  # Algorithm 1 of Balle and Wang (2018)
+        return GaussianCurve(1 / gaussian_sigma(epsilon=epsilon, delta=delta))
+    return None
 
 
 @lru_cache(maxsize=16)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import attrs
@@ -12,6 +12,7 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument, Unsupported
+from arena.privacy_curves import ConcentratedCurve, PrivacyCurve
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
 from learners.foreign.base import (
@@ -40,8 +41,8 @@ class OpenDP(ForeignClaim):
     Gaboardi, Hay, Vadhan, A Programming Framework for OpenDP (2020), opendp.org. `make` is called without
     arguments and returns the measurement, since a measurement cannot be sent to another process. The claim is
     the value of its privacy map at `d_in`: ε of MaxDivergence, (ε, δ) of Approximate(MaxDivergence), ε of
-    SmoothedMaxDivergence at the setting `delta`. ZeroConcentratedDivergence is first converted by the
-    library's make_zCDP_to_approxDP.
+    SmoothedMaxDivergence at the setting `delta`. ZeroConcentratedDivergence is a claim of ρ-zCDP, whose ε at
+    `delta` is that of the library's make_zCDP_to_approxDP.
 
     A measurement on vectors may add noise to every entry separately (make_laplace, make_gaussian on a vector
     domain). It can then be `vectorised`: one call plays a batch, entry g holds the number of game g, and only
@@ -78,12 +79,13 @@ class OpenDP(ForeignClaim):
     def claim(self) -> Claim:
         """Raises: InvalidArgument if neighbours are farther apart than d_in, or if δ is missing; Unsupported
         if the map uses another measure of privacy."""
-        epsilon, delta = self._evaluate_map()
+        epsilon, delta, curve = self._evaluate_map()
         return Claim(
             epsilon=epsilon,
             delta=delta,
             protects=(PrivacyUnit.TRAINING_EXAMPLE,),
             neighbours=self.relation,
+            curve=curve,
         )
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
@@ -99,19 +101,23 @@ class OpenDP(ForeignClaim):
             return measurement(_convert(np.full(games, data), carrier))
         return [measurement(_convert(data, carrier)) for _ in range(games)]
 
-    def _evaluate_map(self) -> tuple[float, float]:
-        """(ε, δ) of the measurement's privacy map at d_in."""
+    def _evaluate_map(self) -> tuple[float, float, PrivacyCurve | None]:
+        """(ε, δ) of the measurement's privacy map at d_in, and its privacy curve, if it has one."""
         measurement = _measurement(self.make)
         self._check_distance(str(measurement.input_metric))
         measure = str(measurement.output_measure)
-        if measure == "ZeroConcentratedDivergence":
-            measurement, measure = _convert_from_zcdp(measurement), "SmoothedMaxDivergence"
         integer = not str(measurement.input_distance_type).startswith("f")
-        loss = measurement.map(ceil(self.d_in) if integer else float(self.d_in))  # never at less than d_in
+        d_in = ceil(self.d_in) if integer else float(self.d_in)  # never less than the setting
+        curve: PrivacyCurve | None = None
+        if measure == "ZeroConcentratedDivergence":
+            rho = float(measurement.map(d_in))
+            curve = ConcentratedCurve(rho) if 0 < rho < inf else None
+            measurement, measure = _convert_from_zcdp(measurement), "SmoothedMaxDivergence"
+        loss = measurement.map(d_in)
         if measure == "MaxDivergence":
-            return float(loss), 0.0
+            return float(loss), 0.0, None
         if measure == "Approximate(MaxDivergence)":
-            return float(loss[0]), float(loss[1])
+            return float(loss[0]), float(loss[1]), None
         if measure != "SmoothedMaxDivergence":
             raise Unsupported(
                 "the map of a measurement must be about (ε, δ) or zero-concentrated privacy",
@@ -123,7 +129,7 @@ class OpenDP(ForeignClaim):
                 "the measurement has a privacy profile, so that its claim depends on δ",
                 remedy="Set delta.",
             )
-        return float(loss.epsilon(self.delta)), self.delta
+        return float(loss.epsilon(self.delta)), self.delta, curve
 
     def _check_distance(self, metric: str) -> None:
         distance, moves = 1 if self.receives in COUNTS else 0, not self.relation.adds_or_removes

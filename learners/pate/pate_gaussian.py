@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
+from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
@@ -58,7 +59,12 @@ class PateGaussian(Voters):
         delta = gaussian_delta(
             epsilon=self.epsilon, sigma=self.effective_sigma, sensitivity=sqrt(self.queries)
         )
-        return Claim(epsilon=self.epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return Claim(
+            epsilon=self.epsilon,
+            delta=delta,
+            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
+            curve=GaussianCurve(sqrt(self.queries) / self.effective_sigma),
+        )
 
     def law(self, sample: Sample) -> GaussianVotes:
         return GaussianVotes(self, sample)

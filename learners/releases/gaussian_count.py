@@ -10,6 +10,7 @@ import numpy as np
 from arena.claims import Claim
 from arena.laws import Density
 from arena.neighbours import Neighbours, neighbours_setting
+from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample, Training
 from arena.settings import less_than, more_than, setting
 from learners.common.relation_claims import claim_of_sensitivity_one
@@ -52,7 +53,9 @@ class GaussianCount(ReleaseLearner):
     @property
     def claim(self) -> Claim:
         delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run)
-        return claim_of_sensitivity_one(self.epsilon, delta, self.neighbours)
+        return claim_of_sensitivity_one(
+            self.epsilon, delta, self.neighbours, GaussianCurve(1 / self.sigma_run)
+        )
 
     def law(self, sample: Sample) -> Density:
         count, sigma = float(count_ones(sample)), self.sigma_run

@@ -46,7 +46,8 @@ def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
     assert found is not None
     assert found.plan is not None
     assert found.verdict is not None
-    assert mutant.spec.claim.epsilon <= found.verdict.epsilon_lower <= mutant.loses
+    bound = max(found.verdict.epsilon_lower, found.verdict.curve_epsilon_lower or 0.0)
+    assert mutant.spec.claim.epsilon <= bound <= mutant.loses
     assert found.plan.faults or not mutant.raises
 
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena import Sample
+from arena.privacy_curves import PrivacyCurve, parse_curve
 from audits.cli.common.completion import (
     complete_adversaries,
     complete_learners,
     complete_protocols,
     complete_settings,
 )
-from audits.cli.common.option_groups import argument, option, option_record
+from audits.cli.common.option_groups import TextType, argument, option, option_record
 from audits.cli.common.output import print_note
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
 from audits.runs.workers import Workers
@@ -39,6 +40,14 @@ class ClaimOptions:
     )
     delta: float | None = option(
         "--delta", metavar="D", help="δ of the claim under test, a probability. Default: the learner's own."
+    )
+    curve: PrivacyCurve | None = option(
+        "--curve",
+        type=TextType("curve", lambda name, text: parse_curve(text)),
+        metavar="CURVE",
+        help="A claim for every ε at once, in place of --epsilon: mu=1 for Gaussian differential privacy, "
+        "rho=0.5 for zero-concentrated privacy, rdp=8,2 for Rényi privacy of order 8 with ε = 2, or a CSV "
+        "file with the columns epsilon and delta, or type_1_error and type_2_error.",
     )
 
 

@@ -15,6 +15,7 @@ from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, at_most, check_value, less_than, more_than
 from audits.statistics.betting.bets import Bets, choose_bets, next_choice
 from audits.statistics.betting.hypotheses import EPSILON_MAX, CurveFamily, EpsilonGrid, Hypotheses
+from audits.statistics.betting.moment_bets import MomentBets, choose_moment_bets
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts, join_blocks
 
@@ -69,10 +70,13 @@ class Betting:
         self._histogram = ScoreHistogram()
         self._recent: deque[PairCounts] = deque()
         self._bets: Bets | None = None
+        self._moment_bets: MomentBets | None = None
         self._bets_from = 0
         self._pairs_played = 0
-        # Of three bettors or, if half is kept, of six, of whom three start late.
-        self._log_wealth = np.zeros((6 if keep_half else 3, len(self.hypotheses)))
+        # Of three bettors on events, and perhaps one on Rényi divergences. If half is kept, of twice as many,
+        # of whom half start late.
+        self._bettors = 4 if self.hypotheses.orders else 3
+        self._log_wealth = np.zeros(((2 if keep_half else 1) * self._bettors, len(self.hypotheses)))
         self._peak = np.zeros(len(self.hypotheses))
 
     def update(self, block: PairCounts) -> None:
@@ -85,12 +89,16 @@ class Betting:
             self._choose_bets()
 
     def _play_bets(self, block: PairCounts) -> None:
-        if self._bets is not None:
-            span = self._bets.span
-            growth = self._bets.log_growth(block)
-            self._log_wealth[:3, span] += growth
-            if self._pairs_played >= LATE_START:
-                self._log_wealth[3:, span] += growth[: len(self._log_wealth) - 3]
+        for first, bets in ((0, self._bets), (3, self._moment_bets)):
+            if bets is not None:
+                growth = bets.log_growth(block)
+                self._log_wealth[first : first + len(growth), bets.span] += growth
+                late = self._bettors + first
+                if self._pairs_played >= LATE_START and late < len(self._log_wealth):
+                    self._log_wealth[late : late + len(growth), bets.span] += growth
+        spans = [bets.span for bets in (self._bets, self._moment_bets) if bets is not None]
+        if spans:
+            span = slice(min(span.start for span in spans), max(span.stop for span in spans))
             self._peak[span] = np.maximum(self._peak[span], _log_mean(self._log_wealth[:, span]))
         self._pairs_played += block.pairs
 
@@ -113,9 +121,9 @@ class Betting:
 
     def _choose_bets(self) -> None:
         # Where a null hypothesis has been rejected there is nothing left to win.
-        self._bets = choose_bets(
-            self.hypotheses, self._histogram, self._recent, rejected=self._count_rejected()
-        )
+        rejected = self._count_rejected()
+        self._bets = choose_bets(self.hypotheses, self._histogram, self._recent, rejected=rejected)
+        self._moment_bets = choose_moment_bets(self.hypotheses, self._histogram, rejected=rejected)
         self._bets_from = self.pairs
 
     @property
@@ -133,6 +141,12 @@ class Betting:
         """The certified bound in nats: every claim, or curve of the family, of a smaller ε at δ is false."""
         rejected = self._count_rejected()
         return self.hypotheses.read_bound(rejected - 1) if rejected else 0.0
+
+    @property
+    def curve_lower(self) -> PrivacyCurve | None:
+        """The largest curve of the family that is false, with all smaller ones; None if none is."""
+        rejected = self._count_rejected()
+        return self.hypotheses.read_curve(rejected - 1) if rejected else None
 
     @property
     def log_wealth_now(self) -> float:
@@ -153,7 +167,7 @@ class Betting:
         return self._claim is not None and self.log_evidence >= self.threshold
 
     def _count_rejected(self) -> int:
-        stands = self._peak < self.threshold
+        stands = ~(self._peak >= self.threshold)  # what is no number rejects nothing
         return int(stands.argmax()) if stands.any() else len(stands)
 
 

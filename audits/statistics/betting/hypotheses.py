@@ -28,22 +28,31 @@ _CURVE_SPACING = 32  # as `_PROBE_SPACING`, for scales
 _MAX_CURVES = 16  # scales for which stakes are set, since each needs its curve
 _CONDITIONS = 16  # points of a curve
 _SMALLEST_DELTA = 1e-9  # of these points
+_EVERY_ORDER = 16
+_LARGEST_ORDER = 32.0
 
 
 class Hypotheses(Protocol):
     """Null hypotheses H(0), H(1), …, each of which implies the next.
 
     H(i) says that P₁(E) ≤ e^ε·P₀(E) + δ, and the same with the worlds exchanged, for every event E and some
-    pairs (ε, δ), the conditions of H(i). claim: the index of the claim under test, if it is among them.
+    pairs (ε, δ), the conditions of H(i); and perhaps that the Rényi divergences of some orders are bounded.
+    claim: the index of the claim under test, if it is among them. orders: α > 1 of these A divergences.
     """
 
     @property
     def claim(self) -> int | None: ...
 
+    @property
+    def orders(self) -> tuple[float, ...]: ...
+
     def __len__(self) -> int: ...
 
     def read_bound(self, index: int) -> float:
         """The ε in nats that is certified if the hypotheses up to this one are rejected."""
+
+    def read_curve(self, index: int) -> PrivacyCurve | None:
+        """The privacy curve that a hypothesis is, if it is one."""
 
     def choose_probes(self, rejected: int) -> np.ndarray:
         """Indices from `rejected` on, increasing, at which it is seen whether any event pays."""
@@ -54,6 +63,9 @@ class Hypotheses(Protocol):
     def list_conditions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ε and δ of M conditions of each hypothesis: (p, M) and (p, M)."""
 
+    def list_log_moments(self, indices: np.ndarray) -> np.ndarray:
+        """(p, A): the largest (α − 1)·D_α in nats that each hypothesis allows."""
+
 
 @attrs.frozen(eq=False)
 class EpsilonGrid:
@@ -62,6 +74,7 @@ class EpsilonGrid:
     epsilons: np.ndarray
     delta: float
     claim: int | None = None
+    orders: tuple[float, ...] = attrs.field(default=(), init=False)
 
     @classmethod
     def make(cls, delta: float, epsilon_max: float, claim: float | None = None) -> EpsilonGrid:
@@ -78,6 +91,9 @@ class EpsilonGrid:
     def read_bound(self, index: int) -> float:
         return float(self.epsilons[index])
 
+    def read_curve(self, index: int) -> None:
+        return None
+
     def choose_probes(self, rejected: int) -> np.ndarray:
         return np.arange(rejected, len(self), _PROBE_SPACING)
 
@@ -91,6 +107,9 @@ class EpsilonGrid:
     def list_conditions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         epsilons = self.epsilons[indices][:, None]
         return epsilons, np.full_like(epsilons, self.delta)
+
+    def list_log_moments(self, indices: np.ndarray) -> np.ndarray:
+        return np.empty((len(indices), 0))
 
 
 @attrs.frozen(eq=False)
@@ -110,7 +129,7 @@ class CurveFamily:
         return _SCALES_BELOW + 1 + (0 if self.claim_only else _SCALES_ABOVE)
 
     def read_bound(self, index: int) -> float:
-        return self._member(index).epsilon(self.delta)
+        return self.read_curve(index).epsilon(self.delta)
 
     def choose_probes(self, rejected: int) -> np.ndarray:
         if self.claim_only:
@@ -129,10 +148,20 @@ class CurveFamily:
         return np.unique(points)
 
     def list_conditions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        listed = [list_curve_points(self._member(int(index))) for index in indices]
+        listed = [list_curve_points(self.read_curve(int(index))) for index in indices]
         return np.array([epsilons for epsilons, _ in listed]), np.array([deltas for _, deltas in listed])
 
-    def _member(self, index: int) -> PrivacyCurve:
+    @property
+    def orders(self) -> tuple[float, ...]:
+        orders = self.curve.orders
+        # Those of a claim for all orders that bets can use: large ones depend on too rare scores.
+        return orders if len(orders) == 1 else tuple(a for a in orders[::_EVERY_ORDER] if a <= _LARGEST_ORDER)
+
+    def list_log_moments(self, indices: np.ndarray) -> np.ndarray:
+        members = [self.read_curve(int(index)) for index in indices]
+        return np.array([[(a - 1) * member.divergence(a) for a in self.orders] for member in members])
+
+    def read_curve(self, index: int) -> PrivacyCurve:
         scale = (1 + _SCALE_STEP) ** (index - _SCALES_BELOW)
         return self.curve.rescale(scale) if index != self.claim else self.curve
 

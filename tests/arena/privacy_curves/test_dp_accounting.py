@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from arena.privacy_curves import NoisyStepsCurve, PureCurve, compose_curves
 from arena.privacy_curves.noisy_steps import NoisyStep, noisy_steps_epsilon
 
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is an extra")
@@ -32,3 +35,20 @@ def test_it_lies_between_their_bounds(rate: float, sigma: float, times: int, del
     assert (
         lower <= noisy_steps_epsilon(NoisyStep(rate, sigma), times, delta, replaced=False) <= upper * 1.0001
     )
+
+
+@pytest.mark.slow
+def test_a_composition_of_different_claims_lies_between_their_bounds() -> None:
+    """Twenty answers of randomised response beside subsampled noisy sums."""
+    curve = compose_curves([*[PureCurve(0.1)] * 20, NoisyStepsCurve(0.1, 2.0, 50)])
+    lower, upper = (
+        pld.from_gaussian_mechanism(2.0, sampling_prob=0.1, **settings)
+        .self_compose(50)
+        .compose(pld.from_randomized_response(2 / (1 + math.exp(0.1)), 2, **settings).self_compose(20))
+        .get_epsilon_for_delta(1e-5)
+        for settings in (
+            {"pessimistic_estimate": False, "value_discretization_interval": 1e-3},
+            {"pessimistic_estimate": True, "value_discretization_interval": 1e-4},
+        )
+    )
+    assert lower <= curve.epsilon(1e-5) <= upper * 1.001

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from arena import InvalidArgument
+from arena.privacy_curves import GaussianCurve, RenyiCurve
 from audits import Auditor, certify
 
 CONFIDENCE = 0.9
@@ -108,3 +109,32 @@ def test_what_makes_no_sense_is_refused_by_name(scores: Any, settings: dict, nam
 def test_values_by_position_are_refused_with_their_names() -> None:
     with pytest.raises(TypeError, match=r"delta=\.\.\."):
         certify([1, 2], [1, 2], 0.1)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("curve", "kind", "unit", "truth"),
+    [("mu=0.8", GaussianCurve, "mu", 1.0), ("rdp=1.5,0.5", RenyiCurve, "bound", 0.75)],
+)
+def test_a_curve_is_tested_in_its_own_unit(curve: str, kind: type, unit: str, truth: float) -> None:
+    rng = np.random.default_rng(0)
+    certificate = certify(rng.normal(0, 1, 30_000), rng.normal(1, 1, 30_000), curve=curve)
+    assert certificate.refuted
+    assert certificate.delta == 1e-5
+    assert isinstance(certificate.curve_lower, kind)
+    assert 0.8 * truth < getattr(certificate.curve_lower, unit) < truth
+    assert str(certificate.curve_lower) in certificate.summary()
+    assert certificate.to_dict()["curve_lower"][unit] == getattr(certificate.curve_lower, unit)
+
+
+def test_a_true_curve_stands_and_may_certify_nothing() -> None:
+    rng = np.random.default_rng(1)
+    true = certify(rng.normal(0, 1, 2_000), rng.normal(1, 1, 2_000), curve="mu=1", delta=1e-3)
+    assert (true.refuted, true.delta) == (False, 1e-3)
+    few = certify([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], curve="mu=1")
+    assert few.curve_lower is None
+    assert "nothing is certified" in few.summary()
+
+
+def test_a_curve_and_an_epsilon_are_refused_together() -> None:
+    with pytest.raises(InvalidArgument, match="not both"):
+        Auditor(curve="mu=1", epsilon=1.0)

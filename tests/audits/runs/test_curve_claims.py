@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 from scipy.special import ndtr, ndtri
+from support.command_line import Command
 
+import audits
 from adversaries.training.gradient_canary import GradientCanaryAttack
 from arena import InvalidArgument, TrainingRun
-from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, describe_curve, read_curve
+from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, describe_curve, parse_curve, read_curve
 from audits.reports.json_form import to_data
 from audits.reports.verdict_text import verdict_text
-from audits.runs.audit_estimators import EstimatorSettings
+from audits.runs.audit_estimators import EstimatorSettings, RunProgress
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.run_history import read_history
+from learners.releases.gaussian_count import GaussianCount
 from learners.training.dp_sgd import DPSGD
 
 LEARNER = DPSGD(size=4, batch=4, steps=4, noise=2.0)  # whose curve is Gaussian
@@ -51,6 +55,84 @@ def test_another_claim_has_no_curve() -> None:
     verdict = run(plan)
     assert verdict.curve_epsilon_lower is None
     assert "curve" not in verdict_text(verdict)
+
+
+COUNT = GaussianCount(sigma=2.0)  # μ = 0.5, and so ρ = 0.125
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("false", "true"), [("mu=0.4", "mu=0.5"), ("rho=0.09", "rho=0.125"), ("rdp=1.5,0.13", "rdp=1.5,0.1875")]
+)
+def test_a_given_curve_is_tested_in_place_of_the_learners_own(false: str, true: str) -> None:
+    refuted = audits.audit(COUNT, curve=false, games=40_000)
+    assert refuted.refuted
+    assert refuted.claim.curve == parse_curve(false)
+    assert not audits.audit(COUNT, curve=true, games=40_000).refuted
+    found = refuted.to_dict()
+    assert found["claim"]["curve"] == to_data(parse_curve(false))
+    certified = read_curve({name: value for name, value in found["curve_lower"].items() if name != "text"})
+    assert certified == refuted.curve_lower
+    assert str(certified) in refuted.summary()
+
+
+@pytest.mark.thorough
+def test_a_ledger_of_a_given_curve_can_be_continued_and_read(tmp_path: Path) -> None:
+    """The first run stops after half of its blocks."""
+    path = tmp_path / "run.ledger"
+
+    def stop(progress: RunProgress) -> None:
+        if progress.games > 10_000:
+            raise KeyboardInterrupt
+
+    audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path, progress=stop)
+    whole = audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path)
+    assert 0 < whole.played_now < 40_000
+    fresh = audits.audit(COUNT, curve="rho=0.1", games=40_000)
+    assert whole.curve_lower == fresh.curve_lower
+    assert read_history(path).verdict.curve_lower == fresh.curve_lower
+    with pytest.raises(InvalidArgument, match="another plan"):
+        audits.audit(COUNT, curve="rho=0.11", games=40_000, ledger=path)
+
+
+@pytest.mark.thorough
+def test_assertions_and_the_search_test_a_given_curve() -> None:
+    with pytest.raises(audits.NotPrivate, match=r"for its privacy curve, that of the Gaussian mechanism"):
+        audits.assert_private(COUNT, claim=GaussianCurve(0.3), against="count-swap", games=40_000)
+    audits.assert_private(COUNT, claim="mu=0.5", against="count-swap", games=40_000)
+    report = audits.search(COUNT, curve="mu=0.3", error=0.01)
+    assert report.refuted
+    assert report.plan.given_curve == GaussianCurve(0.3)
+
+
+@pytest.mark.thorough
+def test_the_command_line_takes_a_curve_and_replays_it() -> None:
+    command = Command(
+        "audit", "gaussian-count", "--against", "count-swap", "--set", "sigma=2", "--games", "4e4", "--json"
+    )
+    done = command("--curve", "rho=0.08")
+    assert done.exit_code == 3
+    assert json.loads(done.stdout)["claim"]["curve"]["rho"] == 0.08
+    with pytest.raises(audits.NotPrivate) as caught:
+        audits.assert_private(COUNT, claim="rho=0.05", against="count-swap", games=40_000)
+    assert "--curve rho=0.05 --delta 0.0068" in caught.value.replay
+
+
+@pytest.mark.parametrize(
+    ("curve", "settings", "rule"),
+    [
+        ("mu=0", {}, "mu must be more than 0"),
+        ("mu=1", {"epsilon": 1.0}, "not both"),
+        ("mu=1e-9", {}, "no ε above 0"),
+        ("nothing", {}, "a claim must be"),
+        (3.0, {}, "a claim must be"),
+    ],
+)
+def test_a_given_curve_that_makes_no_sense_is_refused(
+    curve: Any, settings: dict[str, float], rule: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=rule):
+        audits.audit(COUNT, curve=curve, **settings)
 
 
 def test_noise_that_is_too_small_is_refuted_by_the_curve_first() -> None:

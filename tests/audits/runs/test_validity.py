@@ -15,7 +15,16 @@ import pytest
 from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
-from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
+from arena.privacy_curves import (
+    ConcentratedCurve,
+    GaussianCurve,
+    NoisyStepsCurve,
+    PrivacyCurve,
+    PureCurve,
+    RenyiCurve,
+    TabulatedCurve,
+    compose_curves,
+)
 from audits.statistics.betting import Betting
 from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
@@ -86,6 +95,26 @@ def gaussian_curve(mu: float) -> Law:
     return attrs.evolve(normal(0.5, mu), curve=GaussianCurve(mu))
 
 
+def two_responses(epsilon: float) -> Law:
+    """Two answers of randomised response; the score orders their four results."""
+    lie = 1 / (1 + math.exp(epsilon))
+    chances = np.array([lie, 1 - lie])[:, None, None]
+
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+        first, second = rng.random((2, 2, *shape)) < chances
+        return np.asarray(first + second, float)
+
+    curve = compose_curves([PureCurve(epsilon)] * 2)
+    return Law(2 * epsilon, 0.0, draw, curve)
+
+
+def response_of_order(order: float) -> Law:
+    """Randomised response with ε = 1, and its Rényi divergence."""
+    chance, law = 1 / (1 + math.exp(-1.0)), response(1.0, 0.0)
+    moment = chance**order * (1 - chance) ** (1 - order) + (1 - chance) ** order * chance ** (1 - order)
+    return attrs.evolve(law, curve=RenyiCurve(order, math.log(moment) / (order - 1)))
+
+
 def noisy_step(rate: float) -> Law:
     """A subsampled Gaussian step: the example of world 1 counts with this chance."""
 
@@ -101,6 +130,12 @@ def identical() -> Law:
     return Law(0.0, 0.0, lambda rng, shape: rng.normal(size=(2, *shape)))
 
 
+def trade_off_of_response(epsilon: float, delta: float) -> tuple[list[float], list[float]]:
+    """The corners of the trade-off function of (ε, δ)-DP."""
+    corner = (1 - delta) / (1 + math.exp(epsilon))
+    return [0.0, corner, 1 - delta, 1.0], [1 - delta, corner, 0.0, 0.0]
+
+
 LAWS = {
     "identical worlds": identical(),
     "identical worlds, two scores": response(0.0, 0.0),
@@ -114,6 +149,15 @@ LAWS = {
     "normal": normal(0.5, 1.0),
     "Gaussian curve": gaussian_curve(1.0),
     "curve of a noisy step": noisy_step(0.3),
+    "zero-concentrated": attrs.evolve(normal(0.5, 1.0), curve=ConcentratedCurve(0.5)),
+    "Renyi divergence of a normal law": attrs.evolve(normal(0.5, 1.0), curve=RenyiCurve(2.0, 1.0)),
+    "Renyi divergence of randomised response": response_of_order(3.0),
+    "table": attrs.evolve(response(0.5, 0.1), curve=TabulatedCurve([0.5], [0.1])),
+    "trade-off function": attrs.evolve(
+        response(0.5, 0.1), curve=TabulatedCurve.from_trade_off(*trade_off_of_response(0.5, 0.1))
+    ),
+    "pure, as a curve": attrs.evolve(response(1.0, 0.0), curve=PureCurve(1.0)),
+    "composition": two_responses(0.7),
 }
 
 
@@ -197,3 +241,10 @@ def test_a_curve_that_is_too_low_is_caught(rng: np.random.Generator) -> None:
     """μ is 0.1 too low. Bets refute it in about one audit of three, and mean wealth is far above 1."""
     with expect_rejection():
         check(audit(LAWS["Gaussian curve"], rng, curve=GaussianCurve(0.9)))
+
+
+@statistical(rate=RATE)
+def test_a_bound_on_divergences_that_is_too_low_is_caught(rng: np.random.Generator) -> None:
+    """ρ is a quarter too low."""
+    with expect_rejection():
+        check(audit(LAWS["zero-concentrated"], rng, curve=ConcentratedCurve(0.375)))

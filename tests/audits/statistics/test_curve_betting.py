@@ -8,10 +8,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
+from arena.privacy_curves import ConcentratedCurve, GaussianCurve, NoisyStepsCurve, PrivacyCurve, RenyiCurve
 from audits.statistics.betting import Betting
 from audits.statistics.betting.ceilings import is_refutable
 from audits.statistics.betting.hypotheses import CurveFamily
+from audits.statistics.betting.moment_bets import choose_moment_bets
+from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
 
 DELTA = 1e-5
@@ -25,7 +27,7 @@ def bet(curve: PrivacyCurve, mu: float, blocks: tuple[int, ...], rng: np.random.
     return test
 
 
-@pytest.mark.parametrize("curve", [GaussianCurve(0.5), NoisyStepsCurve(0.2, 1.0, 10)])
+@pytest.mark.parametrize("curve", [GaussianCurve(0.5), NoisyStepsCurve(0.2, 1.0, 10), ConcentratedCurve(0.2)])
 def test_conditions_lie_on_the_curves_and_grow_with_the_scale(curve: PrivacyCurve) -> None:
     family = CurveFamily(curve, DELTA)
     indices = np.array([family.claim - 64, family.claim, family.claim + 64])
@@ -81,3 +83,42 @@ def test_the_claim_alone_is_refuted_by_the_same_games(rng: np.random.Generator) 
         alone.update(PairCounts.of(*part))
     assert whole.refuted
     assert alone.refuted
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("curve", [ConcentratedCurve(0.4), RenyiCurve(1.5, 0.6)], ids=["zCDP", "RDP"])
+def test_a_bound_on_divergences_comes_out_in_its_own_unit(
+    curve: PrivacyCurve, rng: np.random.Generator
+) -> None:
+    """N(0, 1) against N(1, 1) has D_α = α/2. Events alone show 0.77 of it, and only if they are rare."""
+    test = bet(curve, 1.0, (32, 64, 128, *[4_080] * 16), rng)
+    assert test.refuted
+    certified = test.curve_lower
+    assert isinstance(certified, ConcentratedCurve | RenyiCurve)
+    order = certified.orders[0]
+    assert 0.85 < certified.divergence(order) / (order / 2) < 1
+
+
+@pytest.mark.parametrize("mu", [1.0, -1.0])
+def test_bets_on_moments_return_at_most_what_the_claim_allows(mu: float) -> None:
+    """The expected factor, by summation over all pairs of two discrete laws that have the claimed divergence.
+
+    The bets are chosen from other games, which have twice the loss.
+    """
+    scores = np.linspace(-6, 6, 25)
+    laws = np.exp(-0.5 * (scores - np.array([[0.0], [mu]])) ** 2)
+    laws /= laws.sum(axis=1, keepdims=True)
+    order = 2.0
+    divergence = max(np.log((laws[i] ** order * laws[1 - i] ** (1 - order)).sum()) for i in (0, 1))
+    family = CurveFamily(RenyiCurve(order, float(divergence)), DELTA, claim_only=True)
+    histogram = ScoreHistogram()
+    rng = np.random.default_rng(0)
+    histogram.add(PairCounts.of(rng.normal(0, 1, 4_000), rng.normal(2 * mu, 1, 4_000)))
+    bets = choose_moment_bets(family, histogram, rejected=0)
+    assert bets is not None
+    assert bets.log_growth(PairCounts.of(np.array([-6.0 * mu]), np.array([6.0 * mu]))).min() > 0
+    growth = [
+        [bets.log_growth(PairCounts.of(np.array([a]), np.array([b])))[0, family.claim] for b in scores]
+        for a in scores
+    ]
+    assert laws[0] @ np.exp(growth) @ laws[1] <= 1

@@ -15,8 +15,10 @@ from support.players.foreign_mechanisms import (
     without_the_library,
 )
 
+import audits
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Learner, Release, Sample, Unsupported
+from arena.privacy_curves import ConcentratedCurve, GaussianCurve
 from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
@@ -228,6 +230,7 @@ def of_opendp(name: str) -> Any:
         "floats": lambda: dp.m.make_laplace(bits, dp.absolute_distance(T=float), scale=2.0),
         "vector": lambda: dp.m.make_laplace(vector, dp.l1_distance(T=int), scale=2.0),
         "zCDP": lambda: dp.m.make_gaussian(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=4.0),
+        "zCDP of a vector": lambda: dp.m.make_gaussian(vector, dp.l2_distance(T=int), scale=2.0),
         "approximate": lambda: dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(makers["zCDP"]()), delta=1e-6),
         "bit": lambda: dp.m.make_randomized_response_bool(prob=0.75),
     }
@@ -264,3 +267,29 @@ def test_mechanisms_of_diffprivlib() -> None:
         assert len(np.unique(play_releases(learner, COUNT, games=50))) > 1
     seeded = Diffprivlib(make=partial(mechanisms.Laplace, epsilon=1, sensitivity=1), seeded=True)
     assert play_releases(seeded, COUNT).tolist() == play_releases(seeded, COUNT).tolist()
+
+
+def test_a_zcdp_map_of_opendp_is_audited_in_its_own_unit() -> None:
+    """ρ = 1/(2·2²); the bound for (ε, δ) is far below the claim."""
+    pytest.importorskip("opendp")
+    learner = OpenDP(make=partial(of_opendp, "zCDP of a vector"), d_in=1, delta=1e-6, vectorised=True)
+    assert learner.claim.curve == ConcentratedCurve(0.125)
+    report = audits.audit(learner, "count-swap", games=100_000)
+    assert not report.refuted
+    assert report.curve_lower is not None
+    assert 0.08 < report.curve_lower.rho < 0.125
+    assert report.epsilon_lower < 0.7 * learner.claim.epsilon
+
+
+@pytest.mark.parametrize("name", ["Gaussian", "GaussianAnalytic"])
+def test_gaussian_mechanisms_of_diffprivlib_are_audited_as_such(name: str) -> None:
+    mechanisms = pytest.importorskip("diffprivlib.mechanisms")
+    make = partial(getattr(mechanisms, name), epsilon=0.8, delta=1e-5, sensitivity=1)
+    learner = Diffprivlib(make=make, seeded=True)
+    curve = learner.claim.curve
+    assert isinstance(curve, GaussianCurve)
+    assert curve.mu == pytest.approx(1 / make()._scale, rel=1e-6)
+    report = audits.audit(learner, "count-swap", games=100_000)
+    assert not report.refuted
+    assert report.curve_lower is not None
+    assert 0.8 * curve.mu < report.curve_lower.mu < curve.mu

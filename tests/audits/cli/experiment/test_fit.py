@@ -66,7 +66,8 @@ def test_a_student_learns_from_public_points(small: str) -> None:
         "else 1\n"
         "\n"
         "accuracy on 16 held-out examples  100.00%, 95 % limits 79.41% to 100.00%\n"
-        "claim                             (50, 1e-05)-DP for a training example (replace one)\n"
+        "claim                             (50, 1e-05)-DP for a training example (replace one), "
+        "with the privacy curve of the Gaussian mechanism with μ = 6.677\n"
     )
     for learner in ("pate-psq", "pate-asq"):
         found = as_json(learner, *asked)

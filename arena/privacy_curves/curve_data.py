@@ -1,0 +1,125 @@
+"""Privacy curves as plain data, which ledgers hold, and as short texts, which people type."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from arena.errors import InvalidArgument
+from arena.privacy_curves.base import PrivacyCurve
+from arena.privacy_curves.composed_curve import ComposedCurve
+from arena.privacy_curves.gaussian_curve import GaussianCurve
+from arena.privacy_curves.noisy_steps import NoisyStepsCurve
+from arena.privacy_curves.pure_curve import PureCurve
+from arena.privacy_curves.renyi_curves import ConcentratedCurve, RenyiCurve
+from arena.privacy_curves.tabulated_curve import TabulatedCurve
+from arena.settings import read_file
+
+_KINDS: dict[str, type[Any]] = {
+    kind.name: kind
+    for kind in (
+        ComposedCurve,
+        ConcentratedCurve,
+        GaussianCurve,
+        NoisyStepsCurve,
+        PureCurve,
+        RenyiCurve,
+        TabulatedCurve,
+    )
+}
+_TEXTS: dict[str, tuple[int, Callable[..., PrivacyCurve]]] = {
+    "mu": (1, GaussianCurve),
+    "rho": (1, ConcentratedCurve),
+    "rdp": (2, RenyiCurve),
+}
+_TABLES: dict[tuple[str, str], Callable[..., PrivacyCurve]] = {
+    ("epsilon", "delta"): TabulatedCurve,
+    ("type_1_error", "type_2_error"): TabulatedCurve.from_trade_off,
+}
+_HELP = (
+    "Write mu=1 for Gaussian differential privacy, rho=0.5 for zero-concentrated privacy, rdp=8,2 for Rényi "
+    "privacy of order 8 with ε = 2, or the name of a CSV file with the columns epsilon and delta, or "
+    "type_1_error and type_2_error."
+)
+
+
+def describe_curve(curve: PrivacyCurve) -> dict[str, Any]:
+    """A curve as plain data, which `read_curve` reads. Raises: InvalidArgument if its kind is not known."""
+    if _KINDS.get(curve.name) is not type(curve):
+        raise InvalidArgument(
+            "a privacy curve of your own cannot be stored",
+            value=curve,
+            remedy="Make a table of it: TabulatedCurve.from_function.",
+        )
+    fields = attrs.asdict(curve, recurse=False)  # type: ignore[arg-type]
+    return {"kind": curve.name, **{name: _describe_value(value) for name, value in fields.items()}}
+
+
+def _describe_value(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_describe_value(part) for part in value]
+    return describe_curve(value) if isinstance(value, PrivacyCurve) else value
+
+
+def read_curve(data: object) -> PrivacyCurve:
+    """The curve that `describe_curve` described, checked, whoever wrote the data. Raises: InvalidArgument."""
+    kind = _KINDS.get(str(data.get("kind"))) if isinstance(data, Mapping) else None
+    if kind is None or not isinstance(data, Mapping):
+        raise InvalidArgument(
+            "a privacy curve must be of a known kind", value=data, remedy=f"Choose from: {', '.join(_KINDS)}."
+        )
+    fields = {name: _read_value(value) for name, value in data.items() if name != "kind"}
+    if set(fields) != {field.name for field in attrs.fields(kind)}:
+        raise InvalidArgument(f"a {kind.name} curve has other entries", value=", ".join(map(str, fields)))
+    curve: PrivacyCurve = kind(**fields)
+    return curve
+
+
+def _read_value(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(map(_read_value, value))
+    return read_curve(value) if isinstance(value, Mapping) else value
+
+
+def format_curve(curve: PrivacyCurve) -> str | None:
+    """The short text that `parse_curve` reads as this curve; None if there is none."""
+    texts = {
+        f"{name}={','.join(repr(value) for value in attrs.astuple(curve)[:number])}"  # type: ignore[arg-type]
+        for name, (number, kind) in _TEXTS.items()
+        if type(curve) is kind
+    }
+    return next((text for text in texts if parse_curve(text) == curve), None)
+
+
+def parse_curve(text: str | PrivacyCurve) -> PrivacyCurve:
+    """The curve that a text names, or a curve itself. Raises: InvalidArgument; OSError for a missing file."""
+    if isinstance(text, PrivacyCurve):
+        return text
+    if not isinstance(text, str):
+        raise InvalidArgument("a claim must be a privacy curve or the text of one", value=text, remedy=_HELP)
+    name, _, values = text.partition("=")
+    if name in _TEXTS:
+        number, make = _TEXTS[name]
+        try:
+            parts = [float(part) for part in values.split(",")]
+        except ValueError:
+            parts = []
+        if len(parts) != number:
+            raise InvalidArgument(
+                f"{name}= needs {'a number' if number == 1 else 'an order and an ε'}",
+                value=text,
+                remedy=_HELP,
+            )
+        return make(*parts)
+    if not text.endswith(".csv"):
+        raise InvalidArgument("a claim must be the text of a privacy curve", value=text, remedy=_HELP)
+    rows = list(csv.reader(read_file("privacy curve", text, mebibytes=1).decode().splitlines()))
+    heads = tuple(name.strip() for name in rows[0]) if rows else ()
+    for columns, make in _TABLES.items():
+        if set(columns) <= set(heads):
+            places = [heads.index(column) for column in columns]
+            return make(*([row[place] for row in rows[1:] if row] for place in places))
+    raise InvalidArgument(f"{text} has no columns of a privacy curve", value=", ".join(heads), remedy=_HELP)

@@ -1,0 +1,34 @@
+"""The estimators of dp-arena on the scores of all cases.
+
+python -m benchmarks.anchors.own_estimators
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import audits
+from benchmarks.anchors.measure_estimators import Estimator, measure_tool
+from benchmarks.anchors.score_cases import CONFIDENCE
+
+
+def certify(scores_0: np.ndarray, scores_1: np.ndarray, delta: float) -> float:
+    return audits.certify(scores_0, scores_1, delta=delta, confidence=CONFIDENCE).epsilon_lower
+
+
+def certify_one_run(scores: np.ndarray, included: np.ndarray, delta: float) -> float:
+    return audits.certify_one_run(scores, included, delta=delta, confidence=CONFIDENCE).epsilon_lower
+
+
+def main() -> None:
+    one_run: dict[str, Estimator] = {}
+    if "certify_one_run" in audits.__all__:
+        one_run["certify_one_run"] = certify_one_run
+    else:
+        print("certify_one_run is not in this version, and its rows are left out")
+    complete = ("certify", "certify_one_run")
+    measure_tool("dp-arena", ["dp-arena"], {"certify": certify}, one_run, complete=complete)
+
+
+if __name__ == "__main__":
+    main()
