@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from audits.api.audit import AuditReport, audit, load_sample
+    from audits.api.audit_one_run import audit_one_run
     from audits.api.certify import Auditor, Certificate, certify
     from audits.api.exact import ExactReport, exact
+    from audits.api.one_run import OneRunCertificate, certify_one_run
     from audits.api.race import RaceReport, race
     from audits.api.search import SearchReport, search
     from audits.api.solve import SolveReport, solve
@@ -27,19 +29,21 @@ if TYPE_CHECKING:
     from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
 
 # Verbs.
-__all__ = ["assert_private", "assert_refuted", "audit", "certify", "exact", "race", "search", "solve"]
-__all__ += ["tournament"]
+__all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
+__all__ += ["exact", "race", "search", "solve", "tournament"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
-__all__ += ["AuditReport", "Certificate", "ExactReport", "RaceReport", "SearchReport", "SolveReport"]
-__all__ += ["TournamentReport", "Verdict"]
+__all__ += ["AuditReport", "Certificate", "ExactReport", "OneRunCertificate", "RaceReport", "SearchReport"]
+__all__ += ["SolveReport", "TournamentReport", "Verdict"]
 __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
     "api.audit": ("AuditReport", "audit", "load_sample"),
+    "api.audit_one_run": ("audit_one_run",),
     "api.certify": ("Auditor", "Certificate", "certify"),
     "api.exact": ("ExactReport", "exact"),
+    "api.one_run": ("OneRunCertificate", "certify_one_run"),
     "api.race": ("RaceReport", "race"),
     "api.search": ("SearchReport", "search"),
     "api.solve": ("SolveReport", "solve"),

@@ -34,15 +34,16 @@ _TEXTS: dict[str, tuple[int, Callable[..., PrivacyCurve]]] = {
     "mu": (1, GaussianCurve),
     "rho": (1, ConcentratedCurve),
     "rdp": (2, RenyiCurve),
+    "gaussian": (2, GaussianCurve.of_claim),
 }
 _TABLES: dict[tuple[str, str], Callable[..., PrivacyCurve]] = {
     ("epsilon", "delta"): TabulatedCurve,
     ("type_1_error", "type_2_error"): TabulatedCurve.from_trade_off,
 }
 _HELP = (
-    "Write mu=1 for Gaussian differential privacy, rho=0.5 for zero-concentrated privacy, rdp=8,2 for Rényi "
-    "privacy of order 8 with ε = 2, or the name of a CSV file with the columns epsilon and delta, or "
-    "type_1_error and type_2_error."
+    "Write mu=1 for Gaussian differential privacy, gaussian=4,1e-5 for that of a Gaussian mechanism that is "
+    "(4, 1e-5)-DP, rho=0.5 for zero-concentrated privacy, rdp=8,2 for Rényi privacy of order 8 with ε = 2, "
+    "or the name of a CSV file with the columns epsilon and delta, or type_1_error and type_2_error."
 )
 
 
@@ -109,7 +110,7 @@ def parse_curve(text: str | PrivacyCurve) -> PrivacyCurve:
             parts = []
         if len(parts) != number:
             raise InvalidArgument(
-                f"{name}= needs {'a number' if number == 1 else 'an order and an ε'}",
+                f"{name}= needs {'a number' if number == 1 else 'two numbers'}",
                 value=text,
                 remedy=_HELP,
             )

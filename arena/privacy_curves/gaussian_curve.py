@@ -11,7 +11,9 @@ import numpy as np
 from arena.privacy_curves.base import PrivacyCurve
 from arena.privacy_curves.loss_distribution import LossDistribution
 from arena.privacy_curves.noisy_steps import NoisyStepsCurve
-from arena.settings import at_least, less_than, more_than, number
+from arena.settings import at_least, check_value, less_than, more_than, number
+
+_BISECTIONS = 100  # after which a μ is known to the last digits, unless it is tiny
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
@@ -43,6 +45,19 @@ class GaussianCurve(PrivacyCurve):
 
     mu: float = attrs.field(validator=[number, more_than(0), less_than(math.inf)])
     slack: float = attrs.field(default=0.0, validator=[number, at_least(0), less_than(1)])
+
+    @classmethod
+    def of_claim(cls, epsilon: float, delta: float) -> Self:
+        """The curve of the least noise whose ε at delta is at most epsilon (nats). 0 < delta < 1."""
+        check_value("epsilon", epsilon, number, more_than(0))
+        check_value("delta", delta, number, more_than(0), less_than(1))
+        low, high = 0.0, 1.0
+        while gaussian_delta(epsilon, high) <= delta:
+            low, high = high, 2 * high
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if gaussian_delta(epsilon, middle) <= delta else (low, middle)
+        return cls(low)
 
     def deltas(self, epsilons: np.ndarray) -> np.ndarray:
         return np.array([gaussian_delta(float(epsilon), self.mu) for epsilon in epsilons]) + self.slack

@@ -266,19 +266,19 @@ def read_claim(
     return curve, epsilon, delta
 
 
-def read_scores(name: str, scores: object) -> np.ndarray:
-    """Scores as an array (n,) of floats. Raises: InvalidArgument."""
+def read_scores(name: str, scores: object, *, of: str = "game") -> np.ndarray:
+    """Numbers as an array (n,) of floats; of: what each belongs to. Raises: InvalidArgument."""
     try:
         values = np.asarray(scores)
     except ValueError:  # rows of different lengths
         values = np.array(None)
     if values.ndim != 1 or (values.dtype.kind not in "biuf" and len(values)):
         raise InvalidArgument(
-            f"{name} must be an array of numbers, one for each game",
+            f"{name} must be an array of numbers, one for each {of}",
             value=scores
             if np.ndim(values) == 0
             else f"an array of {values.dtype.name}, shape {values.shape}",
         )
     if np.isnan(values.astype(float)).any():
-        raise InvalidArgument(f"{name} must not contain NaN", remedy="Score a game that failed by a number.")
+        raise InvalidArgument(f"{name} must not contain NaN", remedy=f"Score a {of} that failed by a number.")
     return values.astype(float)

@@ -87,12 +87,12 @@ class Table:
             remedy += f" They seem to be separated by {separators[0]!r}: write commas."
         raise InvalidArgument(f"{self.name}, line {self.header}: no such column", value=name, remedy=remedy)
 
-    def parse_number(self, line: int, row: list[str], column: int) -> float:
+    def parse_number(self, line: int, row: list[str], column: int, kind: str = "a point") -> float:
         """The number in a column of a row. Raises: InvalidArgument if it is not a finite number."""
         value = _parse_number(row[column])
         if value is None or not math.isfinite(value):
             raise InvalidArgument(
-                f"{self.name}, line {line}, column {self.columns[column]!r}: a point must be a finite number",
+                f"{self.name}, line {line}, column {self.columns[column]!r}: {kind} must be a finite number",
                 value=row[column],
                 remedy="Remove the line, write the value as a number, or name another column.",
             )

@@ -26,6 +26,17 @@ if TYPE_CHECKING:
     from audits.registry.entrants import LabelledClass
 
 
+CURVE_OPTION = option(
+    "--curve",
+    type=TextType("curve", lambda name, text: parse_curve(text)),
+    metavar="CURVE",
+    help="A claim for every ε at once, in place of --epsilon: mu=1 for Gaussian differential privacy, "
+    "gaussian=4,1e-5 for that of a Gaussian mechanism that is (4, 1e-5)-DP, rho=0.5 for zero-concentrated "
+    "privacy, rdp=8,2 for Rényi privacy of order 8 with ε = 2, or a CSV file with the columns epsilon and "
+    "delta, or type_1_error and type_2_error.",
+)
+
+
 @option_record
 class SeedOption:
     seed: int = option("--seed", default=0, help="Random seed, an integer ≥ 0.")
@@ -41,14 +52,7 @@ class ClaimOptions:
     delta: float | None = option(
         "--delta", metavar="D", help="δ of the claim under test, a probability. Default: the learner's own."
     )
-    curve: PrivacyCurve | None = option(
-        "--curve",
-        type=TextType("curve", lambda name, text: parse_curve(text)),
-        metavar="CURVE",
-        help="A claim for every ε at once, in place of --epsilon: mu=1 for Gaussian differential privacy, "
-        "rho=0.5 for zero-concentrated privacy, rdp=8,2 for Rényi privacy of order 8 with ε = 2, or a CSV "
-        "file with the columns epsilon and delta, or type_1_error and type_2_error.",
-    )
+    curve: PrivacyCurve | None = CURVE_OPTION
 
 
 @option_record

@@ -1,0 +1,106 @@
+"""`arena certify`: a bound on ε from scores in a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from arena import InvalidArgument
+from arena.privacy_curves import PrivacyCurve
+from audits.api.certify import Certificate
+from audits.api.certify import certify as certify_games
+from audits.api.one_run import OneRunCertificate, certify_one_run
+from audits.cli import REFUTED
+from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.options import CURVE_OPTION
+from audits.cli.common.output import Output
+from audits.data.csv_scores import load_scores
+from audits.data.output_files import check_output_file
+
+
+@option_record
+class ScoreOptions:
+    """The file of scores, and what its columns mean."""
+
+    scores: str = argument(metavar="FILE.csv")
+    column: str = option("--column", metavar="NAME", required=True, help="The column of the scores.")
+    world: str | None = option(
+        "--world",
+        metavar="NAME",
+        help="The column that says in which world, 0 or 1, each game was played. Each line is a game of its "
+        "own, such as a training run; high scores look like world 1.",
+    )
+    included: str | None = option(
+        "--included",
+        metavar="NAME",
+        help="The column that says whether each canary was included, 1, or not, 0, by a fair coin. All lines "
+        "are canaries of one run; high scores look included.",
+    )
+
+
+@option_record
+class CertifiedClaim:
+    """The claim under test, and how sure the bound is."""
+
+    epsilon: float | None = option(
+        "--epsilon", metavar="E", help="ε of a claim to test, in nats. Default: no claim, only a bound."
+    )
+    delta: float | None = option(
+        "--delta", metavar="D", help="δ, a probability. Default: 0, or 1e-5 with --curve."
+    )
+    curve: PrivacyCurve | None = CURVE_OPTION
+    confidence: float = option(
+        "--confidence", metavar="P", default=0.95, help="The probability that the bound is right."
+    )
+
+
+@option_record
+class CertificateFile:
+    """A file for the certificate."""
+
+    html: str | None = option("--html", metavar="FILE", help="Also write the result as one HTML page.")
+
+    def __attrs_post_init__(self) -> None:
+        if self.html is not None:
+            check_output_file("HTML report", self.html, packages=("matplotlib",))
+
+
+@click.command("certify")
+@option_groups
+def certify(given: ScoreOptions, claim: CertifiedClaim, files: CertificateFile, output: Output) -> None:
+    """Compute a lower bound on ε from scores in a CSV file, of games or of training runs of your own.
+
+    Either each line is the score of an independent game of world 0 or 1 (--world), or of one canary of a
+    single run (--included). A thousand canaries or more certify something. Exit status: 0 no claim is
+    refuted, 3 the claim is refuted, 2 invalid usage.
+
+    \b
+    Examples:
+      arena certify scores.csv --column score --world world --epsilon 1
+      arena certify canaries.csv --column score --included included --delta 1e-5
+      arena certify canaries.csv --column score --included included \\
+          --curve gaussian=4,1e-5
+    """
+    if (given.world is None) == (given.included is None):
+        raise InvalidArgument(
+            "name one column of bits, by --world or by --included",
+            remedy="--world NAME if each line is a game of its own, --included NAME for canaries of one run.",
+        )
+    settings: dict[str, Any] = {
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "curve": claim.curve,
+        "confidence": claim.confidence,
+    }
+    result: Certificate | OneRunCertificate
+    if given.included is not None:
+        scores, bits = load_scores(given.scores, scores=given.column, bits=given.included)
+        result = certify_one_run(scores, bits, **settings)
+    else:
+        scores, bits = load_scores(given.scores, scores=given.column, bits=str(given.world))
+        result = certify_games(scores[~bits], scores[bits], **settings)
+    output.print_result(result, lambda result: result.summary())
+    if files.html is not None:
+        result.to_html(files.html)
+    click.get_current_context().exit(REFUTED if result.refuted else 0)

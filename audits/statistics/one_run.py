@@ -1,0 +1,194 @@
+"""One-run test: a mechanism is private only if few of m independent bits can be guessed from its output.
+
+Proof: docs/proofs/one_run.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import attrs
+import numpy as np
+
+from arena.errors import InvalidArgument, Unsupported
+from arena.privacy_curves import PrivacyCurve
+from arena.randomness import generator
+from audits.statistics.betting.hypotheses import EPSILON_MAX, CurveFamily, EpsilonGrid
+
+_GUESSES_PER_ROOT = 5.0  # guesses over √m; about the best for Gaussian scores of 100 to 20,000 canaries
+_SHARES = {"both": 0.8, "high": 0.1, "low": 0.1}  # of the error, by the ends of the scores that are guessed
+_CURVE_POINTS = 128
+_ROUNDING = 1e-9  # of a total probability
+FAIR_COINS_LEVEL = 1e-6  # p-value below which bits are not taken for fair coins
+MIN_CANARIES = 10
+
+
+@attrs.frozen
+class RightGuesses:
+    """How many guesses are right, of those made at some ends of the ordered scores.
+
+    ends: "both", half of the guesses "included" at the high end and half "not included" at the low end;
+        "high" or "low", all guesses at one end. canaries: m. guesses: n. right: at most n.
+    """
+
+    ends: str
+    canaries: int
+    guesses: int
+    right: int
+
+    def exclude(self, epsilons: np.ndarray, deltas: np.ndarray, error: float) -> bool:
+        """Whether so many right guesses have a probability below `error` under some conditions.
+
+        epsilons, deltas: (K,), of the conditions P(A | b) ≤ e^ε·P(A | 1 − b) + δ for each bit, whatever the
+        others are. Theorem 1 of docs/proofs/one_run.md.
+        """
+        slack = deltas if self.ends == "both" else deltas / 2
+        shrink = np.exp(-epsilons)
+        m, n = self.canaries, self.guesses
+        tail, above = error, 0.0  # lower bounds on P(C ≥ c), and on its sum over the counts above c
+        for c in range(self.right, 0, -1):
+            wrong = max(0.0, float((((c * tail + above) / m - slack) * shrink).max()))
+            larger = (m * wrong + above + tail) / (n - c + 1)
+            if larger <= tail:  # and so for all smaller counts
+                return False
+            above, tail = above + tail, larger
+            if tail > 1.0 + _ROUNDING:
+                return True
+        return False
+
+
+def count_guesses(canaries: int) -> int:
+    """n, the number of guesses for m canaries; even, and chosen before any score is seen."""
+    return min(canaries - canaries % 2, 2 * math.ceil(_GUESSES_PER_ROOT * math.sqrt(canaries) / 2))
+
+
+def guess_bits(scores: np.ndarray, included: np.ndarray) -> tuple[RightGuesses, ...]:
+    """The guesses at both ends, at the high end and at the low end.
+
+    scores: (m,) without NaN, higher if the canary looks included. included: (m,) bool. Which canaries are
+    guessed depends on the scores alone. Equal scores are ordered at random, since the order in which
+    canaries are listed may depend on the bits.
+    """
+    m = len(scores)
+    order = np.lexsort((generator(np.random.SeedSequence(m)).random(m), scores))
+    bits = included[order]
+    n = count_guesses(m)
+    one_end = min(n, m // 2)
+    high, low = np.cumsum(bits[::-1]), np.cumsum(~bits)
+    return (
+        RightGuesses("both", m, n, int(high[n // 2 - 1] + low[n // 2 - 1])),
+        RightGuesses("high", m, one_end, int(high[one_end - 1])),
+        RightGuesses("low", m, one_end, int(low[one_end - 1])),
+    )
+
+
+def check_fair_coins(included: np.ndarray) -> None:
+    """Raises: InvalidArgument if so many or so few bits (m,) are set that they cannot be fair coins."""
+    from scipy.stats import binomtest  # slow to import
+
+    chosen, m = int(included.sum()), len(included)
+    p_value = float(binomtest(chosen, m).pvalue)
+    if p_value < FAIR_COINS_LEVEL:
+        raise InvalidArgument(
+            "each canary must be included by a fair coin of its own",
+            value=f"{chosen:,} of {m:,} are included, which fair coins do with probability {p_value:.1g}",
+            remedy="Draw the included canaries again, and train again; no bound holds for this run.",
+        )
+
+
+class OrderedHypotheses(Protocol):
+    """Hypotheses H(0), H(1), …, each of which implies the next, by the conditions of each."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def claim(self) -> int | None: ...
+
+    def read_bound(self, index: int) -> float:
+        """The ε in nats that is certified if the hypotheses up to this one are rejected."""
+
+    def list_conditions(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """ε and δ, (K,) each; of as many as are known."""
+
+
+@attrs.frozen(eq=False)
+class EpsilonHypotheses:
+    """(ε, δ)-DP for each ε of a grid."""
+
+    grid: EpsilonGrid
+
+    @classmethod
+    def make(cls, delta: float, claim: float | None = None) -> EpsilonHypotheses:
+        return cls(EpsilonGrid.make(delta, EPSILON_MAX, claim))
+
+    def __len__(self) -> int:
+        return len(self.grid)
+
+    @property
+    def claim(self) -> int | None:
+        return self.grid.claim
+
+    def read_bound(self, index: int) -> float:
+        return self.grid.read_bound(index)
+
+    def list_conditions(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        epsilons, deltas = self.grid.list_conditions(np.array([index]))
+        return epsilons[0], deltas[0]
+
+
+@attrs.frozen(eq=False)
+class CurveHypotheses:
+    """The family of a privacy curve, by increasing scale; bounds are expressed as ε at the δ of `family`."""
+
+    family: CurveFamily
+
+    @classmethod
+    def make(cls, curve: PrivacyCurve, delta: float) -> CurveHypotheses:
+        return cls(CurveFamily(curve, delta))
+
+    def __len__(self) -> int:
+        return len(self.family)
+
+    @property
+    def claim(self) -> int | None:
+        return self.family.claim
+
+    def read_bound(self, index: int) -> float:
+        return self.family.read_bound(index)
+
+    def list_conditions(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        epsilons = EPSILON_MAX * np.linspace(0, 1, _CURVE_POINTS) ** 2
+        try:
+            return epsilons, np.minimum(self.family.read_curve(index).deltas(epsilons), 1.0)
+        except Unsupported:
+            return np.zeros(1), np.ones(1)
+
+
+def is_excluded(
+    hypotheses: OrderedHypotheses, index: int, guesses: tuple[RightGuesses, ...], error: float
+) -> bool:
+    """Whether the guesses reject a hypothesis. If it is true, that has a probability of at most `error`."""
+    epsilons, deltas = hypotheses.list_conditions(index)
+    return any(made.exclude(epsilons, deltas, error * _SHARES[made.ends]) for made in guesses)
+
+
+def is_claim_excluded(hypotheses: OrderedHypotheses, guesses: tuple[RightGuesses, ...], error: float) -> bool:
+    """The same for the claim under test; False without one."""
+    return hypotheses.claim is not None and is_excluded(hypotheses, hypotheses.claim, guesses, error)
+
+
+def find_bound(hypotheses: OrderedHypotheses, guesses: tuple[RightGuesses, ...], error: float) -> float:
+    """The certified bound in nats, 0 if no hypothesis is rejected.
+
+    With probability at least 1 − error, every hypothesis of a smaller or equal index than that of the bound
+    is false: Theorem 2 of docs/proofs/one_run.md.
+    """
+    rejected, stands = -1, len(hypotheses)
+    while stands - rejected > 1:
+        middle = (rejected + stands) // 2
+        if is_excluded(hypotheses, middle, guesses, error):
+            rejected = middle
+        else:
+            stands = middle
+    return hypotheses.read_bound(rejected) if rejected >= 0 else 0.0

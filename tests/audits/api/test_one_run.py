@@ -1,0 +1,96 @@
+"""Certificates of one run: what they say, what they refuse, and training runs with planted canaries."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import audits
+from arena import InvalidArgument, Unsupported
+from arena.privacy_curves import GaussianCurve
+
+
+def draw(m: int = 1_000, mu: float = 1.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(2, size=m)
+    return rng.standard_normal(m) + mu * bits, bits
+
+
+def test_certificate_says_what_was_guessed_and_what_follows() -> None:
+    certificate = audits.certify_one_run(*draw(), delta=1e-5, epsilon=1.0)
+    assert 1.5 < certificate.epsilon_lower < certificate.ceiling
+    assert (certificate.canaries, certificate.guesses, certificate.refuted) == (1_000, 160, True)
+    assert certificate.curve_epsilon_lower is None
+    assert "160 right, of the most extreme scores" in certificate.summary()
+    assert json.loads(json.dumps(certificate.to_dict()))["curve"] is None
+
+
+def test_a_curve_gives_a_second_bound_and_both_share_the_error() -> None:
+    scores, bits = draw()
+    curve = GaussianCurve.of_claim(4.0, 1e-5)
+    alone = audits.certify_one_run(scores, bits, delta=1e-5)
+    both = audits.certify_one_run(scores, bits, delta=1e-5, curve=curve)
+    assert both.epsilon_lower < alone.epsilon_lower < (both.curve_epsilon_lower or 0.0)
+    assert alone.refuted is None
+    assert audits.certify_one_run(scores, bits, delta=1e-5, curve=GaussianCurve(0.3)).refuted
+    assert both.to_dict()["curve"]["mu"] == curve.mu
+    assert "no privacy curve of this family below" in both.summary()
+
+
+def test_no_loss_is_no_proof_of_privacy() -> None:
+    certificate = audits.certify_one_run(*draw(mu=0.0))
+    assert certificate.epsilon_lower == 0
+    assert "no proof of privacy" in certificate.summary()
+
+
+@pytest.mark.parametrize(
+    ("scores", "included", "settings", "message"),
+    [
+        ([0.1, float("nan")] * 10, [0, 1] * 10, {}, "scores must not contain NaN. Score a canary"),
+        ([0.1, 0.2] * 10, [0, 1] * 9, {}, "one entry for each canary, got '20 and 18'"),
+        ([0.1, 0.2] * 10, [0, 2] * 10, {}, "included must hold 0 and 1 only, got 2.0"),
+        ([0.1, 0.2], [0, 1], {}, "at least 10 canaries, got 2"),
+        ([0.1, 0.2] * 50, [1] * 100, {}, "100 of 100 are included, which fair coins do with probability"),
+        ([0.1, 0.2] * 500, [1, 0, 0, 0] * 250, {}, "250 of 1,000 are included"),
+        ([0.1, 0.2] * 10, [0, 1] * 10, {"curve": 1.0, "delta": 0.1}, "must be a privacy curve"),
+        ([0.1, 0.2] * 10, [0, 1] * 10, {"curve": GaussianCurve(1.0), "delta": 0.0}, "delta must be"),
+    ],
+)
+def test_bad_input_is_refused(scores: Any, included: Any, settings: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        audits.certify_one_run(scores, included, **settings)
+    assert message in str(refused.value)
+
+
+PEOPLE = (np.eye(2)[[0, 1] * 50], [0, 1] * 50)
+SETTINGS = {"features": 402, "size": 100, "batch": 100, "steps": 10, "noise": 4.0}
+
+
+def test_a_training_run_keeps_its_claim_and_is_no_trivial_audit() -> None:
+    certificate = audits.audit_one_run("dp-sgd", data=PEOPLE, canaries=400, settings=SETTINGS)
+    assert certificate.refuted is False
+    assert 0.3 < (certificate.curve_epsilon_lower or 0.0) < (certificate.epsilon or 0.0)
+
+
+def test_zeroed_canaries_are_blank_examples() -> None:
+    settings = SETTINGS | {"neighbours": "zero out one", "sampling": "fixed", "features": 202}
+    certificate = audits.audit_one_run("dp-sgd", data=PEOPLE, canaries=400, settings=settings)
+    assert certificate.refuted is False
+
+
+@pytest.mark.parametrize(
+    ("learner", "changes", "error", "message"),
+    [
+        ("dp-sgd", {"features": 2}, InvalidArgument, "the learner needs features for the canaries"),
+        ("dp-sgd", {"hidden": 2}, Unsupported, "in linear models only"),
+        ("dp-sgd", {"sampling": "fixed"}, Unsupported, "about other neighbours"),
+    ],
+)
+def test_learners_that_cannot_be_audited_are_refused(
+    learner: str, changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        audits.audit_one_run(learner, data=PEOPLE, canaries=400, settings=SETTINGS | changes)

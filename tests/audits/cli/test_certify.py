@@ -1,0 +1,84 @@
+"""`arena certify`: both kinds of scores, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import Command
+
+import audits
+
+arena = Command("certify")
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    bits = rng.integers(2, size=600)
+    lines = [
+        f"{score!r},{bit}"
+        for score, bit in zip((rng.standard_normal(600) + 2 * bits).tolist(), bits, strict=True)
+    ]
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(["score,bit", *lines]), encoding="utf-8")
+    return path
+
+
+def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    return table[:, 0], table[:, 1]
+
+
+def test_canaries_of_one_run_are_certified_as_in_python(scores: Path) -> None:
+    words = (str(scores), "--column", "score", "--included", "bit", "--delta", "1e-5")
+    printed = json.loads(arena.text(*words, "--json"))
+    certificate = audits.certify_one_run(*read(scores), delta=1e-5)
+    assert printed["kind"] == "one run"
+    assert printed["epsilon_lower"] == certificate.epsilon_lower > 0.5
+
+
+def test_games_are_certified_as_in_python(scores: Path) -> None:
+    values, bits = read(scores)
+    printed = json.loads(arena.text(str(scores), "--column", "score", "--world", "bit", "--json"))
+    assert printed["kind"] == "certificate"
+    assert printed["epsilon_lower"] == audits.certify(values[bits == 0], values[bits == 1]).epsilon_lower
+
+
+def test_a_false_claim_ends_with_status_3(scores: Path) -> None:
+    claim = ("--curve", "gaussian=0.2,1e-5")
+    canaries = arena(str(scores), "--column", "score", "--included", "bit", *claim)
+    assert canaries.exit_code == 3
+    assert "among its family" in canaries.stdout
+    games = arena(str(scores), "--column", "score", "--world", "bit", *claim)
+    assert games.exit_code == 3
+    assert "every smaller curve" in games.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "name one column of bits, by --world or by --included"),
+        (["--world", "bit", "--included", "bit"], "name one column of bits"),
+        (["--included", "score"], "cannot hold both scores and bits"),
+        (["--included", "bits"], "no such column, got 'bits'. Did you mean 'bit'?"),
+        (["--included", "bit", "--curve", "gaussian=1"], "gaussian= needs two numbers"),
+        (["--world", "bit", "--curve", "mu=1", "--epsilon", "1"], "not both"),
+    ],
+)
+def test_bad_use_is_refused(scores: Path, words: list[str], message: str) -> None:
+    refused = arena(str(scores), "--column", "score", *words)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert message in refused.stderr
+
+
+def test_bad_values_are_refused_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("score,bit\n1.5,0\nnan,1\n", encoding="utf-8")
+    refused = arena(str(path), "--column", "score", "--included", "bit")
+    assert "line 3, column 'score': a score must be a finite number, got 'nan'" in refused.stderr
+    path.write_text("score,bit\n1.5,0\n2,yes\n", encoding="utf-8")
+    refused = arena(str(path), "--column", "score", "--included", "bit")
+    assert "line 3, column 'bit': a bit must be 0 or 1, got 'yes'" in refused.stderr
