@@ -33,7 +33,7 @@ from benchmarks.anchors.score_cases import (
 )
 
 # Processor seconds for an estimator and a case, or an estimator and a size of null audits.
-SECONDS = float(os.environ.get("SECONDS", "30"))
+SECONDS = float(os.environ.get("ANCHOR_SECONDS", "30"))
 _CHUNK = 50  # null audits that a process makes before it reports
 _WORKERS = int(os.environ.get("WORKERS", "2"))  # processes for null audits
 
