@@ -32,7 +32,8 @@ from benchmarks.anchors.score_cases import (
     draw_uninformative_run,
 )
 
-SECONDS = 45.0  # for an estimator and a case, or an estimator and a size of null audits
+# Processor seconds for an estimator and a case, or an estimator and a size of null audits.
+SECONDS = float(os.environ.get("ANCHOR_SECONDS", "30"))
 _CHUNK = 50  # null audits that a process makes before it reports
 _WORKERS = int(os.environ.get("WORKERS", "2"))  # processes for null audits
 
@@ -45,7 +46,8 @@ Estimator = Callable[[np.ndarray, np.ndarray, float], float | None]
 class Tool:
     """What the estimators of a tool said. Keys: "ESTIMATOR | CASE", or "ESTIMATOR | SIZE" for null audits.
 
-    bounds: ε of each audit, in the order of the audits, as many as there was time for. seconds: of one audit.
+    bounds: ε of each audit, in the order of the audits, as many as there was time for.
+    seconds: processor time of one audit of a case, or of all null audits of a size.
     """
 
     name: str
@@ -115,19 +117,20 @@ def _measure_case(
     audits: Sequence[tuple[np.ndarray, np.ndarray]],
     delta: float,
 ) -> None:
-    if key in tool.bounds:
+    kept = len(tool.bounds.get(key, []))
+    if kept and (kept == len(audits) or kept * tool.seconds[key] >= SECONDS):
         return
     bounds: list[float] = []
     function(*audits[0], delta)  # so that imports and caches are not timed
-    start = time.perf_counter()
+    start = time.process_time()
     for audit in audits:
         bound = function(*audit, delta)
         if bound is None:
             return
         bounds.append(float(bound))
-        if time.perf_counter() - start > SECONDS:
+        if time.process_time() - start > SECONDS:
             break
-    tool.bounds[key], tool.seconds[key] = bounds, (time.perf_counter() - start) / len(bounds)
+    tool.bounds[key], tool.seconds[key] = bounds, (time.process_time() - start) / len(bounds)
     tool.write()
     print(f"{key}: median ε {np.median(bounds):.3f}, {len(bounds)} of {AUDITS} audits", flush=True)
 
@@ -142,33 +145,33 @@ def _measure_nulls(
     limit: float | None,
 ) -> None:
     bounds = tool.nulls.setdefault(key, [])
-    if tool.seconds.get(key, 0.0) >= (limit or np.inf):
-        return
-    start = time.perf_counter() - tool.seconds.get(key, 0.0)
-    while len(bounds) < NULL_AUDITS and (limit is None or time.perf_counter() - start < limit):
-        deadline = None if limit is None else time.time() + limit - (time.perf_counter() - start)
+    seconds = tool.seconds.setdefault(key, 0.0)
+    while len(bounds) < NULL_AUDITS and (limit is None or seconds < limit):
         starts = range(len(bounds), NULL_AUDITS, _CHUNK)[: 8 * _WORKERS]
         chunks = [range(first, min(first + _CHUNK, NULL_AUDITS)) for first in starts]
-        waiting = [pool.submit(_estimate_nulls, function, draw, size, chunk, deadline) for chunk in chunks]
+        share = np.inf if limit is None else (limit - seconds) / len(chunks)
+        waiting = [pool.submit(_estimate_nulls, function, draw, size, chunk, share) for chunk in chunks]
         whole = True
         for chunk, future in zip(chunks, waiting, strict=True):
-            found = future.result()
+            found, spent = future.result()
             bounds += found if whole else []
             whole = whole and len(found) == len(chunk)
-        tool.seconds[key] = time.perf_counter() - start
+            seconds += spent
+        tool.seconds[key] = seconds
         tool.write()
     false = sum(bound > 1e-9 for bound in bounds)
     print(f"{key} identical: {false} of {len(bounds)} audits claim a loss", flush=True)
 
 
 def _estimate_nulls(
-    function: Estimator, draw: Callable[[int, int], Any], size: int, audits: range, deadline: float | None
-) -> list[float]:
-    """ε of null audits, or of the first of them if the deadline (by `time.time`) passes."""
+    function: Estimator, draw: Callable[[int, int], Any], size: int, audits: range, limit: float
+) -> tuple[list[float], float]:
+    """ε of null audits, or of the first that `limit` processor seconds suffice for, and the seconds used."""
     bounds = []
+    start = time.process_time()
     for audit in audits:
         bound = function(*draw(size, audit), NULL_DELTA)
         bounds.append(round(float(0.0 if bound is None else bound), 6))
-        if deadline is not None and time.time() > deadline:
+        if time.process_time() - start > limit:
             break
-    return bounds
+    return bounds, time.process_time() - start

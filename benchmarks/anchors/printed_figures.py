@@ -36,7 +36,7 @@ class PrintedStops:
     audits: int
 
 
-# Means of `stopped_at_n`, of which the smallest possible is 50 (the burn-in).
+# Means of `stopped_at_n`, at least 50 (the burn-in). The claim of noisy SGD is its own curve, written as 1.
 SEQUENTIAL_FDP_STOPS = (
     PrintedStops(SEQUENTIAL_FDP, "Gaussian", 0.5, 188, 1_000, 1_000),
     PrintedStops(SEQUENTIAL_FDP, "Gaussian", 0.8, 1_453, 1_000, 1_000),
