@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from arena import InvalidArgument
-from arena.privacy_curves import PrivacyCurve
 from audits.api.certify import Certificate
 from audits.api.certify import certify as certify_games
 from audits.api.one_run import OneRunCertificate, certify_one_run
@@ -49,7 +48,7 @@ class CertifiedClaim:
     delta: float | None = option(
         "--delta", metavar="D", help="δ, a probability. Default: 0, or 1e-5 with --curve."
     )
-    curve: PrivacyCurve | None = CURVE_OPTION
+    curve: str | None = CURVE_OPTION
     confidence: float = option(
         "--confidence", metavar="P", default=0.95, help="The probability that the bound is right."
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena import Sample
-from arena.privacy_curves import PrivacyCurve, parse_curve
+from arena.privacy_curves import parse_curve
 from audits.cli.common.completion import (
     complete_adversaries,
     complete_learners,
@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from audits.registry.entrants import LabelledClass
 
 
+def _check_curve(name: str, text: str) -> str:
+    parse_curve(text)
+    return text  # as typed, since command lines are recorded
+
+
 CURVE_OPTION = option(
     "--curve",
-    type=TextType("curve", lambda name, text: parse_curve(text)),
+    type=TextType("curve", _check_curve),
     metavar="CURVE",
     help="A claim for every ε at once, in place of --epsilon: mu=1 for Gaussian differential privacy, "
     "gaussian=4,1e-5 for that of a Gaussian mechanism that is (4, 1e-5)-DP, rho=0.5 for zero-concentrated "
@@ -52,7 +57,7 @@ class ClaimOptions:
     delta: float | None = option(
         "--delta", metavar="D", help="δ of the claim under test, a probability. Default: the learner's own."
     )
-    curve: PrivacyCurve | None = CURVE_OPTION
+    curve: str | None = CURVE_OPTION
 
 
 @option_record

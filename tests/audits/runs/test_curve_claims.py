@@ -112,7 +112,9 @@ def test_the_command_line_takes_a_curve_and_replays_it() -> None:
     )
     done = command("--curve", "rho=0.08")
     assert done.exit_code == 3
-    assert json.loads(done.stdout)["claim"]["curve"]["rho"] == 0.08
+    printed = json.loads(done.stdout)
+    assert printed["claim"]["curve"]["rho"] == 0.08
+    assert "--curve rho=0.08" in printed["command"]
     with pytest.raises(audits.NotPrivate) as caught:
         audits.assert_private(COUNT, claim="rho=0.05", against="count-swap", games=40_000)
     assert "--curve rho=0.05 --delta 0.0068" in caught.value.replay
