@@ -10,10 +10,10 @@ from typing import Self
 import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument, Unsupported
+from arena.errors import InvalidArgument
 from arena.privacy_curves.base import PrivacyCurve
 from arena.privacy_curves.gaussian_curve import GaussianCurve
-from arena.privacy_curves.loss_distribution import LossDistribution
+from arena.privacy_curves.loss_distribution import LossDistribution, refine_grid
 from arena.privacy_curves.renyi_curves import ConcentratedCurve
 
 _SMALL_DELTA = 1e-6  # at which it is seen whether a grid is fine enough
@@ -99,19 +99,7 @@ def _add(
 def _compose(curve: ComposedCurve) -> tuple[LossDistribution, ...]:
     """The composed privacy losses on a grid fine enough for a whole curve."""
     step = _find_spread(curve) / _FIRST_CELLS
-    best = math.inf
-    finest: tuple[LossDistribution, ...] = ()
-    while True:
-        try:
-            finer = curve.loss_distributions(step)
-        except Unsupported:
-            if not finest:
-                raise
-            return finest
-        epsilon = max(loss.epsilon(_SMALL_DELTA) for loss in finer)
-        if finest and not epsilon < best * (1 - _TOLERANCE):
-            return finer
-        finest, best, step = finer, epsilon, step / 2
+    return refine_grid(curve.loss_distributions, step, lambda loss: loss.epsilon(_SMALL_DELTA), _TOLERANCE)[1]
 
 
 def _find_spread(curve: ComposedCurve) -> float:

@@ -17,6 +17,7 @@ _ROUNDING = 1e-14  # of the Fourier transform, whose errors are about 1e-16 for 
 _MOST_CELLS = 2**22  # of a grid
 _MOMENTS = np.geomspace(0.1, 100, 30)  # that bound the composed loss, over its standard deviation
 
+Losses = tuple["LossDistribution", ...]  # of one direction, or of both
 MassesOf = Callable[[np.ndarray], "tuple[np.ndarray, np.ndarray]"]
 
 
@@ -157,3 +158,28 @@ class LossDistribution:
             middle = (low + high) / 2
             low, high = (low, middle) if self.delta(middle) <= delta else (middle, high)
         return high
+
+
+def refine_grid(
+    make: Callable[[float], Losses],
+    step: float,
+    figure: Callable[[LossDistribution], float],
+    tolerance: float,
+) -> tuple[float, Losses]:
+    """Halve the step of a grid until a figure hardly changes, or the grid is too large.
+
+    make: the losses on a grid with this step in nats. figure: of the losses of one direction; the larger one
+    counts. tolerance: the relative change at which a finer grid is no longer tried.
+
+    Returns: the least figure, and the losses on the last grid. Raises: Unsupported if the first is too large.
+    """
+    best, losses = math.inf, make(step)
+    while True:
+        found = max(map(figure, losses))
+        if found >= best * (1 - tolerance):
+            return min(best, found), losses
+        best, step = found, step / 2
+        try:
+            losses = make(step)
+        except Unsupported:
+            return best, losses

@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.errors import Unsupported
 from arena.privacy_curves.base import PrivacyCurve
-from arena.privacy_curves.loss_distribution import TAIL, LossDistribution
+from arena.privacy_curves.loss_distribution import TAIL, LossDistribution, refine_grid
 from arena.settings import at_least, at_most, check_value, less_than, more_than, number, whole, yes_or_no
 
 _TOLERANCE = 2e-5  # relative change of ε at which a finer grid is no longer tried
@@ -148,19 +148,7 @@ def _refine(
     coarse = _compose(step, 1, replaced, step.largest_loss / _FIRST_CELLS)[0]
     mean = coarse.masses @ coarse.losses
     cell = math.sqrt(float(coarse.masses @ (coarse.losses - mean) ** 2)) / 2
-    best = math.inf
-    composed: tuple[LossDistribution, ...] = (coarse,)
-    while True:
-        try:
-            finer = _compose(step, times, replaced, cell)
-        except Unsupported:
-            if math.isinf(best):
-                raise
-            return best, composed
-        found = max(map(figure, finer))
-        if found >= best * (1 - tolerance):
-            return min(best, found), finer
-        best, composed, cell = found, finer, cell / 2
+    return refine_grid(lambda finer: _compose(step, times, replaced, finer), cell, figure, tolerance)
 
 
 @lru_cache(maxsize=512)

@@ -22,9 +22,8 @@ from audits.registry.given_players import GivenLearner, configure_learner, read_
 from audits.registry.suggestions import explain_arguments
 from audits.statistics.one_run import MIN_CANARIES
 
-_LENGTH = (
-    4.0  # of a canary's point, in clips; the slope of a loss is ½ or more at first, so that it is clipped
-)
+# Of a canary's point, in clips: the slope of a loss is ½ or more at first, so that its gradient is clipped.
+_LENGTH = 4.0
 
 
 @explain_arguments

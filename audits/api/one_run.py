@@ -17,10 +17,9 @@ from audits.api.report import Report
 from audits.registry.suggestions import explain_arguments
 from audits.reports.formatting import name_table, nats, percent, wrap
 from audits.reports.json_form import to_data
+from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid
 from audits.statistics.one_run import (
     MIN_CANARIES,
-    CurveHypotheses,
-    EpsilonHypotheses,
     check_fair_coins,
     find_bound,
     guess_bits,
@@ -143,11 +142,11 @@ def certify_one_run(
         check_value("delta", delta, more_than(0, "The bound for a curve is its ε at this δ."))
     guesses = guess_bits(*_read_canaries(scores, included))
     error = (1 - confidence) / (1 if curve is None else 2)
-    claims = EpsilonHypotheses.make(delta, epsilon)
+    claims = EpsilonGrid.make(delta, claim=epsilon)
     refuted = is_claim_excluded(claims, guesses, error)
     curve_bound = None
     if curve is not None:
-        curves = CurveHypotheses.make(curve, delta)
+        curves = CurveFamily(curve, delta)
         curve_bound = find_bound(curves, guesses, error)
         refuted = refuted or is_claim_excluded(curves, guesses, error)
     both = guesses[0]

@@ -6,15 +6,13 @@ Proof: docs/proofs/one_run.md.
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
-from arena.privacy_curves import PrivacyCurve
 from arena.randomness import generator
-from audits.statistics.betting.hypotheses import EPSILON_MAX, CurveFamily, EpsilonGrid
+from audits.statistics.betting.hypotheses import EPSILON_MAX, Hypotheses
 
 _GUESSES_PER_ROOT = 5.0  # guesses over √m; about the best for Gaussian scores of 100 to 20,000 canaries
 _SHARES = {"both": 0.8, "high": 0.1, "low": 0.1}  # of the error, by the ends of the scores that are guessed
@@ -97,88 +95,31 @@ def check_fair_coins(included: np.ndarray) -> None:
         )
 
 
-class OrderedHypotheses(Protocol):
-    """Hypotheses H(0), H(1), …, each of which implies the next, by the conditions of each."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def claim(self) -> int | None: ...
-
-    def read_bound(self, index: int) -> float:
-        """The ε in nats that is certified if the hypotheses up to this one are rejected."""
-
-    def list_conditions(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """ε and δ, (K,) each; of as many as are known."""
-
-
-@attrs.frozen(eq=False)
-class EpsilonHypotheses:
-    """(ε, δ)-DP for each ε of a grid."""
-
-    grid: EpsilonGrid
-
-    @classmethod
-    def make(cls, delta: float, claim: float | None = None) -> EpsilonHypotheses:
-        return cls(EpsilonGrid.make(delta, EPSILON_MAX, claim))
-
-    def __len__(self) -> int:
-        return len(self.grid)
-
-    @property
-    def claim(self) -> int | None:
-        return self.grid.claim
-
-    def read_bound(self, index: int) -> float:
-        return self.grid.read_bound(index)
-
-    def list_conditions(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        epsilons, deltas = self.grid.list_conditions(np.array([index]))
-        return epsilons[0], deltas[0]
-
-
-@attrs.frozen(eq=False)
-class CurveHypotheses:
-    """The family of a privacy curve, by increasing scale; bounds are expressed as ε at the δ of `family`."""
-
-    family: CurveFamily
-
-    @classmethod
-    def make(cls, curve: PrivacyCurve, delta: float) -> CurveHypotheses:
-        return cls(CurveFamily(curve, delta))
-
-    def __len__(self) -> int:
-        return len(self.family)
-
-    @property
-    def claim(self) -> int | None:
-        return self.family.claim
-
-    def read_bound(self, index: int) -> float:
-        return self.family.read_bound(index)
-
-    def list_conditions(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        epsilons = EPSILON_MAX * np.linspace(0, 1, _CURVE_POINTS) ** 2
-        try:
-            return epsilons, np.minimum(self.family.read_curve(index).deltas(epsilons), 1.0)
-        except Unsupported:
-            return np.zeros(1), np.ones(1)
-
-
-def is_excluded(
-    hypotheses: OrderedHypotheses, index: int, guesses: tuple[RightGuesses, ...], error: float
-) -> bool:
+def is_excluded(hypotheses: Hypotheses, index: int, guesses: tuple[RightGuesses, ...], error: float) -> bool:
     """Whether the guesses reject a hypothesis. If it is true, that has a probability of at most `error`."""
-    epsilons, deltas = hypotheses.list_conditions(index)
+    epsilons, deltas = _list_conditions(hypotheses, index)
     return any(made.exclude(epsilons, deltas, error * _SHARES[made.ends]) for made in guesses)
 
 
-def is_claim_excluded(hypotheses: OrderedHypotheses, guesses: tuple[RightGuesses, ...], error: float) -> bool:
+def _list_conditions(hypotheses: Hypotheses, index: int) -> tuple[np.ndarray, np.ndarray]:
+    """ε and δ (K,) of the conditions of a hypothesis: more points of a curve than bets use."""
+    curve = hypotheses.read_curve(index)
+    if curve is None:
+        epsilons, deltas = hypotheses.list_conditions(np.array([index]))
+        return epsilons[0], deltas[0]
+    points = EPSILON_MAX * np.linspace(0, 1, _CURVE_POINTS) ** 2
+    try:
+        return points, np.minimum(curve.deltas(points), 1.0)
+    except Unsupported:  # nothing is known
+        return np.zeros(1), np.ones(1)
+
+
+def is_claim_excluded(hypotheses: Hypotheses, guesses: tuple[RightGuesses, ...], error: float) -> bool:
     """The same for the claim under test; False without one."""
     return hypotheses.claim is not None and is_excluded(hypotheses, hypotheses.claim, guesses, error)
 
 
-def find_bound(hypotheses: OrderedHypotheses, guesses: tuple[RightGuesses, ...], error: float) -> float:
+def find_bound(hypotheses: Hypotheses, guesses: tuple[RightGuesses, ...], error: float) -> float:
     """The certified bound in nats, 0 if no hypothesis is rejected.
 
     With probability at least 1 − error, every hypothesis of a smaller or equal index than that of the bound

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import audits
-from benchmarks.anchors.measure_estimators import Estimator, measure_tool
+from benchmarks.anchors.measure_estimators import measure_tool
 from benchmarks.anchors.score_cases import CONFIDENCE
 
 
@@ -21,13 +21,8 @@ def certify_one_run(scores: np.ndarray, included: np.ndarray, delta: float) -> f
 
 
 def main() -> None:
-    one_run: dict[str, Estimator] = {}
-    if "certify_one_run" in audits.__all__:
-        one_run["certify_one_run"] = certify_one_run
-    else:
-        print("certify_one_run is not in this version, and its rows are left out")
-    complete = ("certify", "certify_one_run")
-    measure_tool("dp-arena", ["dp-arena"], {"certify": certify}, one_run, complete=complete)
+    one_run = {"certify_one_run": certify_one_run}
+    measure_tool("dp-arena", ["dp-arena"], {"certify": certify}, one_run, complete=("certify", *one_run))
 
 
 if __name__ == "__main__":

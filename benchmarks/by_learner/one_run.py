@@ -17,11 +17,9 @@ from tabulate import tabulate
 from arena.privacy_curves import GaussianCurve
 from audits.api.audit_one_run import PlantedCanaries
 from audits.api.one_run import certify_one_run
+from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid, Hypotheses
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.one_run import (
-    CurveHypotheses,
-    EpsilonHypotheses,
-    OrderedHypotheses,
     RightGuesses,
     guess_bits,
     is_claim_excluded,
@@ -111,7 +109,7 @@ def print_adult(path: str | None) -> None:
             )
 
 
-def count_refuted(draw: Draw, hypotheses: OrderedHypotheses, runs: int) -> int:
+def count_refuted(draw: Draw, hypotheses: Hypotheses, runs: int) -> int:
     """How many runs of a mechanism refute a claim that holds for it."""
     known: dict[tuple[RightGuesses, ...], bool] = {}
     refuted = 0
@@ -124,25 +122,25 @@ def count_refuted(draw: Draw, hypotheses: OrderedHypotheses, runs: int) -> int:
 
 
 def print_errors() -> None:
-    cases: list[tuple[str, Draw, OrderedHypotheses]] = [
+    cases: list[tuple[str, Draw, Hypotheses]] = [
         (
             f"randomised response, ε = {epsilon:g}",
             draw_responses(epsilon),
-            EpsilonHypotheses.make(0.0, epsilon),
+            EpsilonGrid.make(0.0, claim=epsilon),
         )
         for epsilon in (0.1, 1.0, 3.0)
     ]
     leaks = {"each bit": draw_responses(1.0, each=1e-3), "all bits": draw_responses(1.0, together=1e-3)}
     for what, draw in leaks.items():
         name = f"the same with ε = 1, and {what} revealed with probability 0.001"
-        cases.append((name, draw, EpsilonHypotheses.make(1e-3, 1.0)))
+        cases.append((name, draw, EpsilonGrid.make(1e-3, claim=1.0)))
     for claim in CLAIMS:
         curve = GaussianCurve.of_claim(claim, DELTA)
         cases.append(
             (
                 f"ideal for the curve of ({claim:g}, {DELTA:g})",
                 draw_gaussian(curve.mu),
-                CurveHypotheses.make(curve, DELTA),
+                CurveFamily(curve, DELTA),
             )
         )
     rows = []

@@ -25,7 +25,6 @@ from learners.foreign.base import (
     function_setting,
     receives_setting,
 )
-from learners.mechanisms.noise.gaussian_noise import gaussian_sigma
 
 
 @attrs.frozen
@@ -98,7 +97,7 @@ def _find_curve(mechanism: Any) -> PrivacyCurve | None:
     if kind.__name__ == "Gaussian":  # Theorem A.1 of Dwork and Roth (2014)
         return GaussianCurve(epsilon / math.sqrt(2 * math.log(1.25 / delta)))
     if kind.__name__ == "GaussianAnalytic":  # Algorithm 1 of Balle and Wang (2018)
-        return GaussianCurve(1 / gaussian_sigma(epsilon=epsilon, delta=delta))
+        return GaussianCurve.of_claim(epsilon, delta)
     return None
 
 

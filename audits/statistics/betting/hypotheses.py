@@ -77,7 +77,7 @@ class EpsilonGrid:
     orders: tuple[float, ...] = attrs.field(default=(), init=False)
 
     @classmethod
-    def make(cls, delta: float, epsilon_max: float, claim: float | None = None) -> EpsilonGrid:
+    def make(cls, delta: float, epsilon_max: float = EPSILON_MAX, claim: float | None = None) -> EpsilonGrid:
         """The grid from 0 to epsilon_max, with the ε of the claim."""
         grid = _epsilon_grid(epsilon_max)
         if claim is None:

@@ -9,11 +9,9 @@ import pytest
 from scipy.stats import binom
 
 from arena.privacy_curves import GaussianCurve
+from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid, Hypotheses
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.one_run import (
-    CurveHypotheses,
-    EpsilonHypotheses,
-    OrderedHypotheses,
     RightGuesses,
     count_guesses,
     find_bound,
@@ -96,7 +94,7 @@ def test_guesses_are_the_extremes_and_ties_do_not_follow_the_order_of_the_file()
     assert guess_bits(np.arange(11.0), np.ones(11, bool))[0].right == 5
 
 
-def count_refuted(draw: Draw, hypotheses: OrderedHypotheses, *, runs: int, canaries: int) -> int:
+def count_refuted(draw: Draw, hypotheses: Hypotheses, *, runs: int, canaries: int) -> int:
     known: dict[tuple[RightGuesses, ...], bool] = {}
     refuted = 0
     for seed in range(runs):
@@ -108,12 +106,12 @@ def count_refuted(draw: Draw, hypotheses: OrderedHypotheses, *, runs: int, canar
 
 
 TRUE_CLAIMS = {
-    "pure": (respond(1.0), EpsilonHypotheses.make(0.0, 1.0)),
-    "little": (respond(0.1), EpsilonHypotheses.make(0.0, 0.1)),
-    "reveals each bit": (respond(1.0, each=0.001), EpsilonHypotheses.make(0.001, 1.0)),
-    "reveals all bits": (respond(0.1, together=0.04), EpsilonHypotheses.make(0.04, 0.1)),
-    "curve": (add_noise(0.3), CurveHypotheses.make(GaussianCurve(0.3), 1e-5)),
-    "hardly any curve": (add_noise(0.05), CurveHypotheses.make(GaussianCurve(0.05), 1e-5)),
+    "pure": (respond(1.0), EpsilonGrid.make(0.0, claim=1.0)),
+    "little": (respond(0.1), EpsilonGrid.make(0.0, claim=0.1)),
+    "reveals each bit": (respond(1.0, each=0.001), EpsilonGrid.make(0.001, claim=1.0)),
+    "reveals all bits": (respond(0.1, together=0.04), EpsilonGrid.make(0.04, claim=0.1)),
+    "curve": (add_noise(0.3), CurveFamily(GaussianCurve(0.3), 1e-5)),
+    "hardly any curve": (add_noise(0.05), CurveFamily(GaussianCurve(0.05), 1e-5)),
 }
 
 
@@ -135,9 +133,9 @@ def test_claims_of_half_as_much_are_refuted(name: str) -> None:
     draw, true = TRUE_CLAIMS[name]
     rng = np.random.default_rng(0)
     if name == "curve":
-        false: OrderedHypotheses = CurveHypotheses.make(GaussianCurve(0.1), 1e-5)
+        false: Hypotheses = CurveFamily(GaussianCurve(0.1), 1e-5)
     else:
-        false = EpsilonHypotheses.make(0.001, 0.2)
+        false = EpsilonGrid.make(0.001, claim=0.2)
     guesses = guess_bits(*draw(rng, 5_000))
     assert is_claim_excluded(false, guesses, ERROR)
     assert not is_claim_excluded(true, guesses, ERROR)
@@ -146,18 +144,18 @@ def test_claims_of_half_as_much_are_refuted(name: str) -> None:
 def test_ideal_canaries_certify_half_of_the_claim() -> None:
     curve = GaussianCurve.of_claim(2.0, 1e-5)
     guesses = guess_bits(*add_noise(curve.mu)(np.random.default_rng(0), 5_000))
-    assert 0.7 < find_bound(EpsilonHypotheses.make(1e-5), guesses, ERROR) < 2
-    assert 0.95 < find_bound(CurveHypotheses.make(curve, 1e-5), guesses, ERROR) < 2
+    assert 0.7 < find_bound(EpsilonGrid.make(1e-5), guesses, ERROR) < 2
+    assert 0.95 < find_bound(CurveFamily(curve, 1e-5), guesses, ERROR) < 2
 
 
 def test_the_leak_of_one_end_is_found() -> None:
     rng = np.random.default_rng(0)
     bits = rng.integers(2, size=2_000).astype(bool)
     scores = rng.random(2_000) + 2 * (bits & (rng.random(2_000) < 0.3))
-    assert find_bound(EpsilonHypotheses.make(1e-5), guess_bits(scores, bits), ERROR) > 2
-    assert find_bound(EpsilonHypotheses.make(1e-5), guess_bits(-scores, ~bits), ERROR) > 2
+    assert find_bound(EpsilonGrid.make(1e-5), guess_bits(scores, bits), ERROR) > 2
+    assert find_bound(EpsilonGrid.make(1e-5), guess_bits(-scores, ~bits), ERROR) > 2
 
 
 def test_bound_is_zero_without_a_leak() -> None:
     bits = np.random.default_rng(0).integers(2, size=1_000).astype(bool)
-    assert find_bound(EpsilonHypotheses.make(0.0), guess_bits(np.arange(1_000.0), bits), ERROR) == 0
+    assert find_bound(EpsilonGrid.make(0.0), guess_bits(np.arange(1_000.0), bits), ERROR) == 0
