@@ -124,6 +124,8 @@ class Auditor:
 
     delta: a probability; default: 0, or 1e-5 with a curve. epsilon: a claim in nats to test, if any. curve: a
     privacy curve to test instead, as in `audits.audit`; it is tested beside (ε, δ), each with half the error.
+    log_ratios: whether scores are logarithms of the likelihood ratio of world 1 to world 0. Fewer games then
+        refute a claim, since less has to be learned; scores that are no such ratios need a few more.
 
     >>> auditor = Auditor(delta=0.0, confidence=0.95, epsilon=1.0)
     >>> auditor.update([0.1, 0.3, 0.2] * 50, [2.1, 1.7, 3.0] * 50).certificate.refuted
@@ -137,12 +139,13 @@ class Auditor:
         confidence: float = 0.95,
         epsilon: float | None = None,
         curve: PrivacyCurve | str | None = None,
+        log_ratios: bool = False,
     ) -> None:
         self._curve, epsilon, delta = read_claim(epsilon, delta, curve)
         check_value("confidence", confidence, number, more_than(0), less_than(1))
         share = confidence if self._curve is None else 1 - (1 - confidence) / 2
         self._confidence = confidence
-        self._settings: dict[str, Any] = {"delta": delta, "confidence": share}
+        self._settings: dict[str, Any] = {"delta": delta, "confidence": share, "log_ratios": bool(log_ratios)}
         self._epsilon = epsilon
         self._betting = Betting(**self._settings, epsilon_claim=epsilon)
         self._tests = [self._betting]
@@ -217,8 +220,8 @@ class Auditor:
 
 
 @lru_cache(maxsize=64)  # it takes as long as the bound itself, and is the same for as many other scores
-def _ceiling_of(block_sizes: tuple[int, ...], *, delta: float, confidence: float) -> float:
-    return ceiling(block_sizes, delta=delta, confidence=confidence)
+def _ceiling_of(block_sizes: tuple[int, ...], **settings: Any) -> float:
+    return ceiling(block_sizes, **settings)
 
 
 @explain_arguments
@@ -230,12 +233,13 @@ def certify(
     confidence: float = 0.95,
     epsilon: float | None = None,
     curve: PrivacyCurve | str | None = None,
+    log_ratios: bool = False,
 ) -> Certificate:
     """A lower bound on ε at `delta` from the scores of independent games of two neighbouring worlds.
 
     scores_0, scores_1: (n,) and (m,), of the games on either data set, higher if they look like world 1.
-    If n and m differ, the surplus of the larger world is not used. delta, epsilon, curve: as of `Auditor`,
-    which takes scores bit by bit, and says what is assumed about them and what is certified.
+    If n and m differ, the surplus of the larger world is not used. delta, epsilon, curve, log_ratios: as of
+    `Auditor`, which takes scores bit by bit, and says what is assumed about them and what is certified.
 
     Raises: InvalidArgument if scores are no numbers, or one world has fewer than two.
 
@@ -250,7 +254,7 @@ def certify(
                 value=len(scores),
                 remedy="Play more games in that world; a few hundred certify something.",
             )
-    auditor = Auditor(delta=delta, confidence=confidence, epsilon=epsilon, curve=curve)
+    auditor = Auditor(delta=delta, confidence=confidence, epsilon=epsilon, curve=curve, log_ratios=log_ratios)
     return auditor.update(arrays[0], arrays[1]).certificate
 
 

@@ -16,7 +16,7 @@ from arena.settings import at_least, check_value, less_than, more_than, one_of
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.runs.block_sizes import keeps_half
-from audits.runs.plan import DISTINGUISHERS, Plan
+from audits.runs.plan import DISTINGUISHERS, LIKELIHOOD, Plan
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
 from audits.statistics.betting.ceilings import ceiling, is_refutable
@@ -40,6 +40,7 @@ class EstimatorSettings:
     confidence: float
     games: int
     until_refuted: bool
+    distinguisher: str
     curve: PrivacyCurve | None = None
 
     def of_betting(self) -> dict[str, Any]:
@@ -49,7 +50,12 @@ class EstimatorSettings:
         """
         keep_half = keeps_half(self.games, until_refuted=self.until_refuted)
         confidence = self.confidence if self.curve is None else 1 - (1 - self.confidence) / 2
-        return {"delta": self.delta, "confidence": confidence, "keep_half": keep_half}
+        return {
+            "delta": self.delta,
+            "confidence": confidence,
+            "keep_half": keep_half,
+            "log_ratios": self.distinguisher == LIKELIHOOD,
+        }
 
     @classmethod
     def from_plan(cls, plan: Plan) -> EstimatorSettings:

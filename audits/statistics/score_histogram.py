@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import Events
@@ -25,6 +26,8 @@ class ScoreHistogram:
     def __init__(self) -> None:
         self._edges = np.empty(0)
         self._mass = np.empty((2, 0), dtype=np.int64)
+        # The expected number of the scores that are of world 1, if they are log-likelihood ratios.
+        self._likely = np.empty(0)
 
     def __len__(self) -> int:
         return len(self._edges)
@@ -41,20 +44,31 @@ class ScoreHistogram:
         mass = np.zeros((2, len(edges)), dtype=np.int64)
         mass[:, old] = self._mass
         mass[:, new] += block.by_level[:2]
+        likely = np.zeros(len(edges))
+        likely[old] = self._likely
+        likely[new] += block.by_level[:2].sum(axis=0) * expit(block.levels)
         if len(edges) > MAX_EXACT_EDGES:
             kept = choose_edges(mass, old)
             edges, mass = edges[kept], np.add.reduceat(mass, kept, axis=1)
-        self._edges, self._mass = edges, mass
+            likely = np.add.reduceat(likely, kept)
+        self._edges, self._mass, self._likely = edges, mass, likely
 
-    def events(self, *, candidates: int = MAX_CANDIDATES) -> tuple[Events, np.ndarray]:
+    def events(
+        self, *, candidates: int = MAX_CANDIDATES, log_ratios: bool = False
+    ) -> tuple[Events, np.ndarray]:
         """The events of at most `candidates` thresholds, and the games (2, 2k) of each world in them.
 
-        There are no events if all scores are equal.
+        There are no events if all scores are equal. log_ratios: the numbers of games to expect of these
+            scores if they are log-likelihood ratios of world 1 to world 0.
         """
         kept = np.arange(1, len(self))
         if len(kept) > candidates:
             kept = choose_landmarks(self._mass, candidates)
-        below = np.cumsum(self._mass, axis=1)[:, kept - 1]
+        mass = self._mass
+        if log_ratios:
+            mass = np.array([mass.sum(axis=0) - self._likely, self._likely])
+            mass = mass * self.pairs / np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
+        below = np.cumsum(mass, axis=1)[:, kept - 1]
         return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
 
     def predict_counts(self, pairs: int) -> tuple[Events, np.ndarray]:

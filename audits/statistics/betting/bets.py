@@ -86,21 +86,29 @@ class Bets:
 
 
 def choose_bets(
-    hypotheses: Hypotheses, histogram: ScoreHistogram, recent: Iterable[PairCounts], *, rejected: int
+    hypotheses: Hypotheses,
+    histogram: ScoreHistogram,
+    recent: Iterable[PairCounts],
+    *,
+    rejected: int,
+    log_ratios: bool = False,
 ) -> Bets | None:
     """The bets of the largest expected log growth if games stay as they were; None if nothing can be won.
 
     Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
     than that half game. recent: blocks that show how the games of a pair depend. The first `rejected`
-    hypotheses need no bets.
+    hypotheses need no bets. log_ratios: take scores for log-likelihood ratios, whose events occur as often as
+    these say.
     """
-    events, counts = histogram.events()
+    events, counts = histogram.events(log_ratios=log_ratios)
     if not len(events) or rejected == len(hypotheses):
         return None
     pairs = histogram.pairs
     max_stake = 1.0 - 0.5 / (pairs + 1)
     loss = (counts + 0.5) / (pairs + 1)
-    cells = _lower_expectations(single_cells(loss, overlap_chances(events, recent, loss)), pairs)
+    cells = single_cells(loss, overlap_chances(events, recent, loss))
+    if not log_ratios:
+        cells = _lower_expectations(cells, pairs)
     probes = hypotheses.choose_probes(rejected)
     odds = single_returns(*(part.ravel() for part in hypotheses.list_conditions(probes)))
     slopes = np.einsum("cdk,cn->dkn", cells, odds).reshape(2, -1, len(probes), odds.shape[1] // len(probes))

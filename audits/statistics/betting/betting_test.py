@@ -38,6 +38,8 @@ class Betting:
     curve: tests a privacy curve in place of one ε, and gives the bound as the ε at δ of the largest curve of
         its family that is false, with all smaller ones. claim_only: bet against the claim alone, which is
         faster, since no other curve is computed.
+    log_ratios: whether scores are log-likelihood ratios of world 1 to world 0, so that the probabilities of
+        events are known better than from counts. If they are not, bets lose more, and the bound holds.
 
     Attributes: hypotheses, G of them; threshold, the log wealth log(1/a) that rejects one.
 
@@ -54,6 +56,7 @@ class Betting:
         keep_half: bool = False,
         curve: PrivacyCurve | None = None,
         claim_only: bool = False,
+        log_ratios: bool = False,
     ) -> None:
         check_value("delta", delta, at_least(0), at_most(1))
         check_value("confidence", confidence, more_than(0), less_than(1))
@@ -69,13 +72,13 @@ class Betting:
         self._claim = self.hypotheses.claim
         self._histogram = ScoreHistogram()
         self._recent: deque[PairCounts] = deque()
-        self._bets: Bets | None = None
-        self._moment_bets: MomentBets | None = None
+        self._log_ratios = log_ratios
+        self._bets: list[tuple[int, Bets | MomentBets]] = []  # with the index of their first bettor
         self._bets_from = 0
         self._pairs_played = 0
-        # Of three bettors on events, and perhaps one on Rényi divergences. If half is kept, of twice as many,
-        # of whom half start late.
-        self._bettors = 4 if self.hypotheses.orders else 3
+        # Of three bettors on events, perhaps three who take scores for log-likelihood ratios, and perhaps one
+        # on Rényi divergences. If half is kept, of twice as many, of whom half start late.
+        self._bettors = (6 if log_ratios else 3) + bool(self.hypotheses.orders)
         self._log_wealth = np.zeros(((2 if keep_half else 1) * self._bettors, len(self.hypotheses)))
         self._peak = np.zeros(len(self.hypotheses))
 
@@ -89,14 +92,13 @@ class Betting:
             self._choose_bets()
 
     def _play_bets(self, block: PairCounts) -> None:
-        for first, bets in ((0, self._bets), (3, self._moment_bets)):
-            if bets is not None:
-                growth = bets.log_growth(block)
-                self._log_wealth[first : first + len(growth), bets.span] += growth
-                late = self._bettors + first
-                if self._pairs_played >= LATE_START and late < len(self._log_wealth):
-                    self._log_wealth[late : late + len(growth), bets.span] += growth
-        spans = [bets.span for bets in (self._bets, self._moment_bets) if bets is not None]
+        for first, bets in self._bets:
+            growth = bets.log_growth(block)
+            self._log_wealth[first : first + len(growth), bets.span] += growth
+            late = self._bettors + first
+            if self._pairs_played >= LATE_START and late < len(self._log_wealth):
+                self._log_wealth[late : late + len(growth), bets.span] += growth
+        spans = [bets.span for _, bets in self._bets]
         if spans:
             span = slice(min(span.start for span in spans), max(span.stop for span in spans))
             self._peak[span] = np.maximum(self._peak[span], _log_mean(self._log_wealth[:, span]))
@@ -122,8 +124,16 @@ class Betting:
     def _choose_bets(self) -> None:
         # Where a null hypothesis has been rejected there is nothing left to win.
         rejected = self._count_rejected()
-        self._bets = choose_bets(self.hypotheses, self._histogram, self._recent, rejected=rejected)
-        self._moment_bets = choose_moment_bets(self.hypotheses, self._histogram, rejected=rejected)
+        chosen: list[tuple[int, Bets | MomentBets | None]] = [
+            (
+                first,
+                choose_bets(self.hypotheses, self._histogram, self._recent, rejected=rejected, log_ratios=on),
+            )
+            for first, on in ((0, False), (3, True))[: 2 if self._log_ratios else 1]
+        ]
+        moments = choose_moment_bets(self.hypotheses, self._histogram, rejected=rejected)
+        chosen.append((self._bettors - 1, moments))
+        self._bets = [(first, bets) for first, bets in chosen if bets is not None]
         self._bets_from = self.pairs
 
     @property

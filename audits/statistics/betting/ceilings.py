@@ -6,59 +6,40 @@ Derivation: docs/proofs/betting.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from arena.privacy_curves import PrivacyCurve
 from audits.statistics.betting import LATE_START, RECENT_PAIRS, Betting
 from audits.statistics.betting.bets import next_choice
-from audits.statistics.betting.hypotheses import EPSILON_MAX
 from audits.statistics.score_pairs import PairCounts
 
+_SEPARATED = np.array([-100.0, 100.0])  # scores that separate the worlds, also as log-likelihood ratios
 
-def ceiling(
-    block_sizes: Iterable[int],
-    *,
-    delta: float,
-    confidence: float,
-    epsilon_max: float = EPSILON_MAX,
-    keep_half: bool = False,
-) -> float:
-    """The bound in nats that `Betting` certifies from perfectly separated scores in blocks of these sizes."""
-    bounds = ceilings(
-        block_sizes, delta=delta, confidence=confidence, epsilon_max=epsilon_max, keep_half=keep_half
-    )
+
+def ceiling(block_sizes: Iterable[int], **settings: Any) -> float:
+    """The bound in nats that `Betting` certifies from perfectly separated scores in blocks of these sizes.
+
+    settings: of `Betting`.
+    """
+    bounds = ceilings(block_sizes, **settings)
     return bounds[-1][1] if bounds else 0.0
 
 
-def ceilings(
-    block_sizes: Iterable[int],
-    *,
-    delta: float,
-    confidence: float,
-    epsilon_max: float = EPSILON_MAX,
-    points: int = 0,
-    keep_half: bool = False,
-) -> list[tuple[int, float]]:
+def ceilings(block_sizes: Iterable[int], *, points: int = 0, **settings: Any) -> list[tuple[int, float]]:
     """Growth of the ceiling with the number of pairs, as a list of (pairs, bound in nats).
 
     It is reported after the blocks at which bets are chosen, after `points` other blocks evenly spaced, and
     after the last. Blocks between two choices are joined, which may move a bound by one step of the grid.
     """
-    betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max, keep_half=keep_half)
+    betting = Betting(**settings)
     return [(pairs, betting.epsilon_lower) for pairs in _separate_worlds(betting, block_sizes, points=points)]
 
 
-def is_refutable(
-    block_sizes: Iterable[int],
-    curve: PrivacyCurve,
-    *,
-    delta: float,
-    confidence: float,
-    keep_half: bool = False,
-) -> bool:
+def is_refutable(block_sizes: Iterable[int], curve: PrivacyCurve, **settings: Any) -> bool:
     """Whether perfectly separated scores in blocks of these sizes refute the claim of a privacy curve."""
-    betting = Betting(delta=delta, confidence=confidence, keep_half=keep_half, curve=curve, claim_only=True)
+    betting = Betting(curve=curve, claim_only=True, **settings)
     return any(betting.refuted for _ in _separate_worlds(betting, block_sizes, points=0))
 
 
@@ -72,7 +53,7 @@ def _separate_worlds(betting: Betting, block_sizes: Iterable[int], *, points: in
         stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
     reported = set(stops.tolist())
     for pairs in np.diff(np.union1d(stops, parts), prepend=0):
-        betting.update(PairCounts(np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([pairs])))
+        betting.update(PairCounts(_SEPARATED, np.array([[0, 1]]), np.array([pairs])))
         if betting.pairs in reported:
             yield betting.pairs
 

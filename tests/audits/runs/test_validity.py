@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -42,12 +43,16 @@ Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
 @attrs.frozen
 class Law:
-    """Scores (2, blocks, pairs) for which ε is the smallest that holds at δ, and so is `curve`, if given."""
+    """Scores (2, blocks, pairs) for which ε is the smallest that holds at δ, and so is `curve`, if given.
+
+    log_ratios: whether the test takes them for log-likelihood ratios.
+    """
 
     epsilon: float
     delta: float
     draw: Draw
     curve: PrivacyCurve | None = None
+    log_ratios: bool = False
 
 
 def response(epsilon: float, delta: float) -> Law:
@@ -136,6 +141,14 @@ def trade_off_of_response(epsilon: float, delta: float) -> tuple[list[float], li
     return [0.0, corner, 1 - delta, 1.0], [1 - delta, corner, 0.0, 0.0]
 
 
+def laplace_ratios(epsilon: float) -> Law:
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+        outputs = rng.laplace([[[0.0]], [[1.0]]], 1 / epsilon, (2, *shape))
+        return epsilon * (np.abs(outputs) - np.abs(outputs - 1))
+
+    return Law(epsilon, 0.0, draw, log_ratios=True)
+
+
 LAWS = {
     "identical worlds": identical(),
     "identical worlds, two scores": response(0.0, 0.0),
@@ -158,6 +171,8 @@ LAWS = {
     ),
     "pure, as a curve": attrs.evolve(response(1.0, 0.0), curve=PureCurve(1.0)),
     "composition": two_responses(0.7),
+    "log-likelihood ratios": laplace_ratios(1.0),
+    "scores that are no log-likelihood ratios": attrs.evolve(identical(), log_ratios=True),
 }
 
 
@@ -182,12 +197,13 @@ def audit(
     curve = curve or law.curve
     epsilon = law.epsilon if claim is None else claim
     options = {"delta": law.delta if delta is None else delta, "confidence": 1 - LEVEL}
+    of_betting: dict[str, Any] = {**options, "log_ratios": law.log_ratios}
     found = Errors()
     for _ in range(AUDITS):
         if curve is None:
-            betting = Betting(**options, epsilon_claim=epsilon, epsilon_max=epsilon + 0.1)
+            betting = Betting(**of_betting, epsilon_claim=epsilon, epsilon_max=epsilon + 0.1)
         else:  # a bound above the truth needs the claim to be refuted, too
-            betting = Betting(**options, curve=curve, claim_only=True)
+            betting = Betting(**of_betting, curve=curve, claim_only=True)
         held_out = HeldOutEstimator(**options, choose_pairs=100)
         for scores in np.split(law.draw(rng, (1, sum(BLOCKS)))[:, 0], np.cumsum(BLOCKS)[:-1], axis=1):
             block = PairCounts.of(*scores)

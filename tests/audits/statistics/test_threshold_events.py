@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from audits.statistics.score_histogram import MAX_CANDIDATES, ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
@@ -116,6 +117,20 @@ def test_estimates_stay_close_in_every_tail_and_memory_stays_small(
         error = np.abs(row[k:] - below)
         assert np.all(error <= 0.05 * rarer + 1)
         assert np.mean(error == 0) > 0.7
+
+
+def test_log_likelihood_ratios_say_how_often_events_occur(rng: np.random.Generator) -> None:
+    """Of a normal law, from scores in many blocks and bins: to within six standard errors."""
+    histogram, pairs = ScoreHistogram(), 40_000
+    for _ in range(20):
+        histogram.add(PairCounts.of(*rng.normal([[-0.5], [0.5]], 1.0, (2, pairs // 20))))
+    events, expected = histogram.events(log_ratios=True)
+    k = len(events.thresholds)
+    exact = pairs * stats.norm.sf(events.thresholds, [[-0.5], [0.5]], 1.0)
+    assert np.allclose(expected[:, :k] + expected[:, k:], pairs)
+    assert np.all(np.abs(expected[:, :k] - exact) < 6 * np.sqrt(exact) + 1)
+    error = np.abs(expected[:, :k] - exact).mean()
+    assert error < 0.6 * np.abs(histogram.events()[1][:, :k] - exact).mean()
 
 
 def test_rare_scores_and_clean_cuts_are_among_the_thresholds(rng: np.random.Generator) -> None:
