@@ -16,7 +16,7 @@ from arena.settings import at_least, check_value, less_than, more_than, one_of
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.runs.block_sizes import keeps_half
-from audits.runs.plan import DISTINGUISHERS, LIKELIHOOD, Plan
+from audits.runs.plan import DISTINGUISHERS, LIKELIHOOD, SCORE, Plan
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
 from audits.statistics.betting.ceilings import ceiling, is_refutable
@@ -40,7 +40,7 @@ class EstimatorSettings:
     confidence: float
     games: int
     until_refuted: bool
-    distinguisher: str
+    distinguisher: str = SCORE
     curve: PrivacyCurve | None = None
 
     def of_betting(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class EstimatorSettings:
     @classmethod
     def from_ledger(cls, plan: Mapping[str, Any]) -> EstimatorSettings:
         """The settings in a stored plan. Raises: InvalidArgument if it is not that of an audit."""
-        names = {field.name for field in attrs.fields(cls)} - {"curve"}
+        names = {field.name for field in attrs.fields(cls)} - {"curve", "distinguisher"}
         for name, (kind, *checks) in _STORED.items():
             if name not in plan and name not in names:
                 continue
@@ -75,7 +75,8 @@ class EstimatorSettings:
                 raise InvalidArgument(rule, value=value)
             check_value(f"{name} in the plan of an audit", value, *checks)
         curve = read_curve(plan["curve"]) if "curve" in plan else None
-        return cls(**{name: plan[name] for name in names}, curve=curve)
+        distinguisher = plan.get("distinguisher", SCORE)
+        return cls(**{name: plan[name] for name in names}, distinguisher=distinguisher, curve=curve)
 
 
 # The types and rules of the entries in the plan of an audit that are read from a ledger, as in `Plan`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
 
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import Events
@@ -46,7 +45,7 @@ class ScoreHistogram:
         mass[:, new] += block.by_level[:2]
         likely = np.zeros(len(edges))
         likely[old] = self._likely
-        likely[new] += block.by_level[:2].sum(axis=0) * expit(block.levels)
+        likely[new] += block.by_level[:2].sum(axis=0) * np.exp(-np.logaddexp(0.0, -block.levels))
         if len(edges) > MAX_EXACT_EDGES:
             kept = choose_edges(mass, old)
             edges, mass = edges[kept], np.add.reduceat(mass, kept, axis=1)

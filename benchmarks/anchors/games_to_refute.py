@@ -5,9 +5,14 @@ python -m benchmarks.anchors.games_to_refute measures what is missing, and keeps
 
 from __future__ import annotations
 
+import math
 import time
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import norm
 
 from arena import Release
 from arena.privacy_curves.gaussian_curve import GaussianCurve
@@ -29,41 +34,62 @@ FALSE_AUDITS, TRUE_AUDITS = 200, 1_000
 ZOO_PAIRS = 10_000_000
 ZOO_CONFIDENCE = 0.9  # that of DP-Sniper
 
+_SMALLEST_SIZE = 1e-12  # of "mean by noisy n"
 NO_LAW = ("noisy SGD",)  # of which the figures are only quoted
 
 
 def draw_scores(law: str, claim: float, rng: np.random.Generator, pairs: int) -> np.ndarray:
-    """Scores (2, pairs) of a mechanism that is compared with what it claims.
+    """Log-likelihood ratios (2, pairs) of the outputs of a mechanism that is compared with what it claims.
 
     "mean by true n" releases the mean of the data sets (0) and (0, 1) with noise of scale 2/(n·ε), where ε is
-    the claim; the true n shows in the scale. Its score is the log-likelihood ratio, that of the others the
-    output.
+    the claim; the true n shows in the scale. "mean by noisy n" divides 2/ε by n + N(0, (2/ε)²), at least
+    10⁻¹², in place of n.
     """
     if law == "Gaussian":
-        return rng.normal([[0.0], [1.0]], 1.0, (2, pairs))
+        return rng.normal([[-0.5], [0.5]], 1.0, (2, pairs))
     if law == "Laplace":
-        return rng.laplace([[0.0], [1.0]], 1.0, (2, pairs))
+        outputs = rng.laplace([[0.0], [1.0]], 1.0, (2, pairs))
+        return np.clip(2 * outputs - 1, -1.0, 1.0)  # |x| − |x − 1| would show low bits of x
     means, scales = np.array([[0.0], [0.5]]), np.array([[2.0], [1.0]]) / claim
+    if law == "mean by noisy n, Gaussian":
+        sizes = np.maximum(_SMALLEST_SIZE, rng.normal([[1.0], [2.0]], 2 / claim, (2, pairs)))
+        outputs = means + rng.normal(0.0, 2 / (sizes * claim))
+        grid, ratios = _tabulate_noisy_mean(claim)
+        return np.interp(np.arcsinh(outputs), grid, ratios)
     if law == "mean by true n, Gaussian":
         outputs = means + scales * rng.standard_normal((2, pairs))
         distances = ((outputs[None] - means[:, None]) / scales[:, None]) ** 2 / 2
     else:
         outputs = rng.laplace(means, scales, (2, pairs))
         distances = np.abs(outputs[None] - means[:, None]) / scales[:, None]
-    return distances[0] - distances[1]
+    return distances[0] - distances[1] + math.log(2)
 
 
-def measure_stop(seed: int, law: str, claim: float) -> list[float]:
+@lru_cache
+def _tabulate_noisy_mean(epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    """Log-likelihood ratios of "mean by noisy n", and the inverse hyperbolic sines of their outputs."""
+    grid = np.linspace(-40, 40, 4_001)
+    ratios = np.zeros_like(grid)
+    for world, sign in ((0, -1), (1, 1)):
+        sizes = norm.ppf((np.arange(1_000) + 0.5) / 1_000, world + 1, 2 / epsilon)
+        scales = 2 / (np.maximum(_SMALLEST_SIZE, sizes) * epsilon)
+        logs = norm.logpdf(np.sinh(grid)[:, None], world / 2, scales)
+        ratios += sign * logsumexp(logs, axis=1)
+    return grid, ratios
+
+
+def measure_stop(seed: int, law: str, claim: float, log_ratios: bool) -> list[float]:
     """Pairs until a claim is refuted or `MOST_PAIRS` are played, and whether it is.
 
     The claim is μ-GDP for Gaussian noise, (ε, 0)-DP for Laplace noise, and (ε, DELTA)-DP for means.
     """
     rng = np.random.default_rng(seed)
+    given: dict[str, Any] = {"confidence": CONFIDENCE, "log_ratios": log_ratios}
     if law == "Gaussian":
-        test = Betting(delta=DELTA, confidence=CONFIDENCE, curve=GaussianCurve(claim), claim_only=True)
+        test = Betting(delta=DELTA, curve=GaussianCurve(claim), claim_only=True, **given)
     else:
         delta = 0.0 if law == "Laplace" else DELTA
-        test = Betting(delta=delta, confidence=CONFIDENCE, epsilon_claim=claim, epsilon_max=claim)
+        test = Betting(delta=delta, epsilon_claim=claim, epsilon_max=claim, **given)
     while test.pairs < MOST_PAIRS and not test.refuted:
         size = max(SMALLEST_BLOCK, test.pairs // 20)
         test.update(PairCounts.of(*draw_scores(law, claim, rng, size)))
@@ -91,15 +117,18 @@ def measure_zoo(seed: int, learner: str) -> list[float]:
     return [exact, verdict.epsilon_lower, time.perf_counter() - start]
 
 
-def stop_cases() -> dict[tuple[str, float], np.ndarray]:
-    """For each law and claim: (audits, 2), as `measure_stop` returns them."""
+def stop_cases() -> dict[tuple[str, float, bool], np.ndarray]:
+    """For each law, claim, and use of scores: (audits, 2), as `measure_stop` returns them."""
     wanted = [(p.law, p.claim, p.mean is None) for p in (*SEQUENTIAL_FDP_STOPS, *SEQUENTIAL_MMD_STOPS)]
     found = {}
     for holds, audits in ((False, FALSE_AUDITS), (True, TRUE_AUDITS)):
         keys = dict.fromkeys(
-            (law, claim) for law, claim, true in wanted if true == holds and law not in NO_LAW
+            (law, claim, log_ratios)
+            for law, claim, true in wanted
+            if true == holds and law not in NO_LAW
+            for log_ratios in (False, True)
         )
-        cases = [{"law": law, "claim": claim} for law, claim in keys]
+        cases = [{"law": law, "claim": claim, "log_ratios": on} for law, claim, on in keys]
         found |= dict(zip(keys, measure_cases(measure_stop, cases, audits), strict=True))
     return found
 

@@ -114,18 +114,19 @@ def tabulate_stops() -> str:
         for stops in printed:
             theirs = "–" if stops.mean is None else f"{stops.mean:,.0f}"
             row = [test, stops.law, f"{stops.claim:g}", theirs, f"{stops.refuted:,} of {stops.audits:,}"]
-            ours = measured.get((stops.law, stops.claim))
-            if ours is None:
-                row += ["–", "–"]
-            else:
+            for log_ratios in (False, True):
+                ours = measured.get((stops.law, stops.claim, log_ratios))
+                if ours is None:
+                    row += ["–", "–"]
+                    continue
                 refuted = ours[:, 1] > 0
-                true = len(ours) == TRUE_AUDITS
                 row += [
-                    "–" if true else f"{ours[refuted, 0].mean():,.0f}",
+                    "–" if len(ours) == TRUE_AUDITS else f"{ours[:, 0].mean():,.0f}",
                     f"{refuted.sum():,} of {len(ours):,}",
                 ]
             rows.append(row)
-    headers = ["test", "law", "claim", "its mean pairs", "it refutes", "our mean pairs", "we refute"]
+    headers = ["test", "law", "claim", "its mean pairs", "it refutes"]
+    headers += ["our mean pairs", "we refute", "the same, told that scores are ratios", "we refute"]
     return format_table(rows, headers)
 
 

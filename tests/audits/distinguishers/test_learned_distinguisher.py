@@ -133,9 +133,7 @@ def test_bets_start_again_from_blocks_that_trained_nothing(
 
 def test_estimators_of_a_fixed_size_count_only_games_after_training(rng: np.random.Generator) -> None:
     """Held-out games chose among the kinds of distinguishers, so their scores look better than they are."""
-    settings = EstimatorSettings(
-        epsilon=1.0, delta=0.0, confidence=0.95, games=1_000, until_refuted=False, distinguisher="learned"
-    )
+    settings = EstimatorSettings(epsilon=1.0, delta=0.0, confidence=0.95, games=1_000, until_refuted=False)
     estimators = AuditEstimators(settings, all_estimators=True)
     for _ in range(10):
         after_training = estimators.learning.done

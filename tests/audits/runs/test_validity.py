@@ -144,7 +144,7 @@ def trade_off_of_response(epsilon: float, delta: float) -> tuple[list[float], li
 def laplace_ratios(epsilon: float) -> Law:
     def draw(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
         outputs = rng.laplace([[[0.0]], [[1.0]]], 1 / epsilon, (2, *shape))
-        return epsilon * (np.abs(outputs) - np.abs(outputs - 1))
+        return epsilon * np.clip(2 * outputs - 1, -1.0, 1.0)  # |x| − |x − 1| would show low bits
 
     return Law(epsilon, 0.0, draw, log_ratios=True)
 

@@ -41,6 +41,13 @@ def constant(pairs: int, score: float = 0.0) -> PairCounts:
 # --- the wealth ---------------------------------------------------------------------------------------------
 
 
+def find_bets(test: Betting, first: int = 0) -> Bets | None:
+    """The bets on events of three bettors, of whom the first has this index."""
+    bets = dict(test._bets).get(first)
+    assert bets is None or isinstance(bets, Bets)
+    return bets
+
+
 def find_part(bets: Bets | None, index: int) -> tuple[int, int] | None:
     """The column of the bet that serves an ε of the grid, and the index of the ε that it is against."""
     if bets is None or not bets.span.start <= index < bets.span.stop:
@@ -53,12 +60,13 @@ def find_part(bets: Bets | None, index: int) -> tuple[int, int] | None:
 class Gambler:
     """The wealth by its definition: one pair at a time, one λ, one event, one direction."""
 
-    def __init__(self, test: Betting, *, delta: float, direction: int, index: int) -> None:
-        self.test, self.delta, self.direction, self.index = test, delta, direction, index
+    def __init__(self, test: Betting, first: int, *, delta: float, direction: int, index: int) -> None:
+        self.test, self.first, self.delta, self.direction, self.index = test, first, delta, direction, index
         self.wealth = 1.0
 
     def play(self, pairs: Sequence[tuple[float, float]]) -> None:
-        bets, part = self.test._bets, find_part(self.test._bets, self.index)
+        bets = find_bets(self.test, self.first)
+        part = find_part(bets, self.index)
         if bets is None or part is None:
             return
         scale = math.exp(self.test.hypotheses.epsilons[part[1]])
@@ -77,12 +85,13 @@ class Gambler:
 class DoubleGambler:
     """The wealth of the third gambler by its definition."""
 
-    def __init__(self, test: Betting, *, delta: float, index: int) -> None:
-        self.test, self.delta, self.index = test, delta, index
+    def __init__(self, test: Betting, first: int, *, delta: float, index: int) -> None:
+        self.test, self.first, self.delta, self.index = test, first, delta, index
         self.wealth = 1.0
 
     def play(self, pairs: Sequence[tuple[float, float]]) -> None:
-        bets, part = self.test._bets, find_part(self.test._bets, self.index)
+        bets = find_bets(self.test, self.first)
+        part = find_part(bets, self.index)
         if bets is None or part is None:
             return
         scale = math.exp(self.test.hypotheses.epsilons[part[1]])
@@ -103,28 +112,36 @@ pair_lists = st.lists(st.tuples(few, few), max_size=12)
 
 
 @pytest.mark.thorough
-@given(blocks=st.lists(pair_lists, max_size=5), delta=st.sampled_from([0.0, 1e-5, 0.3]))
+@given(
+    blocks=st.lists(pair_lists, max_size=5),
+    delta=st.sampled_from([0.0, 1e-5, 0.3]),
+    log_ratios=st.booleans(),
+)
 def test_wealth_is_that_of_gamblers_who_bet_pair_by_pair(
-    blocks: list[list[tuple[float, float]]], delta: float
+    blocks: list[list[tuple[float, float]]], delta: float, log_ratios: bool
 ) -> None:
-    test = betting(delta=delta, epsilon_claim=0.375, epsilon_max=1.0)
+    test = betting(delta=delta, epsilon_claim=0.375, epsilon_max=1.0, log_ratios=log_ratios)
     claim = int(np.searchsorted(test.hypotheses.epsilons, 0.375))
     indices = [0, claim - 1, claim, len(test.hypotheses.epsilons) - 1]
     assert (test.hypotheses.epsilons[claim], test.hypotheses.epsilons[-1]) == (0.375, 1.0)
     gamblers: list[list[Gambler | DoubleGambler]] = [
         [
-            *(Gambler(test, delta=delta, direction=d, index=i) for d in (0, 1)),
-            DoubleGambler(test, delta=delta, index=i),
+            gambler
+            for first in ((0, 3) if log_ratios else (0,))
+            for gambler in (
+                *(Gambler(test, first, delta=delta, direction=d, index=i) for d in (0, 1)),
+                DoubleGambler(test, first, delta=delta, index=i),
+            )
         ]
         for i in indices
     ]
     highest = [1.0] * len(indices)
     for pairs in blocks:
-        for three in gamblers:
-            for gambler in three:
+        for group in gamblers:
+            for gambler in group:
                 gambler.play(pairs)
         test.update(PairCounts.of(*np.array(pairs, dtype=float).reshape(-1, 2).T))
-        averages = [sum(gambler.wealth for gambler in three) / 3 for three in gamblers]
+        averages = [sum(gambler.wealth for gambler in group) / len(group) for group in gamblers]
         highest = [max(h, a) for h, a in zip(highest, averages, strict=True)]
         assert np.exp(test.log_wealth[indices]) == pytest.approx(averages)
     assert np.exp(test._peak[indices]) == pytest.approx(highest)
@@ -157,7 +174,7 @@ def test_bets_come_from_earlier_blocks_alone() -> None:
     for second in (perfect_separation(40), constant(40)):
         test = betting()
         test.update(perfect_separation(40))
-        bets.append(test._bets)
+        bets.append(find_bets(test))
         test.update(second)
     assert bets[0] is not None
     assert bets[1] is not None
@@ -484,7 +501,7 @@ def test_log_likelihood_ratios_need_fewer_games(rng: np.random.Generator) -> Non
             )
             while not test.refuted:
                 outputs = laplace_at_1(games, max(10, test.pairs // 20))
-                test.update(PairCounts.of(*(np.abs(outputs) - np.abs(outputs - 1))))
+                test.update(PairCounts.of(*np.clip(2 * outputs - 1, -1.0, 1.0)))
             pairs[log_ratios] += test.pairs
     assert pairs[True] < 0.91 * pairs[False]
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from audits.statistics.betting import Betting
 from audits.statistics.betting.bets import (
+    Bets,
     best_stake,
     double_cells,
     double_returns,
@@ -183,6 +184,7 @@ def test_bets_rest_where_the_null_has_fallen() -> None:
     for _ in range(4):
         test.update(PairCounts.of(np.array([0.0]), np.array([1.0]), np.array([4_000])))
     assert test.epsilon_lower > 5
-    assert test._bets is not None
-    assert test.hypotheses.epsilons[test._bets.span.start - 1] == test.epsilon_lower
-    assert test._bets.log_factors.any()
+    [(_, bets)] = test._bets
+    assert isinstance(bets, Bets)
+    assert test.hypotheses.epsilons[bets.span.start - 1] == test.epsilon_lower
+    assert bets.log_factors.any()
