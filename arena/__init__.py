@@ -37,6 +37,7 @@ from arena.moves import (
     Query,
     Ready,
     Train,
+    TrainWithCanaries,
     Unlabelled,
 )
 from arena.neighbours import Neighbours, Relation
@@ -46,6 +47,7 @@ from arena.referees import (
     Adaptive,
     Figure1,
     Oblivious,
+    OneRun,
     Realizable,
     Referee,
     Release,
@@ -99,6 +101,7 @@ __all__ += [
     "Ready",
     "Sample",
     "Train",
+    "TrainWithCanaries",
     "Training",
     "Unlabelled",
 ]
@@ -123,6 +126,7 @@ __all__ += [
     "Adaptive",
     "Figure1",
     "Oblivious",
+    "OneRun",
     "Played",
     "Realizable",
     "Referee",

@@ -82,7 +82,8 @@ def play(
     """Play `games` games in lockstep.
 
     Games 2j and 2j + 1 are a pair, one in each world; a random bit of the referee decides which. An adversary
-    in game style plays one game after the other, each as a batch of its own.
+    in game style plays one game after the other, each as a batch of its own. Under OneRun, every game has a
+    fair coin of the referee.
 
     worlds: (games,) bool, to choose the worlds instead.
     faults: the adversary sees that the learner fails. Every game is played alone. If the learner raises, even
@@ -93,22 +94,28 @@ def play(
     coins: the number of the learner's stream of random numbers; the adversary's is that of the seed.
 
     Raises: ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if it
-    does not play the protocol or the arguments are invalid.
+    does not play the protocol or the arguments are invalid, Unsupported if single games cannot be played.
     """
     check_protocol(learner, adversary, referee)
+    plays_single = faults or isinstance(adversary, GameAdversary)
+    if referee.one_run and plays_single:
+        raise Unsupported(
+            f"the games of {referee.name} share one run, so none is played alone",
+            remedy="Leave out faults, and let play(games, rng) score all canaries.",
+        )
     check_value("games", games, at_least(0))
     root = block_seed(seed, 0) if isinstance(seed, int) else seed
     random = streams(root, coins)
     if scorebook is not None:
         _check_scorebook(scorebook, referee, faults)
     if worlds is None:
-        worlds = pair_worlds(games, random.referee) if referee.two_worlds else np.zeros(games, bool)
+        worlds = _draw_worlds(referee, games, random.referee)
     own = freeze(np.array(worlds, bool))
     if own.shape != (games,):
         raise InvalidArgument(f"worlds must have shape ({games},), one for each game", value=own.shape)
-    relation = read_relation_of(learner if referee.two_worlds else None)
+    relation = read_relation_of(learner if referee.two_worlds or referee.one_run else None)
     play_batch = partial(_play_batch, learner, adversary, referee, relation, record, faults, scorebook)
-    if not faults and not isinstance(adversary, GameAdversary):
+    if not plays_single:
         return play_batch(own, random, root)
     single_games = [_play_single(play_batch, own, g, root, coins) for g in range(games)]
     return single_games[0] if games == 1 else _join_games(single_games, own, record, scorebook)
@@ -116,10 +123,11 @@ def play(
 
 def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> None:
     """Refuse players that do not play the protocol. Raises: InvalidArgument."""
-    for kind, player in (("learner", learner), ("adversary", adversary)):
-        if referee.name not in player.protocols:
+    asked = referee.learner_protocol or referee.name
+    for kind, player, name in (("learner", learner, asked), ("adversary", adversary, referee.name)):
+        if name not in player.protocols:
             raise InvalidArgument(
-                f"{kind} {player.name} does not play {referee.name}",
+                f"{kind} {player.name} does not play {name}",
                 remedy=f"It plays {', '.join(player.protocols) or 'no protocol that it names'}.",
             )
 
@@ -136,6 +144,12 @@ def _check_scorebook(scorebook: Scorebook, referee: Referee, faults: bool) -> No
             remedy="Leave out faults.",
         )
     scorebook.check(referee.rounds)
+
+
+def _draw_worlds(referee: Referee, games: int, rng: np.random.Generator) -> np.ndarray:
+    if referee.one_run:
+        return rng.integers(0, 2, size=games, dtype=np.int8).astype(bool)
+    return pair_worlds(games, rng) if referee.two_worlds else np.zeros(games, bool)
 
 
 def pair_worlds(games: int, rng: np.random.Generator) -> np.ndarray:
@@ -157,9 +171,10 @@ def _play_batch(
     root: np.random.SeedSequence,
 ) -> Played:
     games = len(worlds)
+    runs = 1 if referee.one_run else games
     log: list[Entry] | None = [] if record else None
     try:
-        state = learner.start(games, random.learner)
+        state = learner.start(runs, random.learner)
     except ArenaError:
         raise
     except RAISED as error:
@@ -170,6 +185,7 @@ def _play_batch(
         adversary.name,
         learner.point_shape,
         worlds,
+        runs,
         relation,
         learner.users_of,
         log,

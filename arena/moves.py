@@ -31,6 +31,18 @@ class Train(Move):
 
 
 @attrs.frozen(eq=False)
+class TrainWithCanaries(Move):
+    """The training phase of `OneRun`.
+
+    sample: the examples that are in the data in any case. canaries: one example for each game, in the data
+        if its coin says so.
+    """
+
+    sample: Sample
+    canaries: Sample
+
+
+@attrs.frozen(eq=False)
 class Query(Move):
     """A query: the point in world 0 and in world 1. `Voting` requires that they are equal."""
 
@@ -123,7 +135,10 @@ class GradientCanary:
 
 @attrs.frozen(eq=False)
 class Advance(Move):
-    """Steps of `TrainingRun`. steps: how many; None: all that are left. canaries: of these steps."""
+    """Steps of `TrainingRun` or `OneRun`.
+
+    steps: how many; None: all that are left. canaries: of these steps.
+    """
 
     steps: int | None = None
     canaries: Sequence[GradientCanary] = ()

@@ -4,11 +4,11 @@ from arena.referees.batch import Batch, BatchSetup, Referee
 from arena.referees.online import Adaptive, Oblivious, Realizable, SpecialRound
 from arena.referees.predictor import Figure1, Voting
 from arena.referees.release import Release
-from arena.referees.training_run import TrainingRun
+from arena.referees.training_run import OneRun, TrainingRun
 
 REFEREES: dict[str, type[Referee]] = {
     referee.name: referee
-    for referee in (Figure1, Release, Voting, TrainingRun, Oblivious, Adaptive, SpecialRound)
+    for referee in (Figure1, Release, Voting, TrainingRun, OneRun, Oblivious, Adaptive, SpecialRound)
 }
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "BatchSetup",
     "Figure1",
     "Oblivious",
+    "OneRun",
     "Realizable",
     "Referee",
     "Release",

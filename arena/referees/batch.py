@@ -28,11 +28,16 @@ MoveTable = tuple[tuple[type[Move], Callable[[Any, Any], Reply]], ...]
 class Referee(ABC):
     """A protocol: which moves are legal when, what reaches the learner, and what the adversary may see.
 
-    name: what the command line calls it. two_worlds: whether it plays neighbouring worlds.
+    name: what the command line calls it.
+    two_worlds: whether games come in pairs, one in each of two neighbouring worlds.
+    one_run: whether all games share one run of the learner, and a fair coin of its own is each one's world.
+    learner_protocol: what the learner must play, if it is another protocol than the adversary.
     """
 
     name: ClassVar[str] = ""
     two_worlds: ClassVar[bool] = True
+    one_run: ClassVar[bool] = False
+    learner_protocol: ClassVar[str] = ""
 
     @property
     def rounds(self) -> int | None:
@@ -49,6 +54,7 @@ class BatchSetup:
     """What a batch of n games is opened with.
 
     learner: the running learner. learner_name, adversary_name: for messages. worlds: (n,) bool.
+    runs: the learner's, n, or 1 that all games share.
     relation: between which training sets the worlds may differ. users_of: whose a point is, by the learner.
     log: receives an entry for each step of the games, or None.
     faults: every exception of the learner is a failure of its own, even a refusal (ArenaError).
@@ -60,6 +66,7 @@ class BatchSetup:
     adversary_name: str
     point_shape: tuple[int, ...]
     worlds: np.ndarray
+    runs: int
     relation: Relation
     users_of: UserFunction
     log: list[Entry] | None = None
@@ -83,11 +90,11 @@ class Batch:
     mistakes: np.ndarray | None = None
 
     def __init__(self, setup: BatchSetup) -> None:
-        self.games = len(setup.worlds)
+        self.games, self.runs = len(setup.worlds), setup.runs
         self._position = Position(setup.learner_name, setup.adversary_name)
         self._refuse = self._position.refuse_adversary
-        self._adversary = AdversaryInput(self.games, setup.point_shape, self._position)
-        self._learner = LearnerCalls(setup.learner, self.games, setup.faults, self._position)
+        self._adversary = AdversaryInput(self.runs, setup.point_shape, self._position)
+        self._learner = LearnerCalls(setup.learner, self.runs, setup.faults, self._position)
         self._worlds = Worlds(
             setup.worlds,
             self._position,

@@ -1,4 +1,7 @@
-"""Private training: the learner makes steps on its data, and the adversary sees models."""
+"""Private training: the learner makes steps on its data, and the adversary sees models.
+
+Either each game is a run of its own, or all games share one run that has a canary for each.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.moves import Advance, Train
+from arena.errors import Unsupported
+from arena.moves import Advance, Train, TrainWithCanaries
+from arena.neighbours import Neighbours
 from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
 from arena.referees.transcript import ModelEntry, TrainingEntry
 from arena.replies import Models, Trained
+from arena.sample import Training
 from arena.settings import at_least, whole
 
 
@@ -37,6 +43,38 @@ class TrainingRun(Referee):
         return TrainingRunBatch(setup, self.every)
 
 
+@attrs.frozen
+class OneRun(TrainingRun):
+    """One run of training, in which m canaries are m games of one bit each.
+
+    1. The adversary gives a sample and m canaries. An independent fair coin decides for each canary whether
+       it is in the data (world 1) or not (world 0): then it is absent or, if the learner's claim is about
+       examples that are zeroed out, blank.
+    2. The adversary asks for steps and sees models, as in `TrainingRun`. Axis 0 of the models has length 1.
+    3. It returns a score for each canary, higher if the canary looks included.
+
+    Learners of `TrainingRun` play it. An adversary's `games` is m. Scores may depend on each other in any way
+    (docs/proofs/one_run.md), so the games are no independent ones, and `audits.audit_one_run` audits them.
+
+    Raises: Unsupported if the learner's claim is about other neighbours than with and without one example.
+    """
+
+    name: ClassVar[str] = "OneRun"
+    two_worlds: ClassVar[bool] = False
+    one_run: ClassVar[bool] = True
+    learner_protocol: ClassVar[str] = TrainingRun.name
+
+    def open(self, setup: BatchSetup) -> OneRunBatch:
+        if setup.relation.kind not in (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE):
+            raise Unsupported(
+                f"the claim of {setup.learner_name} is about other neighbours than those with and without a "
+                "canary",
+                value=str(setup.relation),
+                remedy='Set neighbours="zero out one", or "add or remove one".',
+            )
+        return OneRunBatch(setup, self.every)
+
+
 class TrainingRunBatch(Batch):
     """Games of one training run each."""
 
@@ -48,17 +86,21 @@ class TrainingRunBatch(Batch):
         self._steps = 0  # of the whole run; 0 before the training sets are given
         self._parameters = 0  # of the last models
 
-    def _train(self, move: Train) -> Trained:
+    def _train(self, move: Any) -> Trained:
         if self._steps:
             raise self._refuse("the training sets are given once")
-        first = self._adversary.read_samples(move.sample)
-        second = first if move.other is None else self._adversary.read_samples(move.other)
-        training = self._worlds.choose_samples(first, second)
+        training = self._choose_training(move)
         if self._log is not None:  # before the learner, which may fail
-            self._log.append(TrainingEntry(round=0, training=training))
+            which = np.broadcast_to(training.which, self.games)
+            self._log.append(TrainingEntry(round=0, training=Training(training.samples, which)))
         self._learner.train(training)
         self._steps = self._learner.count_steps()
         return Trained()
+
+    def _choose_training(self, move: Any) -> Training:
+        first = self._adversary.read_samples(move.sample)
+        second = first if move.other is None else self._adversary.read_samples(move.other)
+        return self._worlds.choose_samples(first, second)
 
     def _advance(self, move: Advance) -> Models:
         if not self._steps:
@@ -67,7 +109,7 @@ class TrainingRunBatch(Batch):
             raise self._refuse("canaries are given as a list", got=type(move.canaries).__name__)
         canaries = tuple(self._adversary.read_canary(canary) for canary in move.canaries)
         if self.round == self._steps and move.steps is None:
-            return Models(np.zeros((self.games, 0, self._parameters)))
+            return Models(np.zeros((self.runs, 0, self._parameters)))
         end = self.round + self._count_steps(move.steps)
         shown: list[np.ndarray] = []
         while self.round < end:
@@ -76,11 +118,12 @@ class TrainingRunBatch(Batch):
             models = self._learner.advance(steps, canaries)
             is_shown = stop == self._steps or bool(self._every and stop % self._every == 0)
             if self._log is not None:
-                self._log.append(ModelEntry(round=stop, model=models, shown=is_shown))
+                each = np.broadcast_to(models, (self.games, models.shape[1]))
+                self._log.append(ModelEntry(round=stop, model=each, shown=is_shown))
             if is_shown:
                 shown.append(models)
         self._parameters = models.shape[1]
-        return Models(np.stack(shown, axis=1) if shown else np.zeros((self.games, 0, self._parameters)))
+        return Models(np.stack(shown, axis=1) if shown else np.zeros((self.runs, 0, self._parameters)))
 
     def _count_steps(self, given: Any) -> int:
         left = self._steps - self.round
@@ -101,3 +144,14 @@ class TrainingRunBatch(Batch):
         return min(end, (self.round // self._every + 1) * self._every)
 
     moves: MoveTable = ((Train, _train), (Advance, _advance))
+
+
+class OneRunBatch(TrainingRunBatch):
+    """Games that share one training run."""
+
+    rule_of_moves = "OneRun knows two moves, TrainWithCanaries and Advance"
+    moves: MoveTable = ((TrainWithCanaries, TrainingRunBatch._train), (Advance, TrainingRunBatch._advance))
+
+    def _choose_training(self, move: TrainWithCanaries) -> Training:
+        given = (*self._adversary.read_samples(move.sample), *self._adversary.read_samples(move.canaries))
+        return self._worlds.include_canaries(*given)

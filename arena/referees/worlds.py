@@ -84,6 +84,27 @@ class Worlds:
         own = [(second if self._worlds[g] else first)[g % len(first)] for g in range(games)]
         return Training.of(own, np.arange(games))
 
+    def include_canaries(self, sample: Sample, canaries: Sample) -> Training:
+        """The training set of one run: the sample, and after it the canaries of the games in world 1.
+
+        canaries: one for each game. In world 0 it is absent, or blank where neighbours zero out one example.
+        """
+        included, is_zeroed = self._worlds, self._relation.kind is Neighbours.ZERO_OUT_ONE
+        if canaries.size != len(included):
+            raise self._refuse("there is one canary for each coin", expected=len(included), got=canaries.size)
+        if not is_zeroed:
+            self._refuse_blanks([sample], [canaries])
+        self.challenge(np.ones_like(included), PrivacyUnit.TRAINING_EXAMPLE, rule="the worlds differ once")
+        points, labels = canaries.rows()
+        points[~included], labels[~included] = 0.0, BLANK
+        kept = included | is_zeroed
+        data = Sample(
+            np.concatenate([sample.points, points[kept]]),
+            np.concatenate([sample.labels, labels[kept]]),
+            np.concatenate([sample.counts, np.ones(int(kept.sum()), np.int64)]),
+        )
+        return Training.of([data], np.zeros(1, np.intp))
+
     def _challenge_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> None:
         if len(first) != len(second):
             raise self._refuse("both worlds give one training set for all games, or both one for each")

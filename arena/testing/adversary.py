@@ -32,7 +32,8 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee, *,
     if played is not None:
         _check_returns_score(adversary, played)
     # Independent games; otherwise an audit would certify too much.
-    check_games_independent(adversary, learner, referee, games=games)
+    if not referee.one_run:  # whose canaries are scored together
+        check_games_independent(adversary, learner, referee, games=games)
 
 
 def _check_repeats(adversary: Adversary, learner: Learner, referee: Referee) -> Played:

@@ -28,7 +28,11 @@ def choose_protocol(learner: Learner, adversary: Adversary, name: str | None = N
         return str(preferred)
     # Only a game of two worlds tests privacy, so those come first.
     names = sorted(REFEREES, key=lambda name: not REFEREES[name].two_worlds)
-    common = [name for name in names if name in learner.protocols and name in adversary.protocols]
+    common = [
+        name
+        for name in names
+        if (REFEREES[name].learner_protocol or name) in learner.protocols and name in adversary.protocols
+    ]
     if not common:
         raise InvalidArgument(
             f"{learner.name} and {adversary.name} play no protocol in common",
@@ -48,7 +52,7 @@ def configure_game(
     rounds_set: whether the user has set the adversary's `rounds`, so that another value is refused.
 
     The adversary's setting `protocol`, if it has one, becomes that of the referee. Its setting `every`, if it
-    has one, is that of TrainingRun.
+    has one, is that of TrainingRun or OneRun.
 
     Raises: InvalidArgument if the protocol has no number of rounds, or if it is set twice.
     """

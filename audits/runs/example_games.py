@@ -98,9 +98,8 @@ def play_example_games(
 def format_games(batches: Sequence[Played]) -> str:
     """Recorded games as text."""
     played = batches[0]
-    if len(batches) == len(played.worlds) == 1:  # a protocol of one world
+    if len(batches) == len(played.worlds) == 1 and played.mistakes is not None:  # a protocol of one world
         assert played.transcript is not None
-        assert played.mistakes is not None
         return f"{played.transcript.table(0)}\n\n{_count_mistakes(played, 0)}"
     return "\n\n".join(_format_worlds(played, np.argsort(played.worlds)) for played in batches)
 
