@@ -59,6 +59,8 @@ def list_players(asked: ListOptions, output: Json) -> None:
       Voting        the same with public queries (Liu et al., Revisiting
                     Model-Agnostic Private Learning)
       TrainingRun   private training; the adversary sees models
+      OneRun        the same in one run with many canaries, whose presence is
+                    guessed
       SpecialRound  online learning; the example of one round differs
       Adaptive      online learning in one world, for mistakes and regret
       Oblivious     the same with examples that are fixed beforehand

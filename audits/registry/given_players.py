@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import attrs
@@ -79,6 +80,14 @@ def configure_learner(learner: object, settings: Mapping[str, Any], sample: Samp
     assert isinstance(learner, Learner)
     _refuse_settings(learner, settings)
     return learner
+
+
+def copy_learner(learner: Learner) -> Learner:
+    """A copy of which no adversary has a hold; the same learner if it cannot be copied."""
+    try:
+        return deepcopy(learner)
+    except Exception:  # settings that are objects of other libraries may raise anything
+        return learner
 
 
 def configure_adversary(

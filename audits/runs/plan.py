@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from hashlib import sha256
 from importlib import metadata
 from typing import Any
@@ -26,7 +25,7 @@ from arena.settings import (
     whole,
     yes_or_no,
 )
-from audits.registry.given_players import check_player
+from audits.registry.given_players import check_player, copy_learner
 from audits.registry.tested_claim import read_claim
 from audits.runs.block_sizes import MAX_BLOCK_PAIRS, MAX_RELEASE_PAIRS, BlockSizes, first_block_pairs
 
@@ -34,13 +33,6 @@ SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 _COUNTS = ("games", "seed", "block", "first_block")
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
-
-
-def _copy_learner(learner: Learner) -> Learner:
-    try:
-        return deepcopy(learner)
-    except Exception:  # settings that are objects of other libraries may raise anything
-        return learner
 
 
 def _read_float(value: Any) -> Any:
@@ -67,7 +59,7 @@ class Plan:
     Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.
     """
 
-    learner: Learner = attrs.field(converter=_copy_learner)
+    learner: Learner = attrs.field(converter=copy_learner)
     adversary: Adversary
     referee: Referee
     epsilon: float = attrs.field(converter=_read_float)
@@ -118,6 +110,11 @@ class Plan:
             raise InvalidArgument(
                 "the likelihood ratio knows no failures of the learner, which --faults shows the adversary",
                 remedy="Leave out --faults, or choose --distinguisher learned.",
+            )
+        if self.referee.one_run:
+            raise InvalidArgument(
+                f"the games of {self.referee.name} share one run, and an audit needs independent ones",
+                remedy="Audit one run by audits.audit_one_run, or by arena one-run.",
             )
         if not self.referee.two_worlds:
             raise InvalidArgument(

@@ -14,8 +14,9 @@ import attrs
 import numpy as np
 from tabulate import tabulate
 
+from adversaries.training.planted_canaries import PlantedCanaries
+from arena import OneRun, play
 from arena.privacy_curves import GaussianCurve
-from audits.api.audit_one_run import PlantedCanaries
 from audits.api.one_run import certify_one_run
 from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid, Hypotheses
 from audits.statistics.confidence_limits import clopper_pearson
@@ -91,11 +92,10 @@ def print_adult(path: str | None) -> None:
         delta=DELTA,
     )
     learner = attrs.evolve(learner, noise=learner.noise_run)
-    planted = PlantedCanaries.choose(learner, sample, CANARIES[-1])
-    rng = np.random.default_rng(0)
-    bits = draw_coins(rng, CANARIES[-1])
-    scores = planted.score(planted.train(bits, rng))
-    claim = learner.claim
+    adversary = PlantedCanaries(sample=sample, learner=learner)
+    played = play(learner, adversary, OneRun(), games=CANARIES[-1], seed=0)
+    scores, bits, claim = played.score, played.worlds, learner.claim
+    assert scores is not None
     certificate = certify_one_run(
         scores, bits, delta=DELTA, confidence=CONFIDENCE, epsilon=claim.epsilon, curve=claim.curve
     )

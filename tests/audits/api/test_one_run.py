@@ -1,4 +1,4 @@
-"""Certificates of one run: what they say, what they refuse, and training runs with planted canaries."""
+"""Certificates of one run: what they say, what they refuse, and audits by training once."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mutants.training.broken_dp_sgd import NoiseWithoutClip
+from support.players.simple_players import Scripted
 
 import audits
-from arena import InvalidArgument, Unsupported
+from adversaries.training.planted_canaries import PlantedCanaries
+from arena import Advance, InvalidArgument, Moves, ProtocolViolation, Sample, TrainWithCanaries, Unsupported
 from arena.privacy_curves import GaussianCurve
+from learners.training.dp_sgd import DPSGD
 
 
 def draw(m: int = 1_000, mu: float = 1.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -65,6 +69,7 @@ def test_bad_input_is_refused(scores: Any, included: Any, settings: Any, message
     assert message in str(refused.value)
 
 
+TWO = DPSGD(features=2, noise=4.0)
 PEOPLE = (np.eye(2)[[0, 1] * 50], [0, 1] * 50)
 SETTINGS = {"features": 402, "size": 100, "batch": 100, "steps": 10, "noise": 4.0}
 
@@ -81,16 +86,83 @@ def test_zeroed_canaries_are_blank_examples() -> None:
     assert certificate.refuted is False
 
 
+def test_the_same_seed_gives_the_same_figures() -> None:
+    first, again, other = (
+        audits.audit_one_run("dp-sgd", data=PEOPLE, canaries=400, settings=SETTINGS, seed=seed).to_dict()
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+def test_a_learner_with_too_little_noise_is_refuted_and_its_twin_is_not() -> None:
+    broken = NoiseWithoutClip(**SETTINGS)
+    assert audits.audit_one_run(broken, data=PEOPLE, canaries=400).refuted
+    assert audits.audit_one_run(broken.twin, data=PEOPLE, canaries=400).refuted is False
+
+
+class Meddler(PlantedCanaries):
+    """Takes the noise from the learner whose configuration it is given."""
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        object.__setattr__(self.learner, "noise", 0.5)
+        return super().play(games, rng)
+
+
+def test_an_adversary_has_no_hold_of_the_learner() -> None:
+    learner = DPSGD(**SETTINGS)
+    sample = Sample(*PEOPLE)
+    certificate = audits.audit_one_run(learner, Meddler(sample=sample, learner=learner), canaries=400)
+    assert certificate.refuted is False
+
+
+def score_all(score: Any) -> Scripted:
+    """An adversary of one run that returns this."""
+
+    def make(games: int, rng: np.random.Generator) -> Moves:
+        yield TrainWithCanaries(Sample(*PEOPLE), Sample(np.ones((games, 2)), np.zeros(games, int)))
+        yield Advance()
+        return score
+
+    return Scripted(make, protocols=("OneRun",))
+
+
+def test_an_adversary_of_the_user_plays() -> None:
+    assert audits.audit_one_run(TWO, score_all(np.zeros(100)), canaries=100).epsilon_lower == 0
+
+
 @pytest.mark.parametrize(
-    ("learner", "changes", "error", "message"),
+    ("learner", "against", "given", "error", "message"),
     [
-        ("dp-sgd", {"features": 2}, InvalidArgument, "the learner needs features for the canaries"),
-        ("dp-sgd", {"hidden": 2}, Unsupported, "in linear models only"),
-        ("dp-sgd", {"sampling": "fixed"}, Unsupported, "about other neighbours"),
+        (DPSGD(**SETTINGS | {"features": 2}), "planted-canaries", {}, InvalidArgument, "needs features"),
+        (DPSGD(**SETTINGS | {"hidden": 2}), "planted-canaries", {}, Unsupported, "in linear models only"),
+        (
+            DPSGD(**SETTINGS | {"sampling": "fixed"}),
+            "planted-canaries",
+            {},
+            Unsupported,
+            "about other neighbours",
+        ),
+        ("dp-sgd", "planted-canaries", {"data": None}, InvalidArgument, "needs a value for sample"),
+        (
+            "dp-sgd",
+            "planted-canaries",
+            {"canaries": 9},
+            InvalidArgument,
+            "canaries must be at least 10, got 9",
+        ),
+        ("laplace-count", "planted-canaries", {}, InvalidArgument, "laplace-count does not play TrainingRun"),
+        ("dp-sgd", "gradient-canary", {}, InvalidArgument, "gradient-canary does not play OneRun"),
+        (TWO, score_all(None), {"data": None}, InvalidArgument, "scripted returns no scores"),
+        (TWO, score_all([0.0]), {"data": None}, ProtocolViolation, "one number for each game"),
     ],
 )
-def test_learners_that_cannot_be_audited_are_refused(
-    learner: str, changes: dict[str, Any], error: type[Exception], message: str
+def test_what_cannot_be_audited_is_refused(
+    learner: Any, against: Any, given: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        audits.audit_one_run(learner, data=PEOPLE, canaries=400, settings=SETTINGS | changes)
+        audits.audit_one_run(learner, against, **{"data": PEOPLE, "canaries": 400} | given)
+
+
+def test_an_audit_of_independent_games_refuses_one_run() -> None:
+    with pytest.raises(InvalidArgument, match="share one run, and an audit needs independent ones"):
+        audits.audit(DPSGD(**SETTINGS), "planted-canaries", data=PEOPLE)
