@@ -34,7 +34,7 @@ class PlantedCanaries(Adversary):
     protocols = ("OneRun",)
     returns_score = True
 
-    sample: Sample = setting(help="the data, with fewer features than the learner")
+    sample: Sample | None = setting(None, help="the data, with fewer features than the learner")
     length: float = setting(
         4.0,
         unit="clip",
@@ -47,8 +47,10 @@ class PlantedCanaries(Adversary):
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        learner = read_steps(self, self.learner)
-        known = self.sample.points.reshape(len(self.sample.points), -1)
+        learner, sample = read_steps(self, self.learner), self.sample
+        if sample is None:
+            raise InvalidArgument(f"{self.name} needs data", remedy="Give data=, or --data FILE.")
+        known = sample.points.reshape(len(sample.points), -1)
         features, used = learner.parameters, known.shape[1]
         if learner.point_shape != (features,):
             raise Unsupported("canaries are planted in linear models only", remedy="Leave out hidden units.")
@@ -62,9 +64,8 @@ class PlantedCanaries(Adversary):
         points = np.zeros((games, features))
         points[np.arange(games), places] = self.length * learner.clip
         padded = np.pad(known, ((0, 0), (0, features - used)))
-        yield TrainWithCanaries(
-            Sample(padded, self.sample.labels, self.sample.counts), Sample(points, np.zeros(games, int))
-        )
+        data = Sample(padded, sample.labels, sample.counts)
+        yield TrainWithCanaries(data, Sample(points, np.zeros(games, int)))
         reply = yield Advance()
         score = StepScore.for_canary(RATIO if self.every == 1 else SUM, learner)
         return score.of(reply.parameters[0].T[:, :, None])[places]

@@ -15,16 +15,14 @@ from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import read_claim
 from audits.statistics.one_run import MIN_CANARIES
 
-PLANTED, CANARIES = "planted-canaries", 1_000
-
 
 @explain_arguments
 def audit_one_run(
     learner: GivenLearner,
-    against: GivenAdversary = PLANTED,
+    against: GivenAdversary = "planted-canaries",
     *,
     data: Any = None,
-    canaries: int = CANARIES,
+    canaries: int = 1_000,
     seed: int = 0,
     confidence: float = 0.95,
     settings: Mapping[str, Any] | None = None,
@@ -48,13 +46,15 @@ def audit_one_run(
     False
     """
     sample = None if data is None else read_sample("data", data)
-    match = build_one_run(learner, against, data=sample, settings=split_settings(settings))
+    match = build_match(
+        learner,
+        against,
+        settings=split_settings(settings),
+        data=sample,
+        protocol=OneRun.name,
+        rounds=None,
+    )
     return certify_match(match, canaries=canaries, seed=seed, confidence=confidence)
-
-
-def build_one_run(learner: GivenLearner, against: GivenAdversary, **given: Any) -> Match:
-    """The players and the referee of one run. given: data and settings, as of `build_match`."""
-    return build_match(learner, against, protocol=OneRun.name, rounds=None, **given)
 
 
 def certify_match(match: Match, *, canaries: int, seed: int, confidence: float) -> OneRunCertificate:

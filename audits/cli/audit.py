@@ -61,6 +61,12 @@ class PlanOptions(ClaimOptions):
         "games, or the likelihood ratio. Default: the score if there is one, otherwise the better of the "
         "others.",
     )
+    one_run: int | None = option(
+        "--one-run",
+        metavar="M",
+        help="Train once, with M canaries that fair coins include, in place of many games. The adversary "
+        "plays OneRun, as planted-canaries does, and the claim is the learner's own.",
+    )
     faults: bool = option(
         "--faults",
         help="Let the adversary see exceptions of the learner. By default an exception ends the audit.",
@@ -114,7 +120,13 @@ def audit(
           --data people.csv.gz --x age --y income --positive '>50K'
       arena audit static-erm --against reconstruct --epsilon 1 --games 1e8 \\
           --ledger second.ledger --part 2/5
+      arena audit dp-sgd --against planted-canaries --one-run 5_000 \\
+          --set features=1002 --data people.csv --x age --x hours --y income
     """
+    if asked.one_run is not None:
+        from audits.cli.one_run import audit_one_run  # few audits are of one run
+
+        audit_one_run(game, asked.one_run, asked.confidence, run.html, output)
     files = UsedFiles(allow_changes=run.allow_changes)
     plan = make_plan(game, asked, output, files)
     execute_plan(plan, files, run, workers.build(), output, ledger=storage.ledger, command=format_command())

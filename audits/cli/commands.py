@@ -49,7 +49,6 @@ _ARENA: Sections = {
     "Games": {
         "play": ("play:play", "Play one pair of games and print the transcript."),
         "audit": ("audit:audit", "Play many games and test a privacy claim."),
-        "one-run": ("one_run:one_run", "Train once with many canaries and test a privacy claim."),
         "certify": ("certify:certify", "Bound ε by the scores of games or canaries of your own."),
         "exact": ("exact:exact", "Compute output distributions and the exact privacy loss."),
         "solve": ("solve:solve", "Compute how much the best of all adversaries learns."),

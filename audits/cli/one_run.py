@@ -1,58 +1,43 @@
-"""`arena one-run`: train once with many canaries, and test a privacy claim."""
+"""`arena audit --one-run`: the learner is trained once, with many canaries."""
 
 from __future__ import annotations
 
-import click
+from typing import NoReturn
 
-from audits.api.audit_one_run import CANARIES, PLANTED, build_one_run, certify_match
+import click
+from click.core import ParameterSource
+
+from arena import OneRun
+from audits.api.audit_one_run import certify_match
 from audits.cli import REFUTED
 from audits.cli.certify import CertificateFile
-from audits.cli.common.completion import complete_adversaries, complete_learners
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
-from audits.cli.common.options import DataOptions, SeedOption, parse_settings, settings_option
+from audits.cli.common.option_groups import list_options
+from audits.cli.common.options import DataOptions, MatchOptions, SeedOption
 from audits.cli.common.output import Output
 
-
-@option_record
-class RunOptions(SeedOption, DataOptions):
-    """The players, the canaries, the user's data and the seed."""
-
-    learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
-    against: str = option(
-        "--against",
-        metavar="ADVERSARY",
-        default=PLANTED,
-        shell_complete=complete_adversaries,
-        help="The adversary, of the protocol OneRun.",
-    )
-    canaries: int = option("--canaries", metavar="M", default=CANARIES, help="The number of canaries.")
-    settings: tuple[str, ...] = settings_option()
-    confidence: float = option(
-        "--confidence", metavar="P", default=0.95, help="The probability that the bound is right."
-    )
+_OPTIONS = (
+    *("learner", "against", "settings", "set_adversary", "one_run", "confidence"),
+    *list_options(SeedOption, DataOptions, CertificateFile, Output),
+)
 
 
-@click.command("one-run")
-@option_groups
-def one_run(asked: RunOptions, files: CertificateFile, output: Output) -> None:
-    """Train LEARNER once, with many canaries, and certify a lower bound on its privacy loss ε.
+def audit_one_run(
+    game: MatchOptions, canaries: int, confidence: float, html: str | None, output: Output
+) -> NoReturn:
+    """Train once with so many canaries, print the certificate, and exit with its status.
 
-    A fair coin decides for each canary whether it is in the data; the adversary scores which are. The claim
-    under test is the learner's own. Exit status: 0 not refuted, 3 refuted, 2 invalid usage.
-
-    \b
-    Examples:
-      arena one-run dp-sgd --canaries 5_000 --set features=1002 --set epsilon=4 \\
-          --data people.csv --x age --x hours --y income
-      arena one-run dp-sgd --set features=502 --set adversary.every=0 --json \\
-          --data people.csv --x age --x hours --y income
+    Raises: UsageError if an option is given that one run does not have; otherwise as `certify_match`.
     """
-    match = build_one_run(
-        asked.learner, asked.against, data=asked.get_source(), settings=parse_settings(asked.settings)
-    )
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name not in _OPTIONS and source is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} is not for --one-run, which trains once.")
+    file = CertificateFile(html=html)
+    match = game.build(protocol=OneRun.name)
     output.print_notes(match.notes)
-    result = certify_match(match, canaries=asked.canaries, seed=asked.seed, confidence=asked.confidence)
+    result = certify_match(match, canaries=canaries, seed=game.seed, confidence=confidence)
     output.print_result(result, lambda result: result.summary())
-    if files.html is not None:
-        result.to_html(files.html)
-    click.get_current_context().exit(REFUTED if result.refuted else 0)
+    if file.html is not None:
+        result.to_html(file.html)
+    context.exit(REFUTED if result.refuted else 0)

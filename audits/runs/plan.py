@@ -114,7 +114,7 @@ class Plan:
         if self.referee.one_run:
             raise InvalidArgument(
                 f"the games of {self.referee.name} share one run, and an audit needs independent ones",
-                remedy="Audit one run by audits.audit_one_run, or by arena one-run.",
+                remedy="Audit one run by audits.audit_one_run, or by arena audit --one-run M.",
             )
         if not self.referee.two_worlds:
             raise InvalidArgument(

@@ -94,11 +94,9 @@ def print_adult(path: str | None) -> None:
     learner = attrs.evolve(learner, noise=learner.noise_run)
     adversary = PlantedCanaries(sample=sample, learner=learner)
     played = play(learner, adversary, OneRun(), games=CANARIES[-1], seed=0)
-    scores, bits, claim = played.score, played.worlds, learner.claim
+    scores, bits = played.score, played.worlds
     assert scores is not None
-    certificate = certify_one_run(
-        scores, bits, delta=DELTA, confidence=CONFIDENCE, epsilon=claim.epsilon, curve=claim.curve
-    )
+    certificate = certify_one_run(scores, bits, delta=DELTA, confidence=CONFIDENCE, curve=learner.claim.curve)
     print(f"\ndp-sgd on {PEOPLE:,} people of Adult, {STEPS} steps; {time.perf_counter() - start:.1f} s")
     print(certificate.summary())
     if path is not None:

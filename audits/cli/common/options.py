@@ -269,14 +269,17 @@ class PlayerOptions:
 class MatchOptions(SeedOption, DataOptions, PlayerOptions):
     """The players, the protocol, the user's data and the seed."""
 
-    def build(self) -> Match:
-        """The configured players and the referee; raises as `build_match` and `parse_settings` do."""
+    def build(self, *, protocol: str | None = None) -> Match:
+        """The configured players and the referee; raises as `build_match` and `parse_settings` do.
+
+        protocol: unless --protocol names one.
+        """
         return build_match(
             self.learner,
             self.against,
             settings=parse_settings([*self.settings, *(f"adversary.{pair}" for pair in self.set_adversary)]),
             data=self.get_source(),
-            protocol=self.protocol,
+            protocol=self.protocol or protocol,
             rounds=self.rounds,
         )
 

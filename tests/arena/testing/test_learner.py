@@ -59,7 +59,7 @@ BROKEN_LEARNERS = [
         mutants.Homeless(),
         NotConforming,
         "coin does not conform: protocols are names of referees (Figure1, Release, Voting, TrainingRun, "
-        "Oblivious, Adaptive, SpecialRound); got ['Figure2']",
+        "OneRun, Oblivious, Adaptive, SpecialRound); got ['Figure2']",
     ),
     (
         mutants.Unpicklable(),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mutants.training.broken_dp_sgd import NoiseWithoutClip
+from support.paths import ROOT
 from support.players.simple_players import Scripted
 
 import audits
@@ -126,8 +127,15 @@ def score_all(score: Any) -> Scripted:
     return Scripted(make, protocols=("OneRun",))
 
 
-def test_an_adversary_of_the_user_plays() -> None:
-    assert audits.audit_one_run(TWO, score_all(np.zeros(100)), canaries=100).epsilon_lower == 0
+def test_the_adversary_of_the_guide_plays() -> None:
+    page = (ROOT / "docs/guides/audit_a_training_run.md").read_text(encoding="utf-8")
+    code = next(block for block in page.split("```python") if "class Outliers" in block).split("```")[0]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    learner = DPSGD(features=200, size=100, batch=100, steps=20, noise=0.5)
+    outliers = names["Outliers"](sample=Sample(np.eye(200)[:2], [0, 1]), learner=learner)
+    certificate = audits.audit_one_run(learner, outliers, canaries=200)
+    assert 0 < certificate.epsilon_lower < learner.claim.epsilon
 
 
 @pytest.mark.parametrize(
@@ -142,7 +150,7 @@ def test_an_adversary_of_the_user_plays() -> None:
             Unsupported,
             "about other neighbours",
         ),
-        ("dp-sgd", "planted-canaries", {"data": None}, InvalidArgument, "needs a value for sample"),
+        (TWO, "planted-canaries", {"data": None}, InvalidArgument, "planted-canaries needs data"),
         (
             "dp-sgd",
             "planted-canaries",
@@ -151,7 +159,7 @@ def test_an_adversary_of_the_user_plays() -> None:
             "canaries must be at least 10, got 9",
         ),
         ("laplace-count", "planted-canaries", {}, InvalidArgument, "laplace-count does not play TrainingRun"),
-        ("dp-sgd", "gradient-canary", {}, InvalidArgument, "gradient-canary does not play OneRun"),
+        (TWO, "gradient-canary", {}, InvalidArgument, "gradient-canary does not play OneRun"),
         (TWO, score_all(None), {"data": None}, InvalidArgument, "scripted returns no scores"),
         (TWO, score_all([0.0]), {"data": None}, ProtocolViolation, "one number for each game"),
     ],
