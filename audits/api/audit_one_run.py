@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from arena import InvalidArgument, OneRun, play
+from arena.randomness import block_seed
 from arena.settings import at_least, check_value, whole
 from audits.api.arguments import split_settings
 from audits.api.one_run import OneRunCertificate, certify_one_run
 from audits.registry.given_players import GivenAdversary, GivenLearner, copy_learner, read_sample
 from audits.registry.match import Match, build_match
 from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import read_claim
+from audits.registry.tested_claim import check_protected, read_claim
 from audits.statistics.one_run import MIN_CANARIES
 
 
@@ -61,7 +62,8 @@ def certify_match(match: Match, *, canaries: int, seed: int, confidence: float) 
     """Play one run with so many canaries, and test the learner's claim. Errors as of `audit_one_run`."""
     check_value("canaries", canaries, whole, at_least(MIN_CANARIES))
     claim, learner = read_claim(match.learner), copy_learner(match.learner)
-    played = play(learner, match.adversary, match.referee, games=canaries, seed=seed)
+    played = play(learner, match.adversary, match.referee, games=canaries, seed=block_seed(seed, 0))
+    check_protected(played.challenges, learner, match.adversary)
     if played.score is None:
         raise InvalidArgument(
             f"{match.adversary.name} returns no scores, so no canary can be guessed",

@@ -158,6 +158,7 @@ def test_the_adversary_of_the_guide_plays() -> None:
             InvalidArgument,
             "canaries must be at least 10, got 9",
         ),
+        (TWO, "planted-canaries", {"seed": -1}, InvalidArgument, "seed must be at least 0, got -1"),
         ("laplace-count", "planted-canaries", {}, InvalidArgument, "laplace-count does not play TrainingRun"),
         (TWO, "gradient-canary", {}, InvalidArgument, "gradient-canary does not play OneRun"),
         (TWO, score_all(None), {"data": None}, InvalidArgument, "scripted returns no scores"),
