@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.errors import Unsupported
 from arena.privacy_curves.loss_distribution import LossDistribution
-from arena.settings import check_value, less_than, more_than
+from arena.settings import at_least, check_value, less_than
 
 _LARGEST_EPSILON = 1e6  # nats, above which none is looked for
 _TABLE_END = 12.0  # nats: the last of the points by which a curve is composed with others
@@ -65,13 +65,13 @@ class PrivacyCurve(ABC):
         raise Unsupported("the claim bounds no Rényi divergence", value=self)
 
     def epsilon(self, delta: float) -> float:
-        """The least ε in nats with δ(ε) ≤ delta, rounded up; infinity if there is none. 0 < delta < 1."""
+        """The least ε in nats with δ(ε) ≤ delta, rounded up; infinity if there is none. 0 ≤ delta < 1."""
         return _invert(self, delta)
 
 
 @lru_cache(maxsize=1_024)
 def _invert(curve: PrivacyCurve, delta: float) -> float:
-    check_value("delta", delta, more_than(0), less_than(1))
+    check_value("delta", delta, at_least(0), less_than(1))
 
     def suffices(epsilon: float) -> bool:
         return bool(curve.deltas(np.array([epsilon]))[0] <= delta)

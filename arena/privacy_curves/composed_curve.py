@@ -14,7 +14,8 @@ from arena.errors import InvalidArgument
 from arena.privacy_curves.base import PrivacyCurve
 from arena.privacy_curves.gaussian_curve import GaussianCurve
 from arena.privacy_curves.loss_distribution import LossDistribution, refine_grid
-from arena.privacy_curves.renyi_curves import ConcentratedCurve
+from arena.privacy_curves.pure_curve import PureCurve
+from arena.privacy_curves.renyi_curves import ConcentratedCurve, RenyiCurve
 
 _SMALL_DELTA = 1e-6  # at which it is seen whether a grid is fine enough
 _TOLERANCE = 1e-4  # relative change of ε at which a finer grid is no longer tried
@@ -24,8 +25,9 @@ _FIRST_CELLS = 16  # of the grid in a standard deviation of the composed loss
 def compose_curves(curves: Iterable[PrivacyCurve]) -> PrivacyCurve:
     """The claim of mechanisms with these claims on the same data, each chosen after the results before it.
 
-    Gaussian curves give a Gaussian curve, and claims of zero-concentrated privacy give one. Anything else is
-    composed by its privacy losses, which is tight if the claims are. Proof: docs/proofs/loss_distribution.md.
+    Gaussian curves give a Gaussian curve; so do claims of zero-concentrated privacy, of Rényi privacy of one
+    order, and of pure privacy with one ε. Anything else is composed by its privacy losses, which is tight if
+    the claims are. Proof: docs/proofs/loss_distribution.md.
 
     Raises: InvalidArgument if there are none.
     """
@@ -39,6 +41,12 @@ def compose_curves(curves: Iterable[PrivacyCurve]) -> PrivacyCurve:
         return GaussianCurve(math.hypot(*(part.mu for part in gaussian)), slack)
     if len(concentrated) == len(parts):
         return ConcentratedCurve(sum(part.rho for part in concentrated))
+    renyi = [part for part in parts if isinstance(part, RenyiCurve)]
+    if len(renyi) == len(parts) and len({part.order for part in renyi}) == 1:
+        return RenyiCurve(renyi[0].order, sum(part.bound for part in renyi))
+    pure = [part for part in parts if isinstance(part, PureCurve)]
+    if len(pure) == len(parts) and len({part.bound for part in pure}) == 1:
+        return PureCurve(pure[0].bound, sum(part.times for part in pure))
     distinct = list(dict.fromkeys(parts))
     return ComposedCurve(tuple(distinct), tuple(parts.count(part) for part in distinct))
 

@@ -116,7 +116,7 @@ class EpsilonGrid:
 class CurveFamily:
     """The family of a privacy curve, by increasing scale; the claim is the curve itself, with scale 1.
 
-    delta: at which bounds are expressed, strictly between 0 and 1. claim_only: leave out what the claim does
+    delta: at which bounds are expressed, at least 0 and below 1. claim_only: leave out what the claim does
     not depend on.
     """
 

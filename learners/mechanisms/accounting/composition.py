@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arena.privacy_curves import PureCurve
 from arena.settings import at_least, at_most, check_value, less_than, more_than, whole
 from learners.mechanisms.parameter_checks import check_positive
 
@@ -67,6 +68,14 @@ def optimal_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: fl
     above = first > math.log(slack)
     needed = first[above] + np.log1p(-np.exp(math.log(slack) - first[above])) - second[above]
     return Guarantee(min(float(needed.max(initial=0.0)), k * epsilon), total)
+
+
+def pure_curve(k: int, epsilon: float) -> PureCurve | None:
+    """The privacy curve of k adaptive (ε, 0)-DP mechanisms: `optimal_composition` at every δ.
+
+    None for one mechanism, of which (ε, 0) says as much, and if ε is 0 or infinite.
+    """
+    return PureCurve(epsilon, k) if k > 1 and 0 < epsilon < math.inf else None
 
 
 def _log_tails_of_responses(k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ CURVES: list[PrivacyCurve] = [
     ConcentratedCurve(0.3),
     RenyiCurve(4.0, 1.5),
     PureCurve(1.2),
+    PureCurve(0.05, 60),
     NoisyStepsCurve(0.2, 1.0, 10),
     TabulatedCurve([0.5, 1.0], [0.2, 0.1]),
     compose_curves([PureCurve(0.3), RenyiCurve(2.0, 0.5), PureCurve(0.3)]),
@@ -110,14 +112,32 @@ def test_one_point_implies_what_is_left_of_it() -> None:
 
 
 def test_composition_of_pure_claims_is_the_optimal_one() -> None:
+    curve = compose_curves([PureCurve(0.1), PureCurve(0.1, 49)])
+    assert curve == PureCurve(0.1, 50)
     exact = optimal_composition(50, 0.1, slack=1e-5).epsilon
-    assert exact <= compose_curves([PureCurve(0.1)] * 50).epsilon(1e-5) < exact * (1 + 1e-5)
+    assert curve.epsilon(1e-5) == pytest.approx(exact, rel=1e-9)
+    assert curve.epsilon(0.0) == pytest.approx(5.0)
+    found, truth = ComposedCurve((PureCurve(0.1, 2),), (25,)).deltas(EPSILONS), curve.deltas(EPSILONS)
+    assert (found >= truth).all()
+    assert found == pytest.approx(truth, abs=3e-4)
+
+
+@pytest.mark.parametrize(("bound", "times"), [(0.7, 1), (0.3, 2), (2.0, 3), (0.4, 8)])
+def test_pure_answers_are_no_better_than_so_many_of_randomised_response(bound: float, times: int) -> None:
+    truth = 1 / (1 + math.exp(-bound))
+    answers = [sum(answer) for answer in product([0, 1], repeat=times)]
+    p = np.array([truth ** (times - lies) * (1 - truth) ** lies for lies in answers])
+    q = np.array([truth**lies * (1 - truth) ** (times - lies) for lies in answers])
+    expected = np.maximum(p - np.exp(EPSILONS)[:, None] * q, 0).sum(axis=1)
+    assert PureCurve(bound, times).deltas(EPSILONS) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
 def test_composition_of_gaussian_curves_adds_their_squares() -> None:
     parts = GaussianCurve(0.6), GaussianCurve(0.8)
     assert compose_curves(parts) == GaussianCurve(1.0)
     assert compose_curves([ConcentratedCurve(0.1)] * 2) == ConcentratedCurve(0.2)
+    assert compose_curves([RenyiCurve(3.0, 0.25)] * 2) == RenyiCurve(3.0, 0.5)
+    assert isinstance(compose_curves([RenyiCurve(3.0, 0.25), RenyiCurve(2.0, 0.25)]), ComposedCurve)
     truth, found = (curve.deltas(EPSILONS) for curve in (GaussianCurve(1.0), ComposedCurve(parts, (1, 1))))
     assert (found >= truth).all()
     assert found == pytest.approx(truth, rel=1e-3)
@@ -176,7 +196,8 @@ def test_texts_that_name_no_curve_are_refused(text: str) -> None:
     "data",
     [
         {"kind": "composition", "parts": [3], "times": [1]},
-        {"kind": "composition", "parts": [{"kind": "pure", "bound": 1.0}], "times": [0]},
+        {"kind": "composition", "parts": [{"kind": "pure", "bound": 1.0, "times": 1}], "times": [0]},
+        {"kind": "pure", "bound": 1.0, "times": 0},
         {"kind": "composition", "parts": [], "times": []},
         {"kind": "zCDP", "rho": -1.0},
         {"kind": "table", "epsilons": 3, "values": [0.1], "scale": 1.0},

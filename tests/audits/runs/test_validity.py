@@ -24,7 +24,6 @@ from arena.privacy_curves import (
     PureCurve,
     RenyiCurve,
     TabulatedCurve,
-    compose_curves,
 )
 from audits.statistics.betting import Betting
 from audits.statistics.held_out import HeldOutEstimator
@@ -109,8 +108,7 @@ def two_responses(epsilon: float) -> Law:
         first, second = rng.random((2, 2, *shape)) < chances
         return np.asarray(first + second, float)
 
-    curve = compose_curves([PureCurve(epsilon)] * 2)
-    return Law(2 * epsilon, 0.0, draw, curve)
+    return Law(2 * epsilon, 0.0, draw, PureCurve(epsilon, 2))
 
 
 def response_of_order(order: float) -> Law:
