@@ -21,6 +21,7 @@ from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid
 from audits.statistics.one_run import (
     MIN_CANARIES,
     check_fair_coins,
+    count_rejected,
     find_bound,
     guess_bits,
     is_claim_excluded,
@@ -36,7 +37,8 @@ class OneRunCertificate(Report):
 
     epsilon_lower: in nats; every claim of a smaller ε at this δ is false. curve_epsilon_lower: every curve of
         the family of `curve` with a smaller ε at this δ is false; None without a curve. Both hold together
-        with probability at least `confidence`.
+        with probability at least `confidence`. curve_lower: the largest of these curves, itself false; None
+        if there is none.
     ceiling: the epsilon_lower of as many canaries, had every guess been right.
     canaries: m. guesses, right: the guesses at both ends of the scores, and how many of them are right.
     epsilon, curve: the claims under test. refuted: whether one of them is false; None without a claim.
@@ -46,6 +48,7 @@ class OneRunCertificate(Report):
 
     epsilon_lower: float
     curve_epsilon_lower: float | None
+    curve_lower: PrivacyCurve | None
     ceiling: float
     delta: float
     confidence: float
@@ -61,17 +64,23 @@ class OneRunCertificate(Report):
         outcome = "" if self.refuted is None else "refuted, " if self.refuted else "not refuted, "
         bound = f"ε ≥ {nats(self.epsilon_lower)}"
         curve = self.curve_epsilon_lower
-        note = "" if curve is None else f" (ε ≥ {nats(curve)} for its privacy curve)"
+        member = "" if self.curve_lower is None else f", that of {self.curve_lower}"
+        note = "" if curve is None else f" (ε ≥ {nats(curve)} for its privacy curve{member})"
         confidence = percent(self.confidence)
         return f"{outcome}{bound}{note} at δ = {self.delta:.3g} certified (confidence {confidence})"
 
     def summary(self) -> str:
         curve, at = self.curve_epsilon_lower, f"nats at δ = {self.delta:.3g}"
+        largest = "" if self.curve_lower is None else f": that of {self.curve_lower} is false"
         rows = [
             *([] if self.epsilon is None else [("claim", f"({nats(self.epsilon)}, {self.delta:.3g})")]),
             *([] if self.curve is None else [("curve", str(self.curve))]),
             ("certified", f"ε ≥ {nats(self.epsilon_lower)} {at}"),
-            *([] if curve is None else [("for the curve", f"ε ≥ {nats(curve)} {at}, among its family")]),
+            *(
+                []
+                if curve is None
+                else [("for the curve", f"ε ≥ {nats(curve)} {at}, among its family{largest}")]
+            ),
             ("confidence", percent(self.confidence)),
             ("ceiling", f"ε ≥ {nats(self.ceiling)} nats, had every guess been right"),
             ("canaries", f"{self.canaries:,}, each in the data by a fair coin"),
@@ -138,22 +147,23 @@ def certify_one_run(
     """
     check_value("confidence", confidence, number, more_than(0), less_than(1))
     curve, epsilon, delta = read_claim(epsilon, delta, curve)
-    if curve is not None:
-        check_value("delta", delta, more_than(0, "The bound for a curve is its ε at this δ."))
     guesses = guess_bits(*_read_canaries(scores, included))
     error = (1 - confidence) / (1 if curve is None else 2)
     claims = EpsilonGrid.make(delta, claim=epsilon)
     refuted = is_claim_excluded(claims, guesses, error)
-    curve_bound = None
+    curve_bound, curve_lower = None, None
     if curve is not None:
         curves = CurveFamily(curve, delta)
-        curve_bound = find_bound(curves, guesses, error)
+        rejected = count_rejected(curves, guesses, error)
+        curve_lower = curves.read_curve(rejected - 1) if rejected else None
+        curve_bound = 0.0 if curve_lower is None else curve_lower.epsilon(delta)
         refuted = refuted or is_claim_excluded(curves, guesses, error)
     both = guesses[0]
     perfect = tuple(attrs.evolve(made, right=made.guesses) for made in guesses)
     return OneRunCertificate(
         epsilon_lower=find_bound(claims, guesses, error),
         curve_epsilon_lower=curve_bound,
+        curve_lower=curve_lower,
         ceiling=find_bound(claims, perfect, error),
         delta=delta,
         confidence=confidence,

@@ -61,7 +61,7 @@ def resolve_curve(
     epsilon = curve.epsilon(delta)
     if not 0 < epsilon < math.inf:
         raise InvalidArgument(
-            f"{curve} has no ε above 0 at this δ", value=delta, remedy="Choose another delta."
+            f"{curve} has no finite ε above 0 at this δ", value=delta, remedy="Choose another delta."
         )
     return curve, epsilon, delta
 

@@ -119,11 +119,10 @@ def is_claim_excluded(hypotheses: Hypotheses, guesses: tuple[RightGuesses, ...],
     return hypotheses.claim is not None and is_excluded(hypotheses, hypotheses.claim, guesses, error)
 
 
-def find_bound(hypotheses: Hypotheses, guesses: tuple[RightGuesses, ...], error: float) -> float:
-    """The certified bound in nats, 0 if no hypothesis is rejected.
+def count_rejected(hypotheses: Hypotheses, guesses: tuple[RightGuesses, ...], error: float) -> int:
+    """How many hypotheses, from the first on, are rejected.
 
-    With probability at least 1 − error, every hypothesis of a smaller or equal index than that of the bound
-    is false: Theorem 2 of docs/proofs/one_run.md.
+    With probability at least 1 − error, all of them are false: Theorem 2 of docs/proofs/one_run.md.
     """
     rejected, stands = -1, len(hypotheses)
     while stands - rejected > 1:
@@ -132,4 +131,10 @@ def find_bound(hypotheses: Hypotheses, guesses: tuple[RightGuesses, ...], error:
             rejected = middle
         else:
             stands = middle
-    return hypotheses.read_bound(rejected) if rejected >= 0 else 0.0
+    return stands
+
+
+def find_bound(hypotheses: Hypotheses, guesses: tuple[RightGuesses, ...], error: float) -> float:
+    """The certified bound in nats: that of the last of `count_rejected`, or 0."""
+    rejected = count_rejected(hypotheses, guesses, error)
+    return hypotheses.read_bound(rejected - 1) if rejected else 0.0

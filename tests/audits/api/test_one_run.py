@@ -42,6 +42,13 @@ def test_a_curve_gives_a_second_bound_and_both_share_the_error() -> None:
     assert alone.refuted is None
     assert audits.certify_one_run(scores, bits, delta=1e-5, curve=GaussianCurve(0.3)).refuted
     assert both.to_dict()["curve"]["mu"] == curve.mu
+    assert both.curve_lower is not None
+    assert both.curve_lower.epsilon(1e-5) == both.curve_epsilon_lower
+    assert both.to_dict()["curve_lower"]["mu"] == both.curve_lower.mu < 1.5
+    assert f"that of {both.curve_lower} is false" in both.summary()
+    assert str(both.curve_lower) in both.headline
+    nothing = audits.certify_one_run(*draw(mu=0.0), delta=1e-5, curve=curve)
+    assert (nothing.curve_lower, nothing.curve_epsilon_lower) == (None, 0.0)
     assert "no privacy curve of this family below" in both.summary()
 
 
@@ -61,7 +68,7 @@ def test_no_loss_is_no_proof_of_privacy() -> None:
         ([0.1, 0.2] * 50, [1] * 100, {}, "100 of 100 are included, which fair coins do with probability"),
         ([0.1, 0.2] * 500, [1, 0, 0, 0] * 250, {}, "250 of 1,000 are included"),
         ([0.1, 0.2] * 10, [0, 1] * 10, {"curve": 1.0, "delta": 0.1}, "must be a privacy curve"),
-        ([0.1, 0.2] * 10, [0, 1] * 10, {"curve": GaussianCurve(1.0), "delta": 0.0}, "delta must be"),
+        ([0.1, 0.2] * 10, [0, 1] * 10, {"curve": GaussianCurve(1.0), "delta": 0.0}, "no finite ε"),
     ],
 )
 def test_bad_input_is_refused(scores: Any, included: Any, settings: Any, message: str) -> None:

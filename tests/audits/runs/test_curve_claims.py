@@ -125,7 +125,7 @@ def test_the_command_line_takes_a_curve_and_replays_it() -> None:
     [
         ("mu=0", {}, "mu must be more than 0"),
         ("mu=1", {"epsilon": 1.0}, "not both"),
-        ("mu=1e-9", {}, "no ε above 0"),
+        ("mu=1e-9", {}, "no finite ε above 0"),
         ("nothing", {}, "a claim must be"),
         (3.0, {}, "a claim must be"),
     ],
