@@ -50,7 +50,7 @@ class Claim:
     epsilon: in nats; infinity where nothing is promised. delta: a probability.
     protects: what may differ between the worlds. neighbours: the relation of neighbouring training sets, as a
     `Relation`, a `Neighbours` or a text. Neighbouring queries and streams always differ in one place.
-    curve: if the claim says δ for every ε, of which (ε, δ) is one point; None: it says no more than (ε, δ).
+    curve: if the claim says δ for every ε, which implies (ε, δ); None: it says no more than (ε, δ).
 
     Raises: InvalidArgument if epsilon is negative, delta is not a probability, or a text names no unit or no
     relation.

@@ -13,6 +13,7 @@ from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, more_than, setting, whole
 from learners.common.round_budget import RoundBudget
+from learners.mechanisms.accounting.composition import pure_curve
 from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
 
 
@@ -34,7 +35,12 @@ class NoisyMajority(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+        return Claim(
+            epsilon=self.epsilon,
+            delta=0,
+            protects=(PrivacyUnit.STREAM_EXAMPLE,),
+            curve=pure_curve(self.rounds, self.epsilon / self.rounds),
+        )
 
     def online_law(self) -> NoisyMajorityLaw:
         return NoisyMajorityLaw(self)

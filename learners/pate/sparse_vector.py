@@ -8,7 +8,7 @@ import attrs
 
 from arena.claims import Claim, PrivacyUnit
 from arena.settings import at_least, setting, whole
-from learners.mechanisms.accounting.composition import optimal_composition
+from learners.mechanisms.accounting.composition import optimal_composition, pure_curve
 from learners.pate.ensemble.screening import Screening, largest_distance
 
 
@@ -33,8 +33,14 @@ class SparseVector(Screening):
 
     @property
     def claim(self) -> Claim:
-        epsilon, delta = optimal_composition(self.runs, 2 / self.effective_scale, slack=self.delta)
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        run = 2 / self.effective_scale
+        epsilon, delta = optimal_composition(self.runs, run, slack=self.delta)
+        return Claim(
+            epsilon=epsilon,
+            delta=delta,
+            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
+            curve=pure_curve(self.runs, run),
+        )
 
     @property
     def _default_scale(self) -> float:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from arena.privacy_curves import PureCurve
 from arena.sample import Sample
 from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.common.vote_laws import SparseVotesLaw
-from learners.mechanisms.accounting.composition import Guarantee, basic_composition
+from learners.mechanisms.accounting.composition import Guarantee, basic_composition, pure_curve
 from learners.mechanisms.noise.laplace_noise import laplace_cdf
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.predictors.vote_predictor import SparseVotesState, VotePredictor
@@ -37,6 +38,9 @@ class AboveThresholdPredictor(VotePredictor):
 
     def _cost(self) -> Guarantee:
         return basic_composition(self.halts, self.epsilon)
+
+    def _curve(self) -> PureCurve | None:
+        return pure_curve(self.halts, self.epsilon)
 
     @property
     def common_random_numbers(self) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from arena.privacy_curves import PureCurve
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.common.vote_laws import NoisyVotesLaw
-from learners.mechanisms.accounting.composition import Guarantee, best_composition
+from learners.mechanisms.accounting.composition import Guarantee, best_composition, pure_curve
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.predictors.vote_predictor import VotePredictor, VotePredictorState
 
@@ -33,6 +34,9 @@ class NoisyVotes(VotePredictor):
 
     def _cost(self) -> Guarantee:
         return best_composition(self.answers, self.epsilon, slack=self.slack)
+
+    def _curve(self) -> PureCurve | None:
+        return pure_curve(self.answers, self.epsilon)
 
     def law(self, sample: Sample) -> NoisyVotesLaw:
         scale = 1 / (self.size * self.epsilon)

@@ -12,6 +12,7 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
+from arena.privacy_curves import PrivacyCurve
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
 from learners.common.fixed_size import FixedSizeLearner
@@ -38,11 +39,17 @@ class VotePredictor(FixedSizeLearner):
     @property
     def claim(self) -> Claim:
         epsilon, delta = self._cost()
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return Claim(
+            epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,), curve=self._curve()
+        )
 
     @abstractmethod
     def _cost(self) -> Guarantee:
         """The cost of a training example."""
+
+    def _curve(self) -> PrivacyCurve | None:
+        """The privacy curve of this cost, if there is one."""
+        return None
 
     @property
     def common_random_numbers(self) -> bool:

@@ -61,7 +61,7 @@ def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
     verdict = run_audit(mutant, mutant.spec)
     assert verdict.refuted
     bound = max(verdict.epsilon_lower, verdict.curve_epsilon_lower or 0.0)
-    assert mutant.spec.claim.epsilon <= bound <= mutant.loses
+    assert mutant.spec.claim.epsilon <= bound + 1e-9 <= mutant.loses
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_twin_is_not(mutant: BrokenLearner) -> None:
     ("name", "adversary"),
     [
         ("tells-the-tie", SmallMargin()),  # which queries far from a tie
-        ("bare-brink", UpdateSwap(rounds=40, before=10)),  # the update has come when it swaps
+        ("bare-brink", UpdateSwap(rounds=40, before=30)),  # no update comes after it swaps
         ("jumps-after-calm", UpdateSwap(rounds=40)),
         ("many-draws-after-calm", FirstSwap(rounds=40)),
     ],

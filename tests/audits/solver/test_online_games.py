@@ -64,8 +64,11 @@ def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, settings: 
 @pytest.mark.parametrize(("epsilon", "rounds"), [(1.0, 6), (0.5, 4)])
 def test_the_claim_of_noisy_majority_holds_and_half_of_it_does_not(epsilon: float, rounds: int) -> None:
     learner = configure("noisy-majority", {"rounds": rounds, "epsilon": epsilon})
-    root = solve(learner, rounds, np.array([epsilon / 2, epsilon])).root
+    epsilons = np.array([epsilon / 2, epsilon])
+    root = solve(learner, rounds, epsilons).root
     assert root.values.upper[1] <= 1e-12
+    assert learner.claim.curve is not None
+    assert (root.values.upper <= learner.claim.curve.deltas(epsilons) + 1e-12).all()
     assert root.lower()[0] > 1e-4
 
 

@@ -59,6 +59,8 @@ def test_the_claim_is_the_cost_of_the_noise_in_use() -> None:
     spec = SparseVector(epsilon=1.0, delta=1e-6, unstable=50, queries=1_000)
     run_of_one = 2 / spec.effective_scale
     assert spec.claim.epsilon == optimal_composition(50, run_of_one, slack=1e-6).epsilon
+    assert spec.claim.curve is not None
+    assert spec.claim.curve.epsilon(1e-6) == pytest.approx(spec.claim.epsilon)
     assert spec.claim.epsilon < best_composition(50, run_of_one, slack=1e-6).epsilon < 1.0
     # No more thresholds are used than answers given.
     assert (
@@ -86,6 +88,8 @@ def test_the_claim_holds_for_the_exact_distribution(
     one, other = ([votes + abs(up - world) for votes, up in asked] for world in (0, 1))
     pair = exact(spec, one), exact(spec, other)
     assert delta(*pair, spec.claim.epsilon) <= at + 1e-12
+    if spec.claim.curve is not None:
+        assert delta(*pair, 1.0) <= spec.claim.curve.deltas(np.array([1.0]))[0] + 1e-12
     assert greatest_loss(*pair) <= 2 * unstable / spec.effective_scale + 1e-9
 
 

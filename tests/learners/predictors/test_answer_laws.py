@@ -13,6 +13,7 @@ from support.statistical import expect_rejection, statistical
 
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
+from arena.privacy_curves import PureCurve
 from arena.testing import check_learner
 from learners.common.vote_laws import Electorate
 from learners.mechanisms.accounting.composition import best_composition
@@ -184,6 +185,9 @@ def test_the_claim_holds_of_the_law(learner: Learner, points: list[float]) -> No
     for one, other in (pair, pair[::-1]):
         assert delta_of_views(one, other, claim.epsilon) <= claim.delta + 1e-12
         assert delta_of_views(one, other, 0.0) > 1e-6
+        if claim.curve is not None:
+            for epsilon in (0.0, 0.5, 1.0):
+                assert delta_of_views(one, other, epsilon) <= claim.curve.deltas(np.array([epsilon]))[0]
 
 
 def test_noisy_votes_claims_what_composition_says() -> None:
@@ -191,6 +195,14 @@ def test_noisy_votes_claims_what_composition_says() -> None:
     assert (claim.epsilon, claim.delta) == best_composition(500, 0.01, slack=1e-7)
     assert NoisyVotes(epsilon=0.5, answers=2).claim.delta == 0
     assert AboveThresholdPredictor(epsilon=0.25, halts=3).claim.epsilon == 0.75
+
+
+def test_several_pure_steps_have_a_privacy_curve() -> None:
+    claim = NoisyVotes(epsilon=0.01, answers=500, slack=1e-7).claim
+    assert claim.curve == PureCurve(0.01, 500)
+    assert claim.curve.epsilon(claim.delta) < 0.9 * claim.epsilon
+    assert AboveThresholdPredictor(epsilon=0.25, halts=3).claim.curve == PureCurve(0.25, 3)
+    assert AboveThresholdPredictor().claim.curve is None  # (ε, 0) says as much
 
 
 # --- noisy-votes, its budget ----------------------------------------------------------------------------

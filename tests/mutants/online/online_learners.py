@@ -6,8 +6,9 @@ import attrs
 import numpy as np
 from mutants.release_learners import laplace_noise
 
-from arena import BudgetExceeded, Claim, Hypothesis, Learner, PrivacyUnit
+from arena import BudgetExceeded, Claim, Hypothesis, Learner
 from arena.concepts import Thresholds
+from learners.online.noisy_majority import NoisyMajority
 
 
 class MajorityState:
@@ -28,7 +29,7 @@ class MajorityState:
         self.lead = self.lead + (2.0 * y - 1.0)
 
     def noise(self) -> np.ndarray:
-        raise NotImplementedError
+        return laplace_noise(self.rng, (self.games,), 2 * self.spec.rounds / self.spec.epsilon)
 
 
 @attrs.frozen
@@ -43,7 +44,7 @@ class Majority(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+        return NoisyMajority(epsilon=self.epsilon, rounds=self.rounds).claim
 
     @property
     def common_random_numbers(self) -> bool:
@@ -110,7 +111,7 @@ class BareBrinkState(MajorityState):
         self.shown = np.ones(games, bool)
 
     def hypothesis(self) -> Hypothesis:
-        noisy = self.lead + laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon) >= 0
+        noisy = self.lead + self.noise() >= 0
         self.shown = np.where(self.mistakes == MISTAKES, noisy, self.shown)
         return Hypothesis(Thresholds(), np.where(self.shown, -np.inf, np.inf))
 
@@ -149,9 +150,6 @@ class JumpsAfterCalmState(MajorityState):
         is_right = self.label == (y == 1)
         self.jumps = ~is_right & (self.right >= CALM)
         self.right = np.where(is_right, self.right + 1, 0)
-
-    def noise(self) -> np.ndarray:
-        return laplace_noise(self.rng, (self.games,), 2 * self.spec.rounds / self.spec.epsilon)
 
 
 CALM = 8
