@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from scipy.stats import norm
+from scipy.stats import laplace, norm
 
 from arena import Release
 from arena.privacy_curves.gaussian_curve import GaussianCurve
@@ -28,7 +28,7 @@ from benchmarks.theorems.measurement import measure_cases
 CONFIDENCE = 0.95
 MOST_PAIRS = 10_000  # as in the repository of the sequential f-DP tests
 SMALLEST_BLOCK = 10  # pairs; likewise
-DELTA = 1e-5  # of the claims about means
+DELTA = 1e-5  # of the claims about means with Gaussian noise
 FALSE_AUDITS, TRUE_AUDITS = 200, 1_000
 
 ZOO_PAIRS = 10_000_000
@@ -42,8 +42,8 @@ def draw_scores(law: str, claim: float, rng: np.random.Generator, pairs: int) ->
     """Log-likelihood ratios (2, pairs) of the outputs of a mechanism that is compared with what it claims.
 
     "mean by true n" releases the mean of the data sets (0) and (0, 1) with noise of scale 2/(n·ε), where ε is
-    the claim; the true n shows in the scale. "mean by noisy n" divides 2/ε by n + N(0, (2/ε)²), at least
-    10⁻¹², in place of n.
+    the claim; the true n shows in the scale. "mean by noisy n" divides the scale 2/ε by n with noise of that
+    scale, at least 10⁻¹², in place of n.
     """
     if law == "Gaussian":
         return rng.normal([[-0.5], [0.5]], 1.0, (2, pairs))
@@ -51,10 +51,11 @@ def draw_scores(law: str, claim: float, rng: np.random.Generator, pairs: int) ->
         outputs = rng.laplace([[0.0], [1.0]], 1.0, (2, pairs))
         return np.clip(2 * outputs - 1, -1.0, 1.0)  # |x| − |x − 1| would show low bits of x
     means, scales = np.array([[0.0], [0.5]]), np.array([[2.0], [1.0]]) / claim
-    if law == "mean by noisy n, Gaussian":
-        sizes = np.maximum(_SMALLEST_SIZE, rng.normal([[1.0], [2.0]], 2 / claim, (2, pairs)))
-        outputs = means + rng.normal(0.0, 2 / (sizes * claim))
-        grid, ratios = _tabulate_noisy_mean(claim)
+    if law.startswith("mean by noisy n"):
+        draw = rng.normal if law.endswith("Gaussian") else rng.laplace
+        sizes = np.maximum(_SMALLEST_SIZE, draw([[1.0], [2.0]], 2 / claim, (2, pairs)))
+        outputs = means + draw(0.0, 2 / (sizes * claim))
+        grid, ratios = _tabulate_noisy_mean(law, claim)
         return np.interp(np.arcsinh(outputs), grid, ratios)
     if law == "mean by true n, Gaussian":
         outputs = means + scales * rng.standard_normal((2, pairs))
@@ -66,29 +67,32 @@ def draw_scores(law: str, claim: float, rng: np.random.Generator, pairs: int) ->
 
 
 @lru_cache
-def _tabulate_noisy_mean(epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+def _tabulate_noisy_mean(law: str, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """Log-likelihood ratios of "mean by noisy n", and the inverse hyperbolic sines of their outputs."""
-    grid = np.linspace(-40, 40, 4_001)
-    ratios = np.zeros_like(grid)
-    for world, sign in ((0, -1), (1, 1)):
-        sizes = norm.ppf((np.arange(1_000) + 0.5) / 1_000, world + 1, 2 / epsilon)
-        scales = 2 / (np.maximum(_SMALLEST_SIZE, sizes) * epsilon)
-        logs = norm.logpdf(np.sinh(grid)[:, None], world / 2, scales)
-        ratios += sign * logsumexp(logs, axis=1)
+    noise = norm if law.endswith("Gaussian") else laplace
+    grid = np.linspace(-36, 36, 3_601)
+    sizes = np.geomspace(_SMALLEST_SIZE, 100 / epsilon, 2_000)
+    scales = 2 / (sizes * epsilon)
+    logs = np.zeros((2, len(grid)))
+    for world in (0, 1):
+        weights = noise.pdf(sizes, world + 1, 2 / epsilon) * sizes * np.log(sizes[1] / sizes[0])
+        weights[0] += noise.cdf(_SMALLEST_SIZE, world + 1, 2 / epsilon)
+        logs[world] = logsumexp(noise.logpdf(np.sinh(grid)[:, None], world / 2, scales), b=weights, axis=1)
+    ratios = logs[1] - logs[0]
     return grid, ratios
 
 
 def measure_stop(seed: int, law: str, claim: float, log_ratios: bool) -> list[float]:
     """Pairs until a claim is refuted or `MOST_PAIRS` are played, and whether it is.
 
-    The claim is μ-GDP for Gaussian noise, (ε, 0)-DP for Laplace noise, and (ε, DELTA)-DP for means.
+    The claim is μ-GDP of "Gaussian", (ε, 0)-DP with Laplace noise, and (ε, DELTA)-DP of Gaussian means.
     """
     rng = np.random.default_rng(seed)
     given: dict[str, Any] = {"confidence": CONFIDENCE, "log_ratios": log_ratios}
     if law == "Gaussian":
         test = Betting(delta=DELTA, curve=GaussianCurve(claim), claim_only=True, **given)
     else:
-        delta = 0.0 if law == "Laplace" else DELTA
+        delta = 0.0 if law.endswith("Laplace") else DELTA
         test = Betting(delta=delta, epsilon_claim=claim, epsilon_max=claim, **given)
     while test.pairs < MOST_PAIRS and not test.refuted:
         size = max(SMALLEST_BLOCK, test.pairs // 20)

@@ -51,13 +51,16 @@ SEQUENTIAL_FDP_STOPS = (
     PrintedStops(SEQUENTIAL_FDP, "mean by true n, Laplace", 0.1, 115, 1_000, 1_000),
 )
 
-# 20 repetitions; NonDPGaussian1, NonDPLaplace1 and NonDPGaussian2 of the paper.
+# 20 repetitions; NonDPGaussian1, NonDPLaplace1, NonDPGaussian2 and NonDPLaplace2 of the paper.
 SEQUENTIAL_MMD_STOPS = (
     PrintedStops(SEQUENTIAL_MMD, "mean by true n, Gaussian", 0.01, 264, 20, 20),
     PrintedStops(SEQUENTIAL_MMD, "mean by true n, Gaussian", 0.1, 562, 20, 20),
     PrintedStops(SEQUENTIAL_MMD, "mean by true n, Laplace", 0.01, 331, 20, 20),
     PrintedStops(SEQUENTIAL_MMD, "mean by true n, Laplace", 0.1, 920, 20, 20),
-    PrintedStops(SEQUENTIAL_MMD, "mean by noisy n, Gaussian", 0.01, 1_139, 20, 20),
+    PrintedStops(SEQUENTIAL_MMD, "mean by noisy n, Gaussian", 0.01, 1_139, 17, 20),
+    PrintedStops(SEQUENTIAL_MMD, "mean by noisy n, Gaussian", 0.1, 4_776, 1, 20),
+    PrintedStops(SEQUENTIAL_MMD, "mean by noisy n, Laplace", 0.01, 192, 20, 20),
+    PrintedStops(SEQUENTIAL_MMD, "mean by noisy n, Laplace", 0.1, 770, 19, 20),
 )
 
 
