@@ -70,8 +70,7 @@ bench-anchors: .venv/ready $(ANCHORS:%=.venv-anchors-%/ready)  ## our estimators
 	@export OMP_NUM_THREADS=1 WORKERS=$(WORKERS); \
 	for tool in $(ANCHORS); do echo "== $$tool"; \
 		.venv-anchors-$$tool/bin/python -m benchmarks.anchors.$$(echo $$tool | tr - _)_estimators || exit 1; done; \
-	echo "== dp-arena"; .venv/bin/python -m benchmarks.anchors.own_estimators && \
-	.venv/bin/python -m benchmarks.anchors.games_to_refute && .venv/bin/python -m benchmarks.anchors.tables
+	echo "== dp-arena"; .venv/bin/python -m benchmarks.anchors.own_estimators && .venv/bin/python -m benchmarks.anchors.tables
 
 bench-coverage: .venv/ready  ## how often each estimator claims too much, over 10,000 audits a law (half an hour)
 	@.venv/bin/python benchmarks/coverage.py

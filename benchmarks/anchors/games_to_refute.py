@@ -1,6 +1,6 @@
 """Games that our test needs where papers state how many theirs needs, and ε certified on the zoo.
 
-python -m benchmarks.anchors.games_to_refute measures what is missing, and keeps it in build/theorems.
+`tables` measures what is missing, and keeps it in build/theorems.
 """
 
 from __future__ import annotations
@@ -141,8 +141,3 @@ def zoo_cases() -> dict[str, np.ndarray]:
     """For each mechanism: (3,), as `measure_zoo` returns it."""
     found = measure_cases(measure_zoo, [{"learner": learner} for learner in ZOO], 1, jobs=1)
     return dict(zip(ZOO, found[:, 0], strict=True))
-
-
-if __name__ == "__main__":
-    stop_cases()
-    zoo_cases()
