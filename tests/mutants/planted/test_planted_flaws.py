@@ -20,7 +20,8 @@ def test_the_flaw_is_found(learner: Learner, protocol: str) -> None:
     found = next((result for result in searches if result.refuted), None)
     assert found is not None
     assert found.verdict is not None
-    assert found.verdict.epsilon_lower >= learner.claim.epsilon  # refuted as soon as it is reached
+    bound = max(found.verdict.epsilon_lower, found.verdict.curve_epsilon_lower or 0.0)
+    assert bound >= learner.claim.epsilon - 1e-9  # refuted as soon as it is reached
 
 
 @pytest.mark.slow
