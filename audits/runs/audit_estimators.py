@@ -75,8 +75,8 @@ class EstimatorSettings:
                 raise InvalidArgument(rule, value=value)
             check_value(f"{name} in the plan of an audit", value, *checks)
         curve = read_curve(plan["curve"]) if "curve" in plan else None
-        distinguisher = plan.get("distinguisher", SCORE)
-        return cls(**{name: plan[name] for name in names}, distinguisher=distinguisher, curve=curve)
+        given = names | ({"distinguisher"} & plan.keys())
+        return cls(**{name: plan[name] for name in given}, curve=curve)
 
 
 # The types and rules of the entries in the plan of an audit that are read from a ledger, as in `Plan`.

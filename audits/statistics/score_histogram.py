@@ -20,9 +20,12 @@ class ScoreHistogram:
     least as far out, summed over both worlds. A score becomes an edge only where a bin has gathered too much
     weight, and an edge is removed only where its two bins are light together, since a new edge counts the
     earlier scores of its bin as below it.
+
+    log_ratios: whether `events` is asked for what the scores say if they are log-likelihood ratios.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, log_ratios: bool = False) -> None:
+        self._log_ratios = log_ratios
         self._edges = np.empty(0)
         self._mass = np.empty((2, 0), dtype=np.int64)
         # The expected number of the scores that are of world 1, if they are log-likelihood ratios.
@@ -45,7 +48,8 @@ class ScoreHistogram:
         mass[:, new] += block.by_level[:2]
         likely = np.zeros(len(edges))
         likely[old] = self._likely
-        likely[new] += block.by_level[:2].sum(axis=0) * np.exp(-np.logaddexp(0.0, -block.levels))
+        if self._log_ratios:
+            likely[new] += block.by_level[:2].sum(axis=0) * np.exp(-np.logaddexp(0.0, -block.levels))
         if len(edges) > MAX_EXACT_EDGES:
             kept = choose_edges(mass, old)
             edges, mass = edges[kept], np.add.reduceat(mass, kept, axis=1)

@@ -70,7 +70,7 @@ class Betting:
             else CurveFamily(curve, delta, claim_only)
         )
         self._claim = self.hypotheses.claim
-        self._histogram = ScoreHistogram()
+        self._histogram = ScoreHistogram(log_ratios=log_ratios)
         self._recent: deque[PairCounts] = deque()
         self._log_ratios = log_ratios
         self._bets: list[tuple[int, Bets | MomentBets]] = []  # with the index of their first bettor
@@ -106,7 +106,7 @@ class Betting:
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
         """Continue with another distinguisher and the same wealth; blocks: its scores of earlier blocks."""
-        self._histogram = ScoreHistogram()
+        self._histogram = ScoreHistogram(log_ratios=self._log_ratios)
         self._recent.clear()
         for block in blocks:
             self._remember(block)

@@ -121,7 +121,7 @@ def test_estimates_stay_close_in_every_tail_and_memory_stays_small(
 
 def test_log_likelihood_ratios_say_how_often_events_occur(rng: np.random.Generator) -> None:
     """Of a normal law, from scores in many blocks and bins: to within six standard errors."""
-    histogram, pairs = ScoreHistogram(), 40_000
+    histogram, pairs = ScoreHistogram(log_ratios=True), 40_000
     for _ in range(20):
         histogram.add(PairCounts.of(*rng.normal([[-0.5], [0.5]], 1.0, (2, pairs // 20))))
     events, expected = histogram.events(log_ratios=True)
