@@ -78,10 +78,10 @@ class TabulatedCurve(PrivacyCurve):
         )
         right = np.diff(a, append=2) > 0
         good = right.all() and a[0] == 0 and a[-1] == 1 and (b >= 0).all() and (b <= 1 - a + _TOLERANCE).all()
-        _check(bool(good), "these errors are no trade-off function", type_2, _TRADE_OFF_FORM)
+        _check(bool(good), "these errors are no trade-off function", b, _TRADE_OFF_FORM)
         slopes = -np.diff(b) / np.diff(a)
         convex = (slopes >= -_TOLERANCE).all() and (np.diff(slopes) <= _TOLERANCE * (1 + slopes[:-1])).all()
-        _check(bool(convex), "a trade-off function is convex and does not increase", type_2, _TRADE_OFF_FORM)
+        _check(bool(convex), "a trade-off function is convex and does not increase", b, _TRADE_OFF_FORM)
         steep = np.log(slopes[slopes > 0])
         kinks = np.unique(
             np.concatenate([[0.0], np.clip(np.concatenate([steep, -steep]), 0, _LARGEST_EPSILON)])
@@ -111,4 +111,7 @@ class TabulatedCurve(PrivacyCurve):
 
 def _check(holds: bool, rule: str, value: object, remedy: str = _FORM) -> None:
     if not holds:
+        if isinstance(value, np.ndarray):
+            more = ", ..." if len(value) > 8 else ""
+            value = ", ".join(f"{number:.6g}" for number in value[:8]) + more
         raise InvalidArgument(rule, value=value, remedy=remedy)

@@ -136,8 +136,8 @@ def certify_one_run(
     scores: (m,), higher if the canary looks included. included: (m,), 1 if it was, and 0 if not.
     delta, epsilon, curve: as of `Auditor`; the family of a curve gives a second bound.
 
-    Raises: InvalidArgument if scores are no numbers, there are fewer than 10, or the numbers of included and
-    other canaries cannot be those of fair coins.
+    Raises: InvalidArgument if scores are no numbers, there are fewer than 10, or the included canaries cannot
+    be those of fair coins: too many or too few, or one of each pair.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -82,17 +82,28 @@ def guess_bits(scores: np.ndarray, included: np.ndarray) -> tuple[RightGuesses, 
 
 
 def check_fair_coins(included: np.ndarray) -> None:
-    """Raises: InvalidArgument if so many or so few bits (m,) are set that they cannot be fair coins."""
+    """Raises: InvalidArgument if the bits (m,) cannot be those of fair coins.
+
+    So it is if too many or too few are set, or if neighbours in the list differ too often, as where one
+    canary of each pair is included. That they differ seldom says nothing: a list may have been sorted.
+    """
     from scipy.stats import binomtest  # slow to import
 
     chosen, m = int(included.sum()), len(included)
-    p_value = float(binomtest(chosen, m).pvalue)
-    if p_value < FAIR_COINS_LEVEL:
-        raise InvalidArgument(
-            "each canary must be included by a fair coin of its own",
-            value=f"{chosen:,} of {m:,} are included, which fair coins do with probability {p_value:.1g}",
-            remedy="Draw the included canaries again, and train again; no bound holds for this run.",
-        )
+    changes = int(np.count_nonzero(np.diff(included)))
+    for what, p_value in (
+        (f"{chosen:,} of {m:,} are included", binomtest(chosen, m).pvalue),
+        (
+            f"the bit changes {changes:,} times in a list of {m:,}",
+            binomtest(changes, m - 1, alternative="greater").pvalue,
+        ),
+    ):
+        if p_value < FAIR_COINS_LEVEL:
+            raise InvalidArgument(
+                "each canary must be included by a fair coin of its own",
+                value=f"{what}, which fair coins do with probability {p_value:.1g}",
+                remedy="Draw the included canaries again, and train again; no bound holds for this run.",
+            )
 
 
 def is_excluded(hypotheses: Hypotheses, index: int, guesses: tuple[RightGuesses, ...], error: float) -> bool:

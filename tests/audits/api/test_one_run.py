@@ -67,6 +67,7 @@ def test_no_loss_is_no_proof_of_privacy() -> None:
         ([0.1, 0.2], [0, 1], {}, "at least 10 canaries, got 2"),
         ([0.1, 0.2] * 50, [1] * 100, {}, "100 of 100 are included, which fair coins do with probability"),
         ([0.1, 0.2] * 500, [1, 0, 0, 0] * 250, {}, "250 of 1,000 are included"),
+        ([0.1, 0.2] * 500, [0, 1] * 500, {}, "the bit changes 999 times in a list of 1,000"),
         ([0.1, 0.2] * 10, [0, 1] * 10, {"curve": 1.0, "delta": 0.1}, "must be a privacy curve"),
         ([0.1, 0.2] * 10, [0, 1] * 10, {"curve": GaussianCurve(1.0), "delta": 0.0}, "no finite ε"),
     ],
@@ -75,6 +76,13 @@ def test_bad_input_is_refused(scores: Any, included: Any, settings: Any, message
     with pytest.raises(InvalidArgument) as refused:
         audits.certify_one_run(scores, included, **settings)
     assert message in str(refused.value)
+
+
+def test_a_list_may_be_sorted_by_the_coins() -> None:
+    scores, bits = draw(mu=2.0)
+    order = np.argsort(bits)
+    certificate = audits.certify_one_run(np.array(scores)[order], np.array(bits)[order])
+    assert certificate.epsilon_lower == audits.certify_one_run(scores, bits).epsilon_lower
 
 
 TWO = DPSGD(features=2, noise=4.0)
