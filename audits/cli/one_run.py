@@ -32,7 +32,8 @@ def audit_one_run(
     for parameter in context.command.params:
         source = context.get_parameter_source(str(parameter.name))
         if parameter.name not in _OPTIONS and source is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{parameter.opts[0]} is not for --one-run, which trains once.")
+            what = "which trains once and tests the learner's own claim"
+            raise click.UsageError(f"{parameter.opts[0]} is not for --one-run, {what}.")
     file = CertificateFile(html=html)
     match = game.build(protocol=OneRun.name)
     output.print_notes(match.notes)

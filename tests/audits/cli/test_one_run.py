@@ -46,5 +46,5 @@ def test_wrong_uses_are_refused(people: list[str]) -> None:
     other = arena.refusal(*dp_sgd, "--against", "update-scale", "--one-run", "300", *people)
     assert other == "adversary update-scale does not play OneRun. It plays TrainingRun."
     games = arena.refusal(*dp_sgd, *PLANTED, "--games", "100", *people)
-    assert games.startswith("--games is not for --one-run, which trains once.")
+    assert games.startswith("--games is not for --one-run, which trains once and")
     assert "arena audit --one-run M" in arena.refusal(*dp_sgd, *PLANTED[:2], *people)
