@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from math import comb, lgamma
+from math import comb, lgamma, pi
 
 import attrs
 import numpy as np
@@ -144,9 +144,11 @@ class _Plan:
     def cheaper_route(self) -> str:
         if self.compositions is None:
             return ROWS
-        # The probability of acceptance to leading order: one factor per degree of freedom.
-        unused = max(1.0 - self.size / int(self.available.sum()), 1e-9)
-        accepted = unused ** ((len(self.available) - 1) / 2)
+        # The probability of acceptance to leading order: one factor per degree of freedom. If nothing is left
+        # unused, it is that of exactly the available counts, (2πN)^((1−k)/2)·k^(k/2) or more.
+        kinds, total = len(self.available), int(self.available.sum())
+        unused = max(1.0 - self.size / total, kinds / (2 * pi * total))
+        accepted = unused ** ((kinds - 1) / 2)
         by_compositions = len(self.compositions.probabilities) * _COMPOSITION_COST / accepted
         return COMPOSITIONS if by_compositions < self.size * _ROW_COST else ROWS
 

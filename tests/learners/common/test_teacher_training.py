@@ -61,7 +61,7 @@ def sample_outcomes(
 @pytest.mark.thorough
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize(("teachers", "chunk"), [(2, 3), (3, 2), (6, 1)])
+@pytest.mark.parametrize(("teachers", "chunk"), [(2, 3), (3, 2), (6, 1), (4, 2)])
 def test_both_routes_have_the_exact_law(
     route: str, teachers: int, chunk: int, rng: np.random.Generator
 ) -> None:
