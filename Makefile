@@ -111,7 +111,7 @@ pictures: .venv/ready  ## the pictures of online games in docs/, and their figur
 theorems: .venv/ready  ## what the papers' theorems promise, measured; resumable, in build/ (half an hour)
 	@.venv/bin/python -m benchmarks.theorems
 
-tournament: .venv/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (twenty minutes)
+tournament: .venv/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (half an hour)
 	@mkdir -p build
 	@.venv/bin/python -m audits.cli tournament --jobs $(WORKERS) --ledger build/tournament.ledger \
 		--html docs/tournament.html || test $$? -eq 3
