@@ -112,6 +112,5 @@ class TabulatedCurve(PrivacyCurve):
 def _check(holds: bool, rule: str, value: object, remedy: str = _FORM) -> None:
     if not holds:
         if isinstance(value, np.ndarray):
-            more = ", ..." if len(value) > 8 else ""
-            value = ", ".join(f"{number:.6g}" for number in value[:8]) + more
+            value = np.array2string(value, max_line_width=1_000, precision=6, separator=", ", threshold=8)
         raise InvalidArgument(rule, value=value, remedy=remedy)

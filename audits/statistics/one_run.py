@@ -84,24 +84,24 @@ def guess_bits(scores: np.ndarray, included: np.ndarray) -> tuple[RightGuesses, 
 def check_fair_coins(included: np.ndarray) -> None:
     """Raises: InvalidArgument if the bits (m,) cannot be those of fair coins.
 
-    So it is if too many or too few are set, or if neighbours in the list differ too often, as where one
-    canary of each pair is included. That they differ seldom says nothing: a list may have been sorted.
+    They cannot if too many or too few are set, or if the bit changes too often from one canary of the list to
+    the next, as where one canary of each pair is included. Few changes are allowed: a list may be sorted.
     """
     from scipy.stats import binomtest  # slow to import
 
     chosen, m = int(included.sum()), len(included)
     changes = int(np.count_nonzero(np.diff(included)))
-    for what, p_value in (
-        (f"{chosen:,} of {m:,} are included", binomtest(chosen, m).pvalue),
-        (
-            f"the bit changes {changes:,} times in a list of {m:,}",
-            binomtest(changes, m - 1, alternative="greater").pvalue,
+    tests = {
+        f"{chosen:,} of {m:,} are included": binomtest(chosen, m),
+        f"the bit changes {changes:,} times in a list of {m:,}": binomtest(
+            changes, m - 1, alternative="greater"
         ),
-    ):
-        if p_value < FAIR_COINS_LEVEL:
+    }
+    for what, test in tests.items():
+        if test.pvalue < FAIR_COINS_LEVEL:
             raise InvalidArgument(
                 "each canary must be included by a fair coin of its own",
-                value=f"{what}, which fair coins do with probability {p_value:.1g}",
+                value=f"{what}, which fair coins do with probability {test.pvalue:.1g}",
                 remedy="Draw the included canaries again, and train again; no bound holds for this run.",
             )
 

@@ -145,7 +145,7 @@ class _Plan:
         if self.compositions is None:
             return ROWS
         # The probability of acceptance to leading order: one factor per degree of freedom. If nothing is left
-        # unused, it is that of exactly the available counts, (2πN)^((1−k)/2)·k^(k/2) or more.
+        # unused, all counts must be the available ones: about one factor √(k/(2πN)) per degree of freedom.
         kinds, total = len(self.available), int(self.available.sum())
         unused = max(1.0 - self.size / total, kinds / (2 * pi * total))
         accepted = unused ** ((kinds - 1) / 2)
