@@ -1,244 +1,280 @@
 """Checks that games follow the output distribution that their learner declares.
 
-The frequencies of simple events are compared with their probabilities by Hoeffding's inequality.
+What is compared, and what that can notice: docs/proofs/declared_distributions.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from math import log, sqrt
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
 import numpy as np
 
+from arena.capabilities import DeclaresOnlineLaw
+from arena.engine import Played, play
 from arena.errors import NotConforming
-from arena.laws import (
-    AnswerLaw,
-    Branches,
-    Density,
-    Finite,
-    Independent,
-    Transformed,
-    ValueLaw,
-    simplify_laws,
-)
-from arena.replies import Answer
+from arena.game_style import GameAdversary
+from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
+from arena.players import Adversary, Learner
+from arena.points import hash_rows
+from arena.randomness import block_seed, child_seed
+from arena.referees import Referee
+from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry
+from arena.replies import Hypothesis, Released, Shown, Stream
+from arena.sample import Sample
+from arena.testing.goodness_of_fit import Comparison, EventSums, check_events
+from arena.testing.law_filters import Predictions, describe_outcomes, predict_answers, predict_hypotheses
+from arena.testing.probe import Probe
+from arena.testing.round_events import RoundEvents
+from arena.testing.value_events import list_ratio_events, list_value_events
 
-_TOLERANCE = 1e-6  # the error of probabilities and their sum that quadratures may leave
-_MOST_EVENTS = 32  # events of one finite distribution, or of one density
-_MOST_PANELS = 20_000  # panels of a quadrature
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+MOST_GAMES = 200_000  # in each world
+_FEW_GAMES = 4_000  # in each world, which are looked at before more are played
+_MOST_NUMBERS = 4_000_000  # released, or answered, in each world
+_MOST_COST = 2 * 10**8  # probabilities of hidden states that are followed in each world
+_MOST_PLAYED_ALONE = 4_000  # games of an adversary in game style, in each world
+_BATCH_NUMBERS = 500_000  # numbers that are shown in a batch
 
 
 @attrs.frozen(eq=False)
-class _Event:
-    """An event of a game: its name, the games in which it happened (n,) bool, and its declared
-    probability."""
+class _World:
+    """The games of one world: the values that were released, or the events of rounds."""
 
-    name: str
-    happened: np.ndarray
-    probability: float
+    games: int
+    sums: tuple[EventSums, ...]
+    law: ValueLaw | None = None
+    values: np.ndarray = attrs.field(factory=lambda: np.zeros(0))
 
 
-def check_values(name: str, law: ValueLaw, values: np.ndarray, *, rate: float) -> None:
-    """Check that independent released values (n, ...) follow the distribution that learner `name` declares.
+def compare_with_law(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    rate: float,
+    games: int = MOST_GAMES,
+    worlds: tuple[bool, ...] = (False, True),
+) -> Comparison | None:
+    """Compare games of an adversary with the output distribution that the learner declares.
 
-    Compares the probabilities of single values, distribution functions at quantiles, and joint probabilities
-    of adjacent coordinates. Correct values are refused with probability at most `rate`.
+    Under Release values are compared, otherwise what is shown in each round given the rounds before. There
+    are as many games in each world as a fixed amount of work allows, at most `games`.
 
-    Raises: NotConforming.
+    Returns None if the distribution is not that of this protocol, or of other points than the adversary's.
+    Raises: NotConforming, with probability at most `rate` if it is right; Unsupported if none is declared;
+        whatever a referee raises in a game.
     """
-    events = list(_list_value_events(name, law, values))
-    _compare(name, "its values follow the output distribution that it declares", events, rate)
-    if not (law.log_density(values) > -np.inf).all():
-        raise NotConforming(name, "its values are possible by the output distribution that it declares")
+    if games <= _FEW_GAMES:
+        return _compare(learner, adversary, referee, rate, games, worlds)
+    # What is plainly wrong shows in few games.
+    few = _compare(learner, adversary, referee, rate / 2, _FEW_GAMES, worlds)
+    return few and _compare(learner, adversary, referee, rate / 2, games, worlds)
 
 
-def check_answers(
-    name: str, law: AnswerLaw, queries: Sequence[Any], replies: Sequence[Answer], *, rate: float
-) -> None:
-    """Check that the answers in independent games follow the distribution that learner `name` declares.
-
-    Compares the joint probabilities of the outcome of each query and that of the first. A learner that halts
-    in all games at once may declare a distribution without halts; then its labels are compared until it does.
-    With the answer that the distribution calls its last, every game must halt, and only labels are compared.
-    Correct answers are refused with probability at most `rate`.
-
-    Raises: NotConforming.
-    """
-    events = list(_list_outcomes(name, law, queries, replies))
-    _compare(name, "its answers follow the output distribution that it declares", events, rate)
-
-
-def _compare(name: str, rule: str, events: Sequence[_Event], rate: float) -> None:
-    if not events or not events[0].happened.size:
-        return
-    allowed = sqrt(log(2 * len(events) / rate) / (2 * events[0].happened.size))
-    for event in events:
-        share = float(event.happened.mean())
-        if abs(share - event.probability) > allowed or (event.probability == 0 and share > 0):
+def _compare(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    rate: float,
+    games: int,
+    worlds: tuple[bool, ...],
+) -> Comparison | None:
+    played = [_play_world(learner, adversary, referee, world, games) for world in worlds]
+    compared = [each for each in played if each is not None]
+    if not compared:
+        return None
+    sums = [each for world in compared for each in world.sums]
+    if len(compared) > 1:
+        sums += _list_ratios(*compared)
+    shown = "values" if referee.name == "Release" else "answers" if referee.rounds is None else "hypotheses"
+    rule = f"its {shown} follow the output distribution that it declares"
+    games = min(each.games for each in compared)
+    comparison = check_events(learner.name, rule, sums, games=games, rate=rate)
+    for each in compared:
+        if each.law is not None and not (each.law.log_density(each.values) > -np.inf).all():
             raise NotConforming(
-                name, rule, f"{event.name} has frequency {share:.3f}, and should have {event.probability:.3f}"
+                learner.name, "its values are possible by the output distribution that it declares"
             )
+    return comparison
 
 
-def _check_probabilities(name: str, masses: np.ndarray) -> None:
-    if not ((masses >= -_TOLERANCE).all() and abs(masses.sum() - 1.0) <= _TOLERANCE):
-        raise NotConforming(
-            name,
-            "the probabilities that it declares are at least 0 and have sum 1",
-            f"the sum is {masses.sum():.6g}, the least is {masses.min():.6g}",
-        )
+def _play_world(
+    learner: Learner, adversary: Adversary, referee: Referee, world: bool, games: int
+) -> _World | None:
+    first = _record(learner, adversary, referee, world, 1, seed=0)
+    if referee.rounds is not None:
+        return _play_rounds(learner, adversary, referee, world, games, _read_online_law(learner))
+    sample = _read_sample(first)
+    if sample is None:
+        return None
+    law = learner.law(sample)
+    if referee.name == "Release":
+        return _play_releases(learner, sample, referee, law, games) if isinstance(law, ValueLaw) else None
+    if not isinstance(law, AnswerLaw):
+        return None
+    if isinstance(adversary, GameAdversary):
+        games = min(games, _MOST_PLAYED_ALONE)
+    return _play_rounds(learner, adversary, referee, world, games, law)
 
 
 # --- values -------------------------------------------------------------------------------------------------
 
 
-def _list_value_events(name: str, law: ValueLaw, values: np.ndarray) -> Iterator[_Event]:
-    """Events of the values; none if the kind of distribution is not known here."""
-    (law,) = simplify_laws(law)
-    if isinstance(law, Transformed):
-        yield from _list_value_events(name, law.law, np.asarray(law.inverse(values)))
-    elif isinstance(law, Finite):
-        yield from _list_finite_events(law, values)
-    elif isinstance(law, Density):
-        cuts, below = _integrate(law)
-        _check_probabilities(name, np.diff(below))
-        yield from _list_density_events(cuts, below, values.reshape(len(values)), "a value")
-    elif isinstance(law, Independent):
-        yield from _list_vector_events(name, law, values.reshape(len(values), -1))
-    elif isinstance(law, Branches):
-        yield from _list_branch_events(name, law, values)
-
-
-def _list_finite_events(law: Finite, values: np.ndarray) -> Iterator[_Event]:
-    known, flat = law.values.reshape(len(law.values), -1), values.reshape(len(values), -1)
-    both, place = np.unique(np.concatenate([known, flat]), axis=0, return_inverse=True)
-    cell_of = np.full(len(both), len(known))
-    cell_of[place.ravel()[: len(known)]] = np.arange(len(known))
-    cells = cell_of[place.ravel()[len(known) :]]
-    yield _Event("a value of probability 0", cells == len(known), 0.0)
-    for group in np.array_split(np.arange(len(known)), min(len(known), _MOST_EVENTS)):
-        more = f" or one of the next {len(group) - 1}" if len(group) > 1 else ""
-        probability = float(law.probabilities[group].sum())
-        yield _Event(f"value {law.values[group[0]]}{more}", np.isin(cells, group), probability)
-
-
-def _integrate(law: Density) -> tuple[np.ndarray, np.ndarray]:
-    """(k,) numbers, and (k,) the mass below each."""
-    panels = min(_MOST_PANELS, int(2 * (law.high - law.low) / law.scale) + 1)
-    cuts = np.unique([*np.linspace(law.low, law.high, panels + 1), *law.kinks])
-    cuts = cuts[(cuts >= law.low) & (cuts <= law.high)]
-    middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
-    nodes = middle[:, None] + half[:, None] * _NODES
-    heights = np.exp(law.log_density(nodes.ravel())).reshape(nodes.shape)
-    return cuts, np.append(0.0, np.cumsum(half * (heights @ _WEIGHTS)))
-
-
-def _list_density_events(
-    cuts: np.ndarray, below: np.ndarray, numbers: np.ndarray, name: str, games: np.ndarray | bool = True
-) -> Iterator[_Event]:
-    """The events that a number is at most some quantiles, and at most the largest number."""
-    levels = below[-1] * np.arange(1, _MOST_EVENTS) / _MOST_EVENTS
-    for index in np.unique(np.append(np.searchsorted(below, levels), len(cuts) - 1)):
-        yield _Event(f"{name} ≤ {cuts[index]:.4g}", games & (numbers <= cuts[index]), float(below[index]))
-
-
-def _list_vector_events(name: str, law: Independent, values: np.ndarray) -> Iterator[_Event]:
-    medians = []  # of each coordinate, the event whose probability is closest to 1/2
-    for index, (part, column) in enumerate(zip(law.parts, values.T, strict=True)):
-        events = list(_list_value_events(name, part, column))
-        yield from (attrs.evolve(event, name=f"in part {index}, {event.name}") for event in events)
-        medians.append(min(events, key=lambda event: abs(event.probability - 0.5)))
-    for index, (first, second) in enumerate(pairwise(medians)):
-        name = f"in parts {index} and {index + 1}, {first.name} with {second.name}"
-        yield _Event(name, first.happened & second.happened, first.probability * second.probability)
-
-
-def _list_branch_events(name: str, law: Branches, values: np.ndarray) -> Iterator[_Event]:
-    branch, number = law.read(values)
-    shares = []
-    for index, part in enumerate(law.parts):
-        games = branch == index
-        if isinstance(part, Density):
-            cuts, below = _integrate(part)
-            shares.append(float(below[-1]))
-            yield from _list_density_events(cuts, below, number, f"branch {index} with a number", games)
-        else:
-            shares.append(part)
-        yield _Event(f"branch {index}", games, shares[-1])
-    _check_probabilities(name, np.array(shares))
-
-
-# --- answers ------------------------------------------------------------------------------------------------
-
-
-def _list_outcomes(
-    name: str, law: AnswerLaw, queries: Sequence[Any], replies: Sequence[Answer]
-) -> Iterator[_Event]:
-    going_on = np.array([not halted for _, halted in law.outcomes])
-    measure = np.asarray(law.start())[None]
-    _check_probabilities(name, measure)
-    live, first = np.ones(len(replies[0].label), bool), None
-    for t, (x, reply) in enumerate(zip(queries, replies, strict=True), start=1):
-        parts = _step(name, law, measure, np.asarray(x))
-        probabilities = parts.sum(axis=2)
-        all_stop = t == law.last or bool(going_on.all() and reply.halted.all())
-        outcome = np.where(live, _match_outcome(law, reply.label, reply.halted & (not all_stop)), -1)
-        if t == law.last:
-            yield _Event("a game that goes on after the last answer", live & ~reply.halted, 0.0)
-            probabilities = _add_by_label(law, probabilities)
-            outcome = np.where(live, _match_outcome(law, reply.label), -1)
-        yield _Event(f"answer {t} with an unknown outcome", live & (outcome == -1), 0.0)
-        for now in range(len(law.outcomes)):
-            for before in range(len(measure)):
-                games, text = outcome == now, f"answer {t} = {_describe(law, now)}"
-                if first is not None:
-                    games &= first == before
-                    text = f"answer 1 = {_describe(law, before)} with {text}"
-                yield _Event(text, games, float(probabilities[now, before]))
-        if first is None:
-            first, measure = outcome, np.where(going_on[:, None], parts[:, 0], 0.0)
-        else:
-            measure = parts[going_on].sum(axis=0)
-        live = ~reply.halted
-        if all_stop:
-            return
-
-
-def _step(name: str, law: AnswerLaw, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(k, n, m): a step of the hidden Markov chain, checked."""
-    parts = np.asarray(law.step(measure, np.broadcast_to(x, (len(measure), *x.shape))))
-    if parts.shape[:2] != (len(law.outcomes), len(measure)):
-        raise NotConforming(
-            name,
-            "a step of its output distribution has a part for every outcome and measure",
-            f"shape {parts.shape} for {len(law.outcomes)} outcomes and {len(measure)} measures",
+def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: ValueLaw, games: int) -> _World:
+    probe = Probe(sample, (), referee.name)
+    parts: list[np.ndarray] = []
+    batch, count = min(games, 2_000), 0
+    while count < games:
+        seed = child_seed(block_seed(1, 0), len(parts))
+        (reply,) = (
+            reply
+            for reply in play(learner, probe, referee, games=batch, seed=seed, record=True).replies
+            if isinstance(reply, Released)
         )
-    for part, mass in zip(parts.swapaxes(0, 1), measure.sum(axis=1), strict=True):
-        if mass > 0:
-            _check_probabilities(name, part / mass)
-    return parts
+        parts.append(reply.parts[0])
+        count += batch
+        width = max(1, parts[0].size // len(parts[0]))
+        games = min(games, max(batch, _MOST_NUMBERS // width))
+        batch = max(1, min(games - count, _BATCH_NUMBERS // width))
+    values = np.concatenate(parts)
+    return _World(len(values), tuple(list_value_events(learner.name, law, values)), law, values)
 
 
-def _match_outcome(law: AnswerLaw, labels: np.ndarray, halted: np.ndarray | None = None) -> np.ndarray:
-    """(n,): the index of the first outcome with each label, and each halt unless None; -1 without one."""
-    outcome = np.full(len(labels), -1)
-    for index, (label, halts) in reversed(list(enumerate(law.outcomes))):
-        outcome[(labels == label) & (True if halted is None else halted == halts)] = index
-    return outcome
+def _list_ratios(first: _World, second: _World) -> Iterator[EventSums]:
+    """Events of the values of both worlds for the ratio of their declared densities."""
+    if first.law is None or second.law is None:
+        return
+    games = min(first.games, second.games, 2**16)
+    if first.values.shape[1:] != second.values.shape[1:]:
+        return
+    values = np.stack([first.values[:games], second.values[:games]])
+    logs = np.array([[law.log_density(own) for own in values] for law in (first.law, second.law)])
+    yield from list_ratio_events(logs, values)
 
 
-def _add_by_label(law: AnswerLaw, probabilities: np.ndarray) -> np.ndarray:
-    """(k, n): probabilities (k, n) of the outcomes, those with one label added up at the first of them."""
-    labels = np.array([label for label, _ in law.outcomes])
-    sums = np.zeros_like(probabilities)
-    np.add.at(sums, _match_outcome(law, labels), probabilities)
-    return sums
+# --- rounds -------------------------------------------------------------------------------------------------
 
 
-def _describe(law: AnswerLaw, outcome: int) -> str:
-    label, halted = law.outcomes[outcome]
-    return f"{label}, halting" if halted else str(label)
+def _play_rounds(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    world: bool,
+    games: int,
+    law: AnswerLaw | OnlineLaw[Any] | None,
+) -> _World | None:
+    """The events of rounds in batches of games, until there are enough or they have cost enough."""
+    if law is None:
+        return None
+    events: RoundEvents | None = None
+    batch, cost, number, count = min(games, 500), 0, 0, 0
+    while events is None or (count < games and cost < _MOST_COST):
+        played = _record(learner, adversary, referee, world, batch, seed=1 + number)
+        for part in _join_single_games(played):
+            if isinstance(law, AnswerLaw):
+                predictions, queries = _predict_answers(learner.name, law, part)
+                texts = describe_outcomes(law)
+            else:
+                known = _predict_hypotheses(learner.name, law, part)
+                if known is None:
+                    return None
+                predictions, queries = known
+                texts = [f"hypothesis {number}" for number in range(predictions.chances.shape[2])]
+            if not queries.shape[1]:
+                return None
+            if events is None:
+                events = RoundEvents(texts, queries.shape[1])
+            events.update(predictions.outcomes, predictions.chances, queries)
+            cost += predictions.cost
+            numbers = max(1, predictions.chances[0].size)
+        count += batch
+        games = min(games, max(count, _MOST_NUMBERS // numbers))
+        batch = max(1, min(games - count, _BATCH_NUMBERS // numbers))
+        number += 1
+    return _World(count, tuple(events.sums))
+
+
+def _record(
+    learner: Learner, adversary: Adversary, referee: Referee, world: bool, games: int, *, seed: int
+) -> Played:
+    worlds = np.full(games, world)
+    return play(
+        learner, adversary, referee, games=games, seed=block_seed(seed, 0), worlds=worlds, record=True
+    )
+
+
+def _join_single_games(played: Played) -> list[Played]:
+    """The batch, or games that were played one by one."""
+    return list(played.single_games) or [played]
+
+
+def _entries(played: Played) -> tuple[Entry, ...]:
+    return () if played.transcript is None else played.transcript.entries
+
+
+def _read_sample(played: Played) -> Sample | None:
+    """The training set of a recorded game."""
+    (first, *_) = _join_single_games(played)
+    return next(
+        (e.training.samples[e.training.which[0]] for e in _entries(first) if isinstance(e, TrainingEntry)),
+        None,
+    )
+
+
+def _read_online_law(learner: Learner) -> OnlineLaw[Any] | None:
+    return learner.online_law() if isinstance(learner, DeclaresOnlineLaw) else None
+
+
+def _predict_answers(name: str, law: AnswerLaw, played: Played) -> tuple[Predictions, np.ndarray]:
+    """The predictions of a batch under Figure1 or Voting, and the queries (n, T) as numbers."""
+    entries = [entry for entry in _entries(played) if isinstance(entry, QueryEntry)]
+    games = len(played.worlds)
+    x, answer, halted = (
+        np.stack([getattr(entry, key) for entry in entries], axis=1) if entries else np.zeros((games, 0))
+        for key in ("x", "answer", "halted")
+    )
+    return predict_answers(name, law, x, answer, halted), _number_points(x)
+
+
+def _predict_hypotheses(
+    name: str, law: OnlineLaw[Any], played: Played
+) -> tuple[Predictions, np.ndarray] | None:
+    """The same online, with examples as queries; None if a point is none of the distribution's points."""
+    entries = [entry for entry in _entries(played) if isinstance(entry, ExampleEntry)]
+    shown: list[Hypothesis] = []
+    for reply in played.replies:
+        if isinstance(reply, Shown) and reply.hypothesis is not None:
+            shown.append(reply.hypothesis)
+        elif isinstance(reply, Stream):
+            shown += reply.hypotheses
+    x = np.stack([entry.x for entry in entries], axis=1)
+    if len(law.points) > 1:
+        known = _number_points(np.concatenate([law.points[None], x.reshape(1, -1, *x.shape[2:])], axis=1))[0]
+        place_of = np.full(known.max() + 1, -1)
+        place_of[known[: len(law.points)]] = np.arange(len(law.points))
+        places = place_of[known[len(law.points) :]]
+        if (places < 0).any():
+            return None
+    else:  # every point is treated like this one
+        places = np.zeros(x.shape[0] * x.shape[1], np.intp)
+    examples = 2 * places.reshape(x.shape[:2]) + np.stack([entry.y for entry in entries], axis=1)
+    concepts = np.asarray(law.hypotheses.concepts, float).reshape(len(law.hypotheses.concepts), -1)
+    numbers = np.stack([_match_concepts(name, concepts, h.concepts) for h in shown], axis=1)
+    return predict_hypotheses(name, law, examples, numbers), examples
+
+
+def _match_concepts(name: str, known: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """(n,): the place of each concept shown (n, ...) among the known ones (H, c)."""
+    same = (np.asarray(shown, float).reshape(len(shown), 1, -1) == known).all(axis=2)
+    if not same.any(axis=1).all():
+        raise NotConforming(
+            name, "its hypotheses are among those that it declares", f"{shown[~same.any(axis=1)][0]}"
+        )
+    return np.asarray(same.argmax(axis=1))
+
+
+def _number_points(x: np.ndarray) -> np.ndarray:
+    """(n, T): a number for each point of x (n, T, ...), equal where the points are."""
+    flat = np.asarray(x, float).reshape(x.shape[0] * x.shape[1], -1) + 0.0
+    return np.unique(hash_rows(flat), return_inverse=True)[1].reshape(x.shape[:2])

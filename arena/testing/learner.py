@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from math import log, sqrt
 from numbers import Real
@@ -14,6 +15,7 @@ import numpy as np
 from arena.capabilities import (
     AnswersInRounds,
     ComparesCosts,
+    DeclaresOnlineLaw,
     Explains,
     HasVotes,
     PredictsMany,
@@ -22,7 +24,6 @@ from arena.capabilities import (
 from arena.claims import Bound, Claim, PrivacyUnit
 from arena.engine import play
 from arena.errors import ArenaError, BudgetExceeded, InvalidArgument, NotConforming, Unsupported
-from arena.laws import AnswerLaw, ValueLaw
 from arena.players import Learner
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Referee
@@ -43,7 +44,7 @@ from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
 from arena.testing.fresh_coins import check_own_coins, check_repeats, forbid_global_randomness
 from arena.testing.independence import check_batches_independent
-from arena.testing.law_checks import check_answers, check_values
+from arena.testing.law_checks import compare_with_law
 from arena.testing.probe import ROUNDS, Probe
 
 RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
@@ -53,7 +54,6 @@ _BATCHES = 40  # whose means are compared with each other, _BATCH games each
 _BATCH = 100
 _FEW_BATCHES = 8  # on each of the other samples
 _USUAL_SIZE, _SMALL_SIZE = 1_000, 7  # examples for a learner that takes any number
-_LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw, "Voting": AnswerLaw}
 
 
 def check_learner(learner: Learner, *, sample: Sample | None = None, games: int = 2_000) -> None:
@@ -273,17 +273,11 @@ def _play_some_points(learner: Learner, protocol: str) -> None:
 
 
 def _check_law(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
-    try:
-        law = learner.law(probe.sample)
-    except Unsupported:
-        return
-    if not isinstance(law, _LAWS.get(referee.name, ())):
-        return
-    replies = play(learner, probe, referee, games=games, seed=13, record=True).replies
-    if isinstance(law, ValueLaw):
-        check_values(learner.name, law, replies[0].parts[0], rate=RATE)
-    else:
-        check_answers(learner.name, law, probe.points, list_answers(replies), rate=RATE)
+    """Compare games with the distribution that the learner declares, if it declares that of this protocol."""
+    with suppress(Unsupported):
+        if referee.rounds is not None and isinstance(learner, DeclaresOnlineLaw):
+            probe = attrs.evolve(probe, points=_split(learner.online_law().points))
+        compare_with_law(learner, probe, referee, rate=RATE, games=games, worlds=(False,))
 
 
 def _check_capabilities(learner: Learner, probe: Probe, referee: Referee) -> None:
