@@ -90,6 +90,14 @@ class Comparison:
             below -= float(betaincinv(most + 1, games - most, 1 - POWER))
         return max(above, below)
 
+    def __str__(self) -> str:
+        at_half, rare = (self.visible_deviation(probability) for probability in (0.5, 0.01))
+        return (
+            f"{self.games:,} games in each world were compared with the declared output distribution in "
+            f"{self.events:,} events; a probability of 0.5 that is off by {at_half:.2g}, or one of 0.01 that "
+            f"is off by {rare:.2g}, would have been noticed with probability {POWER:.0%}"
+        )
+
 
 def log_evidence(counts: ArrayLike, expected: ArrayLike, terms: ArrayLike) -> np.ndarray:
     """The log of an e-value against declared expectations: its mean is at most 1 if they are right.

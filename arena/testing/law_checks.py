@@ -31,7 +31,8 @@ from arena.testing.value_events import list_ratio_events, list_value_events
 
 MOST_GAMES = 200_000  # in each world
 _FEW_GAMES = 4_000  # in each world, which are looked at before more are played
-_MOST_NUMBERS = 4_000_000  # released, or answered, in each world
+_MOST_NUMBERS = 4_000_000  # that are released in each world
+_MOST_CHANCES = 1_000_000  # of outcomes of rounds in each world
 _MOST_COST = 2 * 10**8  # probabilities of hidden states that are followed in each world
 _MOST_PLAYED_ALONE = 4_000  # games of an adversary in game style, in each world
 _BATCH_NUMBERS = 500_000  # numbers that are shown in a batch
@@ -189,7 +190,7 @@ def _play_rounds(
             cost += predictions.cost
             numbers = max(1, predictions.chances[0].size)
         count += batch
-        games = min(games, max(count, _MOST_NUMBERS // numbers))
+        games = min(games, max(count, _MOST_CHANCES // numbers))
         batch = max(1, min(games - count, _BATCH_NUMBERS // numbers))
         number += 1
     return _World(count, tuple(events.sums))
@@ -250,18 +251,19 @@ def _predict_hypotheses(
             shown += reply.hypotheses
     x = np.stack([entry.x for entry in entries], axis=1)
     if len(law.points) > 1:
-        known = _number_points(np.concatenate([law.points[None], x.reshape(1, -1, *x.shape[2:])], axis=1))[0]
-        place_of = np.full(known.max() + 1, -1)
-        place_of[known[: len(law.points)]] = np.arange(len(law.points))
-        places = place_of[known[len(law.points) :]]
-        if (places < 0).any():
+        known, given = _number_points(law.points[None])[0], _number_points(x).ravel()
+        order = np.argsort(known)
+        places = order[np.minimum(np.searchsorted(known, given, sorter=order), len(known) - 1)]
+        if (known[places] != given).any():
             return None
     else:  # every point is treated like this one
         places = np.zeros(x.shape[0] * x.shape[1], np.intp)
     examples = 2 * places.reshape(x.shape[:2]) + np.stack([entry.y for entry in entries], axis=1)
     concepts = np.asarray(law.hypotheses.concepts, float).reshape(len(law.hypotheses.concepts), -1)
     numbers = np.stack([_match_concepts(name, concepts, h.concepts) for h in shown], axis=1)
-    return predict_hypotheses(name, law, examples, numbers), examples
+    # A hypothesis is shown before the example of its round, so the one before is its query.
+    queries = np.concatenate([np.full((len(x), 1), -1), examples[:, :-1]], axis=1)
+    return predict_hypotheses(name, law, examples, numbers), queries
 
 
 def _match_concepts(name: str, known: np.ndarray, shown: np.ndarray) -> np.ndarray:
@@ -277,4 +279,4 @@ def _match_concepts(name: str, known: np.ndarray, shown: np.ndarray) -> np.ndarr
 def _number_points(x: np.ndarray) -> np.ndarray:
     """(n, T): a number for each point of x (n, T, ...), equal where the points are."""
     flat = np.asarray(x, float).reshape(x.shape[0] * x.shape[1], -1) + 0.0
-    return np.unique(hash_rows(flat), return_inverse=True)[1].reshape(x.shape[:2])
+    return (hash_rows(flat) >> np.uint64(1)).astype(np.int64).reshape(x.shape[:2])

@@ -25,6 +25,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _MOST_VALUES = 1_000  # values, or groups of neighbouring values, of a finite distribution
 _RANDOM = 32  # random sets of values, and random combinations of coordinates
 _BINS = 32  # of likelihood ratios
+_DECIMALS = 9  # of likelihood ratios
 
 
 def list_value_events(name: str, law: ValueLaw, values: np.ndarray) -> Iterator[EventSums]:
@@ -63,7 +64,8 @@ def list_ratio_events(logs: np.ndarray, values: np.ndarray) -> Iterator[EventSum
     world = rng.integers(2, size=games)
     with np.errstate(invalid="ignore"):  # what is impossible in both worlds is refused elsewhere
         ratio = logs[1, world, place] - logs[0, world, place]
-    ratio[np.isnan(ratio)] = 0.0
+    # Rounded, since the last bits of numbers to which noise was added in floating point show the world.
+    ratio = np.round(np.where(np.isnan(ratio), 0.0, ratio), _DECIMALS)
     chance, own = expit(ratio), values[world, place].reshape(games, -1)
     columns = {"the likelihood ratio": ratio}
     for column in choose_columns(own.shape[1]).tolist():

@@ -121,6 +121,7 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
         text=f"the training samples of {adversary.name}{differ}",
         samples=(samples[0], samples[1]),
         points=list_queries(learner, samples),
+        measured=_describe_queries(learner),
     )
 
 
@@ -138,8 +139,19 @@ def pose_samples(learner: Learner, first: Sample, second: Sample) -> QueryGame:
         )
     text = f"the given samples of {first.size:,} examples"
     return QueryGame(
-        learner=learner, text=text, samples=(first, second), points=list_queries(learner, [first, second])
+        learner=learner,
+        text=text,
+        samples=(first, second),
+        points=list_queries(learner, [first, second]),
+        measured=_describe_queries(learner),
     )
+
+
+def _describe_queries(learner: Learner) -> str:
+    """What of `list_queries` is measured and not proved."""
+    if finite_domain(learner) is not None:
+        return ""
+    return f"answers between two points of the samples were compared at {_PROBES} points of the interval"
 
 
 def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
@@ -218,7 +230,8 @@ def pose_smallest(
             if value > delta:
                 best, delta = ordered, value
     text = f"the worst of {len(pairs):,} neighbouring pairs of samples: {best[0]} and {best[1]}"
-    posed = QueryGame(learner=learner, text=text, samples=best, points=points)
+    measured = "pairs of samples whose first two answers agree to nine decimals were solved once"
+    posed = QueryGame(learner=learner, text=text, samples=best, points=points, measured=measured)
     return WorstSamples(posed, max(delta, 0.0), len(pairs))
 
 
