@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import TypeVar
 
 import attrs
-import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
 from arena.neighbours import Neighbours, Relation, read_relation
@@ -96,9 +95,7 @@ class Claim:
         steps = relation.count_steps(self.neighbours)
         if steps == 1 and delta in (None, self.delta):
             return attrs.evolve(self, neighbours=relation)
-        with np.errstate(over="ignore", invalid="ignore"):
-            growth = float(np.exp(self.epsilon * np.arange(steps)).sum()) if self.delta else 0.0
-        epsilon, grown = steps * self.epsilon, min(1.0, self.delta * growth)
+        epsilon, grown = steps * self.epsilon, self._grow_delta(steps)
         asked = self.delta if delta is None else delta
         if self.curve is None or asked >= 1:
             if delta is not None and grown > delta:
@@ -112,6 +109,13 @@ class Claim:
         curve = extend_to_group(self.curve, steps)
         epsilon = min(epsilon if grown <= asked else math.inf, curve.epsilon(asked))
         return attrs.evolve(self, epsilon=epsilon, delta=asked, neighbours=relation, curve=curve)
+
+    def _grow_delta(self, steps: int) -> float:
+        """δ·(1 + e^ε + … + e^((steps-1)ε)), at most 1."""
+        if not self.delta or steps == 1:
+            return self.delta
+        terms = math.expm1(-steps * self.epsilon) / math.expm1(-self.epsilon) if self.epsilon else steps
+        return math.exp(min(0.0, math.log(self.delta) + (steps - 1) * self.epsilon + math.log(terms)))
 
     def __str__(self) -> str:
         if self.empty:

@@ -166,7 +166,9 @@ def test_claims_convert_by_group_privacy() -> None:
             claim(1, 0, source).convert(target)
     assert choose_claim([claim(1, 0, "replace one"), added], "replace one").epsilon == 1
     assert choose_claim([claim(0.4, 0, "replace one"), added], "replace one").epsilon == 0.4
-    assert not claim(800, 1e-300, "replace one").convert("replace a group of 9").delta < 1
+    assert claim(800, 1e-300, "replace one").convert("replace a group of 9").delta == 1
+    assert claim(0, 1e-6, "replace one").convert("replace a group of 3").delta == pytest.approx(3e-6)
+    assert claim(1e-9, 0, "replace one").convert("replace a group of 999999999").epsilon < 1
 
 
 def test_claims_with_a_curve_convert_at_their_delta() -> None:

@@ -48,13 +48,18 @@ def test_steps_of_pure_privacy(steps: int) -> None:
 
 
 def test_one_point_gives_what_the_formula_says() -> None:
-    """(ε, δ·(1 + e^ε + … + e^((N−1)ε))) at Nε, and no more at smaller ε than two steps of other sizes."""
+    """(ε, δ·(1 + e^ε + … + e^((N−1)ε))) at Nε and beyond, and nothing at so small a δ."""
     point = TabulatedCurve([1.0], [1e-6])
     for steps in (2, 7):
         grown = 1e-6 * sum(exp(i) for i in range(steps))
         assert GroupCurve(point, steps).deltas(np.array([float(steps)])) == pytest.approx(grown, rel=1e-4)
         assert GroupCurve(point, steps).deltas(np.array([steps + 9.0])) == pytest.approx(grown, rel=1e-4)
     assert GroupCurve(point, 2).epsilon(1e-6) == np.inf
+
+
+def test_a_million_steps_take_no_longer() -> None:
+    exact = GaussianCurve(0.5).epsilon(1e-5)
+    assert exact <= GroupCurve(GaussianCurve(5e-7), 1_000_000).epsilon(1e-5) <= 1.001 * exact
 
 
 def test_claims_about_divergences_extend() -> None:
