@@ -8,11 +8,10 @@ from enum import StrEnum
 from typing import TypeVar
 
 import attrs
-import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
 from arena.neighbours import Neighbours, Relation, read_relation
-from arena.privacy_curves import PrivacyCurve
+from arena.privacy_curves import PrivacyCurve, extend_to_group
 
 MISTAKES, REGRET, ERROR = "mistakes", "regret", "error"
 
@@ -80,26 +79,43 @@ class Claim:
         """True if the claim promises nothing."""
         return math.isinf(self.epsilon) or self.delta >= 1
 
-    def convert(self, neighbours: Relation | Neighbours | str) -> Claim:
+    def convert(self, neighbours: Relation | Neighbours | str, delta: float | None = None) -> Claim:
         """What this claim implies for another neighbouring relation, by group privacy.
 
-        If N steps between neighbours of this claim's relation lead to any neighbour of the other one, the
-        claim is (Nε, δ·(1 + e^ε + … + e^((N-1)ε))), without a curve if N > 1. Proof:
-        docs/proofs/neighbours.md.
+        If N steps between neighbours of this claim's relation lead to any neighbour of the other one, a claim
+        with a privacy curve implies the curve of N steps, and so an ε at every δ. A claim without one implies
+        (Nε, δ·(1 + e^ε + … + e^((N-1)ε))). Proof: docs/proofs/neighbours.md.
 
-        Raises: Unsupported if it implies nothing.
+        delta: the δ of the new claim; the default is that of this claim, or what N steps make of it where
+        there is no curve.
+
+        Raises: Unsupported if it implies nothing, or nothing at delta.
         """
         relation = read_relation(neighbours)
         steps = relation.count_steps(self.neighbours)
-        with np.errstate(over="ignore"):
-            growth = float(np.exp(self.epsilon * np.arange(steps)).sum()) if self.delta else 0.0
-        return attrs.evolve(
-            self,
-            epsilon=steps * self.epsilon,
-            delta=min(1.0, self.delta * growth),
-            neighbours=relation,
-            curve=self.curve if steps == 1 else None,
-        )
+        if steps == 1 and delta in (None, self.delta):
+            return attrs.evolve(self, neighbours=relation)
+        epsilon, grown = steps * self.epsilon, self._grow_delta(steps)
+        asked = self.delta if delta is None else delta
+        if self.curve is None or asked >= 1:
+            if delta is not None and grown > delta:
+                raise Unsupported(
+                    f"a claim for '{self.neighbours}' without a privacy curve implies no ε for '{relation}' "
+                    "at so small a δ",
+                    value=delta,
+                    remedy=f"Ask for a δ of at least {grown:.3g}, or give the claim its privacy curve.",
+                )
+            return attrs.evolve(self, epsilon=epsilon, delta=grown, neighbours=relation, curve=None)
+        curve = extend_to_group(self.curve, steps)
+        epsilon = min(epsilon if grown <= asked else math.inf, curve.epsilon(asked))
+        return attrs.evolve(self, epsilon=epsilon, delta=asked, neighbours=relation, curve=curve)
+
+    def _grow_delta(self, steps: int) -> float:
+        """δ·(1 + e^ε + … + e^((steps-1)ε)), at most 1."""
+        if not self.delta or steps == 1:
+            return self.delta
+        terms = math.expm1(-steps * self.epsilon) / math.expm1(-self.epsilon) if self.epsilon else steps
+        return math.exp(min(0.0, math.log(self.delta) + (steps - 1) * self.epsilon + math.log(terms)))
 
     def __str__(self) -> str:
         if self.empty:
@@ -109,21 +125,28 @@ class Claim:
         return f"({self.epsilon:.4g}, {self.delta:.3g})-DP for {protected} ({self.neighbours}){curve}"
 
 
-def choose_claim(claims: Sequence[Claim], neighbours: Relation | Neighbours | str) -> Claim:
-    """The claim for a neighbouring relation, of several that hold: its own, or the least ε that one implies.
+def choose_claim(
+    claims: Sequence[Claim], neighbours: Relation | Neighbours | str, delta: float | None = None
+) -> Claim:
+    """The claim for a neighbouring relation, of several that hold: its own, or else the best one implied.
 
-    Raises: Unsupported if none implies anything.
+    What claims for other relations imply is compared at delta: the least ε counts. Without delta it is
+    compared at the largest δ of the claims, and what has a larger δ comes last.
+
+    Raises: Unsupported if none implies anything, or nothing at delta.
     """
     relation = read_relation(neighbours)
+    own = [claim for claim in claims if claim.neighbours == relation]
+    most = max(claim.delta for claim in claims) if delta is None else delta
     implied = []
-    for claim in claims:
+    for claim in own or claims:
         try:
-            implied.append(claim.convert(relation))
+            implied.append(claim.convert(relation, delta))
         except Unsupported as error:
             refusal = error
     if not implied:
         raise refusal
-    return min(implied, key=lambda claim: (claim.epsilon, claim.delta))
+    return min(implied, key=lambda claim: (max(claim.delta, most), claim.epsilon, claim.delta))
 
 
 @attrs.frozen

@@ -12,6 +12,7 @@ from arena.errors import InvalidArgument
 from arena.privacy_curves.base import PrivacyCurve
 from arena.privacy_curves.composed_curve import ComposedCurve
 from arena.privacy_curves.gaussian_curve import GaussianCurve
+from arena.privacy_curves.group_curve import GroupCurve
 from arena.privacy_curves.noisy_steps import NoisyStepsCurve
 from arena.privacy_curves.pure_curve import PureCurve
 from arena.privacy_curves.renyi_curves import ConcentratedCurve, RenyiCurve
@@ -24,6 +25,7 @@ _KINDS: dict[str, type[Any]] = {
         ComposedCurve,
         ConcentratedCurve,
         GaussianCurve,
+        GroupCurve,
         NoisyStepsCurve,
         PureCurve,
         RenyiCurve,

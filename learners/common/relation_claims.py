@@ -6,41 +6,27 @@ from collections.abc import Mapping
 
 from arena.claims import Claim, PrivacyUnit, choose_claim
 from arena.neighbours import Neighbours
-from arena.privacy_curves import PrivacyCurve
 
 SINGLE_EXAMPLES = Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE
 
 
-def claim_for_relation(
-    neighbours: str,
-    epsilons: Mapping[Neighbours, float],
-    delta: float = 0.0,
-    curve: PrivacyCurve | None = None,
-) -> Claim:
-    """The claim about a training example for one relation, from the ε in nats that holds for each of some.
-
-    curve: a privacy curve that holds for each of them.
+def claim_for_relation(neighbours: str, epsilons: Mapping[Neighbours, float]) -> Claim:
+    """The claim of pure privacy about a training example for one relation, from the ε in nats that holds for
+    each of some.
 
     Raises: Unsupported if none of them implies anything for that relation.
     """
     claims = [
-        Claim(
-            epsilon=epsilon,
-            delta=delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=kind,
-            curve=curve,
-        )
+        Claim(epsilon=epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,), neighbours=kind)
         for kind, epsilon in epsilons.items()
     ]
     return choose_claim(claims, neighbours)
 
 
-def claim_of_sensitivity_one(
-    epsilon: float, delta: float, neighbours: str, curve: PrivacyCurve | None = None
-) -> Claim:
-    """The claim of counts that replacing, adding, removing or zeroing out an example changes by at most 1."""
-    return claim_for_relation(neighbours, dict.fromkeys(SINGLE_EXAMPLES, epsilon), delta, curve)
+def claim_of_sensitivity_one(epsilon: float, neighbours: str) -> Claim:
+    """The claim of counts that replacing, adding, removing or zeroing out an example changes by at most 1,
+    with Laplace or geometric noise."""
+    return claim_for_relation(neighbours, dict.fromkeys(SINGLE_EXAMPLES, epsilon))
 
 
 def claim_of_monotone_choice(epsilon: float, neighbours: str) -> Claim:

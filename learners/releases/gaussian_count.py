@@ -7,13 +7,12 @@ from math import log, pi, sqrt
 import attrs
 import numpy as np
 
-from arena.claims import Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.laws import Density
-from arena.neighbours import Neighbours, neighbours_setting
+from arena.neighbours import Neighbours, neighbours_setting, read_relation
 from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample, Training
 from arena.settings import less_than, more_than, setting
-from learners.common.relation_claims import claim_of_sensitivity_one
 from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 from learners.releases.label_counts import count_ones, count_ones_by_game
@@ -23,11 +22,12 @@ _REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 
 @attrs.frozen
 class GaussianCount(ReleaseLearner):
-    """Releases #{i : y_i = 1} + N(0, σ²): the Gaussian mechanism for a count of sensitivity 1.
+    """Releases #{i : y_i = 1} + N(0, σ²): the Gaussian mechanism for a count.
 
-    By default σ is the least that gives (ε, δ), by the analytic calibration of Balle and Wang (2018). If σ is
-    set, the claim is its δ at ε. Either way the claim is exact: for two neighbours that differ in one label,
-    no smaller δ holds.
+    The count has sensitivity 1, or that of a group or a user: the number of their examples. By default σ is
+    the least that gives (ε, δ) for the relation of the claim, by the analytic calibration of Balle and Wang
+    (2018). If σ is set, the claim is its δ at ε. Either way the claim is exact: for two neighbours that
+    differ in as many labels, no smaller δ holds.
     """
 
     name = "gaussian-count"
@@ -44,17 +44,26 @@ class GaussianCount(ReleaseLearner):
     neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
 
     @property
+    def sensitivity(self) -> int:
+        """By how much the counts of neighbours may differ."""
+        return read_relation(self.neighbours).size
+
+    @property
     def sigma_run(self) -> float:
         """The standard deviation of the noise."""
         if self.sigma is not None:
             return self.sigma
-        return gaussian_sigma(epsilon=self.epsilon, delta=self.delta)
+        return gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=self.sensitivity)
 
     @property
     def claim(self) -> Claim:
-        delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run)
-        return claim_of_sensitivity_one(
-            self.epsilon, delta, self.neighbours, GaussianCurve(1 / self.sigma_run)
+        sigma = self.sigma_run
+        return Claim(
+            epsilon=self.epsilon,
+            delta=gaussian_delta(epsilon=self.epsilon, sigma=sigma, sensitivity=self.sensitivity),
+            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
+            neighbours=self.neighbours,
+            curve=GaussianCurve(self.sensitivity / sigma),
         )
 
     def law(self, sample: Sample) -> Density:

@@ -36,7 +36,7 @@ class LaplaceCount(ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        return claim_of_sensitivity_one(self.epsilon, 0, self.neighbours)
+        return claim_of_sensitivity_one(self.epsilon, self.neighbours)
 
     def law(self, sample: Sample) -> Density:
         return laplace_density(float(count_ones(sample)), 1 / self.epsilon)

@@ -89,7 +89,7 @@ class DPFedAvg(DPSGD):
     @property
     def claim(self) -> Claim:
         relation = read_relation(self.neighbours)
-        claim = self._make_claim(Neighbours.ADD_OR_REMOVE_ONE)  # of users, in place of examples
+        claim = self._make_claim(Relation(Neighbours.ADD_OR_REMOVE_ONE))  # of users, in place of examples
         own = Relation(Neighbours.ADD_OR_REMOVE_USER, relation.size)
         return attrs.evolve(claim, neighbours=own).convert(relation)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, Self
 
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit, choose_claim
+from arena.claims import Claim, PrivacyUnit
+from arena.errors import Unsupported
 from arena.moves import GradientCanary
-from arena.neighbours import Neighbours, read_relation
+from arena.neighbours import REPLACING, Neighbours, Relation, read_relation
 from arena.players import Learner
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
 from arena.privacy_curves.noisy_steps import NoisyStep, renyi_epsilon
@@ -28,6 +30,12 @@ _CACHED = 2**17  # numbers of the points of batches that are worked on together,
 _LARGEST = 1e100  # coordinate of a point
 _REPLACED = 2.0  # clips by which a replaced example moves a sum
 _NOISE_TOLERANCE = 1e-3  # relative, of the noise that is found for an ε
+_MOST_NOISE = 2.0**40  # multiplier up to which noise is looked for
+_KINDS = {  # whose cost is computed, for each sampling; that of other relations follows from the first
+    POISSON: (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE),
+    FIXED: (Neighbours.REPLACE_ONE, Neighbours.ZERO_OUT_ONE),
+    SHUFFLED: (Neighbours.REPLACE_ONE, Neighbours.ZERO_OUT_ONE),
+}
 CLIP_REMEDY = "The noise is a multiple of this length, for instance 1."
 
 
@@ -52,7 +60,8 @@ class DPSGD(Learner):
     sampling that is run. "poisson": each example is in a batch independently with chance batch/size; examples
     are added, removed or zeroed out. "fixed": uniform subsets; examples are replaced or zeroed out.
     "shuffled": a permutation in each epoch; examples are replaced or zeroed out, and the order is credited
-    with nothing, so that each epoch costs one step without subsampling.
+    with nothing, so that each epoch costs one step without subsampling. Noise is chosen for ε and δ of the
+    relation that is named; for other relations by group privacy (docs/proofs/neighbours.md).
     """
 
     name = "dp-sgd"
@@ -138,36 +147,43 @@ class DPSGD(Learner):
 
     @property
     def claim(self) -> Claim:
-        kinds = {
-            POISSON: (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE),
-            FIXED: (Neighbours.REPLACE_ONE, Neighbours.ZERO_OUT_ONE),
-            SHUFFLED: (Neighbours.REPLACE_ONE, Neighbours.ZERO_OUT_ONE),
-        }[self.sampling]
-        claims = [self._make_claim(kind) for kind in (kinds if self.neighbours is not None else kinds[:1])]
-        return choose_claim(claims, self.neighbours or kinds[0])
+        kinds = _KINDS[self.sampling]
+        relation = Relation(kinds[0]) if self.neighbours is None else read_relation(self.neighbours)
+        base = Relation(relation.kind if relation.kind in kinds else kinds[0])
+        relation.count_steps(base)  # refuses a relation about which nothing is known
+        if self._takes_all:
+            return self._make_claim(relation)
+        return self._make_claim(base).convert(relation, self.delta)
 
     def other_costs(self) -> dict[str, float]:
-        """ε by Rényi divergences, for Poisson sampling."""
-        if self.sampling != POISSON:
+        """ε by Rényi divergences, for Poisson sampling and the relations whose claim is not converted."""
+        if self.sampling != POISSON or self.claim.neighbours.kind in REPLACING:
             return {}
         step = NoisyStep(self.rate, self.noise_run)
         return {"Rényi divergences": renyi_epsilon(step, self.steps, self.delta)}
 
-    def _make_claim(self, kind: Neighbours) -> Claim:
+    @property
+    def _takes_all(self) -> bool:
+        """Whether the noise alone protects an example, without any chance of not being in a batch."""
+        return self.sampling == SHUFFLED or self.rate == 1
+
+    def _make_claim(self, relation: Relation) -> Claim:
         noise = self.noise_run
         deviations = (4 * self.batch + 40) / noise + 40  # of nearly all noisy sums, but for 1e-20
         slack = min(_LEAK * deviations * self.steps * self.parameters, self.delta)
-        curve = self._compose(noise, _REPLACED if kind is Neighbours.REPLACE_ONE else 1.0, slack)
+        # A subset of fixed size without the example has another one in its place.
+        replaced = relation.kind in REPLACING or (self.sampling == FIXED and not self._takes_all)
+        curve = self._compose(noise, relation.size * (_REPLACED if replaced else 1.0), slack)
         return Claim(
             epsilon=curve.epsilon(self.delta),
             delta=self.delta,
             protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=kind,
+            neighbours=relation,
             curve=curve,
         )
 
     def _compose(self, noise: float, shift: float, slack: float) -> PrivacyCurve:
-        """The curve of all steps, whose sums a changed example moves by at most `shift` clips."""
+        """The curve of all steps, whose sums a change of neighbours moves by at most `shift` clips."""
         if self.sampling == SHUFFLED:
             epochs = -(-self.steps // (self.size // self.batch))
             return GaussianCurve(shift * epochs**0.5 / noise, slack)
@@ -187,7 +203,15 @@ class DPSGD(Learner):
 def _find_noise(learner: DPSGD) -> float:
     """The least noise multiplier, but for a thousandth, with which the learner's claim is its ε."""
     low, high = 0.0, 1.0
-    while attrs.evolve(learner, noise=high).claim.epsilon > learner.epsilon:
+    while (epsilon := attrs.evolve(learner, noise=high).claim.epsilon) > learner.epsilon:
+        last = attrs.evolve(learner, noise=_MOST_NOISE).claim if math.isinf(epsilon) else None
+        if high >= _MOST_NOISE or (last and last.empty):
+            raise Unsupported(
+                f"no noise makes {learner.name} (ε, δ)-DP, since what rounding and composition leave "
+                "uncertain costs more than δ",
+                value=f"ε = {learner.epsilon:g}, δ = {learner.delta:g}, {learner.claim.neighbours}",
+                remedy="Choose a larger delta, fewer steps, or a smaller group.",
+            )
         low, high = high, 2 * high
     while high - low > _NOISE_TOLERANCE * high:
         middle = (low + high) / 2

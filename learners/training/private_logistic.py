@@ -116,7 +116,9 @@ class ObjectivePerturbation(PrivateLogistic):
     for the logistic loss, whose second derivative is at most c = 1/4. A part of ε, ln(1 + 2c/(nΛ) +
     c²/(nΛ)²), pays for the change of curvature; the density of the noise b is proportional to e^(−ε′‖b‖/2).
 
-    Deviation: where that part exceeds ε/2, the paper adds regularisation; such settings are refused.
+    Deviation: where that part is at least ε, the paper adds regularisation, up to c/(n(e^(ε/4) − 1)) in all,
+    and takes ε′ = ε/2; otherwise it leaves ε′ to the noise, however small. Here nothing is ever added:
+    settings in which that part is at least ε/2 are refused.
     """
 
     name = "objective-perturbation"

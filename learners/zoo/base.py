@@ -63,7 +63,7 @@ class CountingLearner(ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        return claim_of_sensitivity_one(self.epsilon, 0, self.neighbours)
+        return claim_of_sensitivity_one(self.epsilon, self.neighbours)
 
     def counts(self, sample: Sample) -> np.ndarray:
         """(m,): the value of every query on the sample.

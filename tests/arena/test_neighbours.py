@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, inf
 
 import attrs
 import numpy as np
@@ -29,6 +29,7 @@ from arena import (
 )
 from arena.claims import choose_claim
 from arena.neighbours import read_relation
+from arena.privacy_curves import GaussianCurve, PureCurve
 from audits.adversary_search.script_strategies import neighbours
 from learners.releases.laplace_count import LaplaceCount
 
@@ -165,7 +166,36 @@ def test_claims_convert_by_group_privacy() -> None:
             claim(1, 0, source).convert(target)
     assert choose_claim([claim(1, 0, "replace one"), added], "replace one").epsilon == 1
     assert choose_claim([claim(0.4, 0, "replace one"), added], "replace one").epsilon == 0.4
-    assert not claim(800, 1e-300, "replace one").convert("replace a group of 9").delta < 1
+    assert claim(800, 1e-300, "replace one").convert("replace a group of 9").delta == 1
+    assert claim(0, 1e-6, "replace one").convert("replace a group of 3").delta == pytest.approx(3e-6)
+    assert claim(1e-9, 0, "replace one").convert("replace a group of 999999999").epsilon < 1
+
+
+def test_claims_with_a_curve_convert_at_their_delta() -> None:
+    curve = GaussianCurve(0.5)
+    added = attrs.evolve(claim(curve.epsilon(1e-6), 1e-6, "add or remove one"), curve=curve)
+    replaced = added.convert("replace one")
+    assert replaced.curve == GaussianCurve(1.0)
+    assert (replaced.epsilon, replaced.delta) == (GaussianCurve(1.0).epsilon(1e-6), 1e-6)
+    assert added.convert("replace one", 1e-3).epsilon == GaussianCurve(1.0).epsilon(1e-3)
+    assert added.convert("add or remove one", 1e-3).epsilon == curve.epsilon(1e-3)
+    pure = attrs.evolve(claim(0.5, 0, "replace one"), curve=PureCurve(0.5))
+    assert pure.convert("replace a group of 4").epsilon == 2
+    nothing = claim(inf, 1e-6, "add or remove one").convert("replace one")
+    assert nothing.empty
+
+
+def test_the_claim_for_the_relation_itself_is_chosen() -> None:
+    """Even if another one implies a smaller ε, at a larger δ; conversions are compared at one δ."""
+    own = claim(8.0, 1e-5, "replace one")
+    added = attrs.evolve(claim(3.0, 1e-5, "add or remove one"), curve=GaussianCurve(0.6))
+    assert choose_claim([added, own], "replace one") == own
+    assert choose_claim([added, own], "replace one", 1e-5) == own
+    group = choose_claim([claim(1.0, 1e-7, "replace one"), added], "replace a group of 2", 1e-5)
+    assert (group.epsilon, group.delta) == (2, pytest.approx(1e-7 * (1 + exp(1))))
+    assert choose_claim([own, added], "replace a group of 2").delta == 1e-5
+    with pytest.raises(Unsupported, match="implies no ε for 'replace a group of 2' at so small a δ"):
+        choose_claim([own], "replace a group of 2", 1e-5)
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)

@@ -16,6 +16,7 @@ from arena.privacy_curves import (
     ComposedCurve,
     ConcentratedCurve,
     GaussianCurve,
+    GroupCurve,
     NoisyStepsCurve,
     PrivacyCurve,
     PureCurve,
@@ -39,6 +40,7 @@ CURVES: list[PrivacyCurve] = [
     PureCurve(0.05, 60),
     NoisyStepsCurve(0.2, 1.0, 10),
     TabulatedCurve([0.5, 1.0], [0.2, 0.1]),
+    GroupCurve(NoisyStepsCurve(0.2, 3.0, 10), 3),
     compose_curves([PureCurve(0.3), RenyiCurve(2.0, 0.5), PureCurve(0.3)]),
 ]
 

@@ -163,10 +163,13 @@ def test_claims_are_those_of_the_sampling() -> None:
     )
     assert attrs.evolve(learner, neighbours="zero out one").claim.epsilon == poisson.epsilon
     converted = attrs.evolve(learner, neighbours="replace one").claim
-    assert converted.epsilon == 2 * poisson.epsilon
+    assert converted.delta == poisson.delta
+    assert 2 * poisson.epsilon < converted.epsilon < 2.5 * poisson.epsilon
     fixed = attrs.evolve(learner, sampling=FIXED).claim
     assert fixed.neighbours.kind is Neighbours.REPLACE_ONE
     assert poisson.epsilon < fixed.epsilon
+    assert attrs.evolve(learner, sampling=FIXED, neighbours="replace one").claim == fixed
+    assert attrs.evolve(learner, sampling=FIXED, neighbours="zero out one").claim.epsilon == fixed.epsilon
     shuffled = attrs.evolve(learner, sampling=SHUFFLED).claim
     assert shuffled.epsilon == pytest.approx(
         gaussian_epsilon(delta=1e-5, sigma=2 / sqrt(5), sensitivity=2), rel=1e-4

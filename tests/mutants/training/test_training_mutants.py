@@ -38,6 +38,7 @@ from audits.runs.verdict import Verdict
 PEOPLE = Sample(np.eye(4, 50), [0, 1, 0, 1])
 SLIPS: list[tuple[BrokenDPSGD | BrokenDPFedAvg, Adversary]] = [
     (FixedAsPoisson(), GradientCanaryAttack(others=OPPOSITE)),
+    (FixedAsPoisson(neighbours="zero out one"), GradientCanaryAttack(others=OPPOSITE)),
     (ShufflingAsPoisson(), GradientCanaryAttack(others=OPPOSITE)),
     (ForgetsClipping(), GradientCanaryAttack()),
     (ClipsTheMean(), GradientCanaryAttack()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from support.paths import ROOT
 
 from learners.mechanisms.accounting.composition import zcdp_guarantee
 from learners.mechanisms.sparse_vector.marked_votes import (
@@ -16,6 +17,7 @@ from learners.mechanisms.sparse_vector.marked_votes import (
     marked_votes_cost,
 )
 
+PAGE = (ROOT / "docs" / "proofs" / "marked_votes.md").read_text(encoding="utf-8")
 SETTINGS = {"size": 20, "sigma": 4.0, "gap": 5.0}
 
 
@@ -118,3 +120,30 @@ def test_noise_is_found_for_a_budget() -> None:
         assert cost(sigma) <= budget < cost(0.99 * sigma)
     assert cost(0.01) == np.inf  # answers reveal more than marks pay for
     assert all_answers_cost(8, sigma=2.0, gap=2.0, slack=1e-6) == zcdp_guarantee(2.0, slack=1e-6)
+
+
+def test_what_a_mark_must_pay_is_what_the_page_says() -> None:
+    """By the smallest charge of each number of votes, for noise so large that the loss of a vote is small."""
+    sigma, moment = 1_000.0, 1.0
+    ahead = sigma * np.linspace(0, 5, 5_001)
+    first, second = (
+        log_answer_laws(ahead + moved, size=0, sigma=sigma, gap=1.2 * sigma) for moved in (0.0, 1.0)
+    )
+    zero, one, mark, none = (
+        law + moment * (law - changed) for law, changed in zip(first, second, strict=True)
+    )
+    label = np.logaddexp(zero, one)
+    charge = label + mark - np.log(-np.expm1(label + none))
+    information = [
+        sum(np.exp(law) * ((law - changed) * sigma) ** 2 for law, changed in part)
+        for part in (zip(first[:2], second[:2], strict=True), zip(first, second, strict=True))
+    ]
+    at = [0, 1_000, 2_000, 3_500]
+    assert f"at {np.argmax(charge) / 1_000:.2f}σ" in PAGE
+    for name, row, digits in (
+        ("Fisher information of the label, in 1/σ²", information[0], 3),
+        ("of label and mark", information[1], 3),
+        ("chance of a mark", np.exp(first[2]), 3),
+        ("", charge / charge.max(), 2),
+    ):
+        assert f"{name} | {' | '.join(f'{row[i]:.{digits}f}' for i in at)} |" in PAGE
