@@ -154,8 +154,12 @@ class Sample:
         """The index of the first run of each distinct example, in sorted order; and (k,), which distinct
         example each run holds."""
         rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
-        _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        return first, which.ravel()
+        order = np.lexsort(rows.T[::-1])  # np.unique(axis=0) takes four times as long
+        new = np.ones(len(rows), bool)
+        new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+        which = np.empty(len(rows), np.intp)
+        which[order] = np.cumsum(new) - 1
+        return order[new], which
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Every example in order: points (size, ...), labels (size,)."""

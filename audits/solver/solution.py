@@ -204,7 +204,7 @@ class _Solver:
         watch: Watch | None,
     ) -> None:
         """epsilons, few: as of `find_bounds`."""
-        self._moves = moves
+        self._moves, self._watch = moves, watch
         self._rounding = ROUNDING * game.rounds * len(game.halts)
         self._tolerance = max(TOLERANCE, 4 * self._rounding)
         self._largest = game.rounds * largest_loss(game)
@@ -228,10 +228,12 @@ class _Solver:
         """own: the ε of the strategy; None for the one nearest to half of the least that holds."""
         bounds = self._bounds(self._epsilons)
         bracket, known = self._least_epsilon(bounds, delta), bounds
-        for _ in range(_REFINEMENTS if self._directions[0].exact else 0):
+        for step in range(_REFINEMENTS if self._directions[0].exact else 0):
             finer = _finer(known, bracket)
             if not len(finer):
                 break
+            if self._watch is not None:
+                self._watch("least ε", step, _REFINEMENTS)
             known = known.join(self._bounds(finer))
             bracket = self._least_epsilon(known, delta)
         upper = np.minimum.accumulate(bounds.upper)  # δ*(ε) decreases, and errors of merging grow with e^ε
