@@ -8,6 +8,7 @@ from functools import partial
 import attrs
 import numpy as np
 
+from arena.capabilities import read_of_samples
 from arena.claims import PrivacyUnit
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
 from arena.game_style import GameAdversary
@@ -191,6 +192,7 @@ def _play_batch(
         runs,
         relation,
         learner.users_of,
+        read_of_samples(learner),
         log,
         faults,
         scorebook,

@@ -278,7 +278,6 @@ class GameSolution:
         return upper + merging, accepts_0, accepts_1, error + merging
 
 
-
 def _count_rows(ratios: np.ndarray) -> int:
     """The number of pairs of beliefs whose values at these log ratios are computed together."""
     return max(1, _CACHED // len(ratios))

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass
 from arena.concepts.finite.matrix import MatrixClass, as_indices
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, count_things
 from arena.points import as_labels, as_points, freeze
 from arena.settings import at_least, at_most, check_value, parse_rows, read_file, whole
 
@@ -64,7 +64,7 @@ class FiniteClass(MatrixClass):
 
     def __repr__(self) -> str:
         concepts, points = self.matrix.shape
-        return f"FiniteClass({_count(concepts, 'concept')} x {_count(points, 'point')})"
+        return f"FiniteClass({count_things(concepts, 'concept')} x {count_things(points, 'point')})"
 
     def __reduce__(self) -> tuple[object, ...]:
         # Unpickling gives a writable array; the constructor makes it read-only again.
@@ -151,7 +151,3 @@ def _check_line(where: str, row: list[str], columns: int) -> None:
             value=len(row),
             remedy=_FORMAT,
         )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number > 1 else ''}"

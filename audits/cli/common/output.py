@@ -154,16 +154,19 @@ class Output(Quiet, Json):
 
     @contextmanager
     def stage_progress(self) -> Iterator[Callable[[str, int, int], None]]:
-        """A progress bar of several stages, as a function of the stage, how much of it is done, and the whole,
-        which is 0 if nobody knows it. The time and its estimate are those of the stage."""
+        """A progress bar of several stages. The time, and its estimate, are those of the stage.
+
+        It is a function of the stage, how much of it is done, and the whole, which is 0 if it is not known.
+        """
         with self.progress_bar("done") as bar:
 
             def show(stage: str, done: int, total: int) -> None:
                 if bar.desc != stage:
                     bar.set_description_str(stage, refresh=False)
-                    bar.reset()
-                bar.total, bar.n = total or None, done
-                bar.refresh()
+                    bar.reset(total or None)
+                    bar.refresh()
+                bar.total = total or None
+                bar.update(done - bar.n)
 
             yield show
 
