@@ -314,6 +314,9 @@ def _finer(bounds: _Bounds, bracket: EpsilonBracket) -> np.ndarray:
     if math.isinf(bracket.lower) or bracket.upper - bracket.lower <= TOLERANCE:
         return np.empty(0)
     end = bracket.upper if math.isfinite(bracket.upper) else max(2 * bracket.lower, bounds.epsilons[-1]) + 4
+    end = min(end, _LARGEST)  # e^ε must be a number
+    if end <= bracket.lower:
+        return np.empty(0)
     steps = np.append(0, np.geomspace(1e-9, 1, _REFINE))
     return bracket.lower + steps * (end - bracket.lower)
 

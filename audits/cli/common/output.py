@@ -159,6 +159,10 @@ class Output(Quiet, Json):
         It is a function of the stage, how much of it is done, and the whole, which is 0 if it is not known.
         """
         with self.progress_bar("done") as bar:
+            if bar.disable:
+                yield lambda stage, done, total: None
+                return
+            bar.desc = ""
 
             def show(stage: str, done: int, total: int) -> None:
                 if bar.desc != stage:

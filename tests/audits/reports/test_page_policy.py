@@ -98,3 +98,12 @@ def test_texts_of_strangers_cannot_leave_their_place() -> None:
     assert "<script" not in page
     assert "<img" not in page
     assert "\u202e" not in page
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("epsilon", [1e-300, 1e308])
+def test_charts_of_claims_of_any_size_are_drawn_without_a_warning(epsilon: float, tmp_path: Path) -> None:
+    report = audits.audit(*COUNT, epsilon=epsilon, ledger=tmp_path / "run.ledger", **SMALL)
+    report.plot().to_svg()
+    write_html(tmp_path / "run.ledger", tmp_path / "run.html")
+    assert f"{epsilon:.4g}" in audits.certify(SCORES, SCORES + 1, epsilon=epsilon).to_html()
