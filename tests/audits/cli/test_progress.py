@@ -6,6 +6,8 @@ import io
 import re
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from support.command_line import Command
@@ -20,15 +22,17 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+@contextmanager
+def open_terminal() -> Iterator[Terminal]:
+    """Standard error as a terminal, within a test: pytest replaces it before each phase of one."""
     shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    return shown
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", shown)
+        yield shown
 
 
-def test_a_stage_shows_how_much_is_done_and_an_estimate(terminal: Terminal) -> None:
-    with Output(quiet=False, as_json=False).stage_progress() as show:
+def test_a_stage_shows_how_much_is_done_and_an_estimate() -> None:
+    with open_terminal() as terminal, Output(quiet=False, as_json=False).stage_progress() as show:
         show("training", 0, 0)
         show("rounds", 0, 4)
         time.sleep(0.15)  # the bar is drawn every tenth of a second
@@ -39,9 +43,9 @@ def test_a_stage_shows_how_much_is_done_and_an_estimate(terminal: Terminal) -> N
     assert text.endswith("\r"), "the bar is removed"
 
 
-def test_the_clock_goes_on_in_a_long_step(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_goes_on_in_a_long_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output_module, "_REFRESH", 0.02)
-    with Output(quiet=False, as_json=False).stage_progress() as show:
+    with open_terminal() as terminal, Output(quiet=False, as_json=False).stage_progress() as show:
         show("training", 0, 0)
         before = terminal.getvalue().count("training")
         for _ in range(100):
@@ -52,8 +56,8 @@ def test_the_clock_goes_on_in_a_long_step(terminal: Terminal, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("options", [{"quiet": True, "as_json": False}, {"quiet": False, "as_json": True}])
-def test_nothing_is_shown_beside_json_or_if_quiet(terminal: Terminal, options: dict[str, bool]) -> None:
-    with Output(**options).stage_progress() as show:
+def test_nothing_is_shown_beside_json_or_if_quiet(options: dict[str, bool]) -> None:
+    with open_terminal() as terminal, Output(**options).stage_progress() as show:
         show("rounds", 1, 2)
     assert terminal.getvalue() == ""
 
