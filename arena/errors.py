@@ -148,6 +148,11 @@ def suggest_extra(extra: str, alternative: str = "") -> str:
     return f"{command}, or {alternative}." if alternative else f"{command}."
 
 
+def count_things(number: int, noun: str) -> str:
+    """A number of things as text: "1 example", "1,000 examples"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def describe_error(error: BaseException) -> str:
     """An exception as text: its type, and its message if it has one."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -8,6 +8,7 @@ import numpy as np
 from adversaries.common.released_numbers import score_by_number
 from adversaries.common.training_samples import change_example
 from arena import Adversary, InvalidArgument, Learner, Moves, Neighbours, Sample, Train, setting
+from arena.errors import count_things
 from arena.players import read_relation_of
 from arena.settings import at_least
 
@@ -67,7 +68,14 @@ class PointSwap(Adversary):
         if relation.kind is Neighbours.REPLACE_ONE:
             raise InvalidArgument(
                 "neighbouring data have the same number of records and differ in one of them",
-                value=f"{sample.size} and {neighbour.size} records, {changes} different",
+                value=f"{count_things(sample.size, 'record')} and {count_things(neighbour.size, 'record')}"
+                + (
+                    f", {changes:,} of them different"
+                    if changes > 0
+                    else ", all equal"
+                    if not changes
+                    else ""
+                ),
                 remedy="Replace one record of the data, in its place"
                 + (
                     ", or set neighbours to 'add or remove one' if the claim is for that."
@@ -77,7 +85,7 @@ class PointSwap(Adversary):
             )
         raise InvalidArgument(
             relation.rule,
-            value=f"{sample.size} and {neighbour.size} records",
+            value=f"{count_things(sample.size, 'record')} and {count_things(neighbour.size, 'record')}",
             remedy=f"The claim is for neighbours that {relation}.",
         )
 

@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.capabilities import finite_domain
+from arena import Learner
+from arena.capabilities import finite_domain, read_of_samples
 from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import far_points_of, points_of, round_limit
@@ -61,19 +62,21 @@ def describe_search(result: SearchResult, *, source: str | None = None) -> dict[
         "players": {"learner": to_data(result.learner)},
         **{name: to_data(getattr(result, name)) for name in names},
         "searched": _describe_space(result),
-        "adversary": None if result.adversary is None else _describe_script(result.adversary),
+        "adversary": None if result.adversary is None else _describe_script(result.adversary, result.learner),
         "verdict": verdict,
         "source": source,
     }
 
 
-def _describe_script(script: Script) -> list[str]:
+def _describe_script(script: Script, learner: Learner) -> list[str]:
+    """The steps of a script, one a line, with what the learner reads of the examples."""
     lines = []
+    reads = read_of_samples(learner)
     if script.world_0 is not None:
-        lines.append(f"training: {script.world_0.describe()}")
+        lines.append(f"training: {script.world_0.describe(reads=reads)}")
         if script.world_1 is not None:
-            lines[0] = f"training in world 0: {script.world_0.describe()}"
-            lines.append(f"training in world 1: {script.world_1.describe()}")
+            lines[0] = f"training in world 0: {script.world_0.describe(reads=reads)}"
+            lines.append(f"training in world 1: {script.world_1.describe(reads=reads)}")
     lines += [str(step) for step in script.steps]
     if isinstance(script, TrainingScript):
         lines += [str(pull) for pull in script.pulls]

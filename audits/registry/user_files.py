@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -36,13 +37,8 @@ def load_module(path: str) -> ModuleType:
     It may import files in its folder. Worker processes receive its classes, and those of these files, by
     value, so they need not be able to import them.
     """
-    try:
-        source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
-        location = Path(os.path.realpath(path))
-    except OSError as error:
-        raise InvalidArgument(
-            f"the plug-in {path} cannot be read ({error.strerror})", remedy="Check the path."
-        ) from error
+    source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
+    location = Path(os.path.realpath(path))
     # The name distinguishes versions of a file, and does not depend on its folder.
     name = f"{_PREFIX}{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
     if name not in sys.modules:
@@ -93,8 +89,11 @@ def _import_source(name: str, location: Path, source: bytes, path: str) -> Modul
         exec(compile(source, str(location), "exec"), vars(module))
     except (Exception, SystemExit) as error:
         del sys.modules[name]
+        encoded = isinstance(error, SyntaxError) and re.search("unicode error|null bytes", str(error))
         raise InvalidArgument(
             f"the plug-in {path} cannot be imported ({describe_error(error)})",
-            remedy=f"Fix it; `python {path}` shows where it fails.",
+            remedy="Save it in UTF-8, or declare its encoding in its first line."
+            if encoded
+            else f"Fix it; `python {path}` shows where it fails.",
         ) from error
     return module

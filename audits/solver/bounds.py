@@ -157,7 +157,11 @@ class SearchBounds(Bounds):
         report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
         search = PointSearch(game, epsilons, limits, watch=report)
         self._upper, self.interrupted = search.upper, search.interrupted
-        self._played = [search.play(number) for number in range(len(epsilons))]
+        self._played = []
+        for number in range(len(epsilons)):
+            if watch is not None:
+                watch("adversaries", number, len(epsilons))
+            self._played.append(search.play(number))
 
     def at(self, epsilons: np.ndarray) -> UpperAndLines:
         gains = np.array([gain for gain, _ in self._played])

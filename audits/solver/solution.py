@@ -228,7 +228,7 @@ class _Solver:
         watch: Watch | None,
     ) -> None:
         """epsilons, few: as of `find_bounds`."""
-        self._moves = moves
+        self._moves, self._watch = moves, watch
         self._rounding = ROUNDING * game.rounds * len(game.halts)
         self._tolerance = max(TOLERANCE, 4 * self._rounding)
         self._largest = game.rounds * largest_loss(game)
@@ -252,10 +252,12 @@ class _Solver:
         """own: the ε of the strategy; None for the one nearest to half of the least that holds."""
         bounds = self._bounds(self._epsilons)
         bracket, known = self._least_epsilon(bounds, delta), bounds
-        for _ in range(_REFINEMENTS if self._directions[0].exact else 0):
+        for step in range(_REFINEMENTS if self._directions[0].exact else 0):
             finer = _finer(known, bracket)
             if not len(finer):
                 break
+            if self._watch is not None:
+                self._watch("least ε", step, _REFINEMENTS)
             known = known.join(self._bounds(finer))
             bracket = self._least_epsilon(known, delta)
         upper = np.minimum.accumulate(bounds.upper)  # δ*(ε) decreases, and errors of merging grow with e^ε
@@ -338,6 +340,9 @@ def _finer(bounds: _Bounds, bracket: EpsilonBracket) -> np.ndarray:
     if math.isinf(bracket.lower) or bracket.upper - bracket.lower <= TOLERANCE:
         return np.empty(0)
     end = bracket.upper if math.isfinite(bracket.upper) else max(2 * bracket.lower, bounds.epsilons[-1]) + 4
+    end = min(end, _LARGEST)  # e^ε must be a number
+    if end <= bracket.lower:
+        return np.empty(0)
     steps = np.append(0, np.geomspace(1e-9, 1, _REFINE))
     return bracket.lower + steps * (end - bracket.lower)
 

@@ -14,7 +14,7 @@ from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, descr
 from arena.fingerprint import callable_name, fingerprint
 from arena.neighbours import Neighbours, Relation, neighbours_setting, read_relation
 from arena.replies import encode_values
-from arena.sample import Sample, Training
+from arena.sample import Reads, Sample, Training
 from arena.settings import Check, at_least, setting, whole
 from learners.common.release_learner import ReleaseLearner
 
@@ -115,6 +115,12 @@ class ForeignMechanism(ReleaseLearner):
     @abstractmethod
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         """The releases of `games` independent games on the sample: a list or an array (games, ...)."""
+
+    @property
+    def reads(self) -> Reads:
+        """Of the points and the labels, what it reads anything of."""
+        receives = getattr(self, "receives", BOTH)
+        return "points" if receives in (SUM, POINTS) else "labels" if receives in COUNTS else "both"
 
     def read_parts(self, sample: Sample) -> dict[str, Any]:
         """Every part of a sample that the setting `receives` can name."""
