@@ -82,8 +82,9 @@ def build_match(
     if against is None:
         from audits.registry.default_adversary import choose_adversary  # a command names its adversary
 
-        against = choose_adversary(configured, sample, protocol)
-        notes += (f"no adversary is named, so {configured.name} plays against {against}",)
+        default = choose_adversary(configured, sample, protocol)
+        against = default.name
+        notes += (default.note,)
     adversary = configure_adversary(against, settings["adversary"], learner=configured, sample=sample)
     notes += configured.shortcomings
     if configured.own_coins:
