@@ -20,6 +20,7 @@ from arena.capabilities import ReceivesPart
 from audits.registry.pairing import choose_protocol, configure_game
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player
+from audits.registry.suggestions import unknown_name
 from audits.registry.tested_claim import check_protected, read_claim
 
 LABEL_SWAP, POINT_SWAP = "count-swap", "point-swap"
@@ -52,6 +53,8 @@ def choose_adversary(
     if isinstance(learner, ReceivesPart) and not learner.usual_adversary and protocol in (None, "Release"):
         name = LABEL_SWAP if learner.receives in _LABEL_PARTS else POINT_SWAP
         return DefaultAdversary(name, _write_note(learner, name))
+    if protocol is not None and protocol not in REFEREES:
+        raise unknown_name("protocol", protocol, REFEREES)
     tried: list[str] = []
     reason = ""
     for name, player in _list_candidates(learner, protocol):
@@ -90,7 +93,7 @@ def _list_candidates(learner: Learner, protocol: str | None) -> Iterator[tuple[s
     for name, player in ADVERSARIES.load_all().items():
         if not (inspect.isclass(player) and issubclass(player, Adversary)):
             continue  # a package's that cannot be loaded
-        if name == learner.usual_adversary or not set(player.protocols) & set(learner.protocols):
+        if name == learner.usual_adversary or not _share_protocol(player, learner, protocol):
             continue
         is_shipped = ADVERSARIES.is_shipped(player)
         units = [protects.index(unit) for unit in player.usual_for if unit in protects and is_shipped]
@@ -99,13 +102,22 @@ def _list_candidates(learner: Learner, protocol: str | None) -> Iterator[tuple[s
         yield name, player
 
 
+def _share_protocol(player: type[Adversary], learner: Learner, protocol: str | None) -> bool:
+    """Whether both play the protocol, by default one of two worlds."""
+    return any(
+        name in player.protocols and (kind.learner_protocol or name) in learner.protocols
+        for name, kind in REFEREES.items()
+        if (kind.two_worlds if protocol is None else name == protocol)
+    )
+
+
 def _check_plays(
     learner: Learner, player: type[Adversary], sample: Sample | None, protocol: str | None
 ) -> None:
     """Raises: ArenaError unless it plays, in two worlds that differ in what the learner protects."""
     adversary: Adversary = build_player(player, {}, sample=sample, learner=learner)
     referee_class = REFEREES[choose_protocol(learner, adversary, protocol)]
-    if not referee_class.two_worlds:
+    if not (referee_class.two_worlds or referee_class.one_run):
         raise InvalidArgument(f"{referee_class.name} has one world")
     adversary, referee = configure_game(referee_class, adversary)
     challenges = play(learner, adversary, referee, games=_GAMES, seed=0).challenges

@@ -6,12 +6,20 @@ import attrs
 import pytest
 from mutants.runs import CORRECT, STATISTICS, RunsLearner
 
-from arena import NotConforming, Sample
+from arena import Learner, NotConforming, Sample
 from arena.referees import REFEREES
 from arena.testing import RATE, check_learner
+from arena.testing import learner as learner_checks
 from arena.testing.divisions import check_divisions
 from arena.testing.probe import Probe
+from audits.registry.players import LEARNERS
 
+LONG = {"everlasting-gaussian"}  # over 10 s
+SHIPPED = [
+    pytest.param(player, marks=[pytest.mark.slow] * (name in LONG), id=name)
+    for name, player in LEARNERS.load_all().items()
+    if isinstance(player, type) and not player.__module__.startswith("learners.foreign.")
+]
 PROTOCOLS = ("Release", "Figure1", "Voting", "TrainingRun")
 RULE = "does not conform: its output depends on the list of examples, however that is divided into runs; "
 SAMPLE = Sample([0.0, 1.0], [0, 1], [4, 3])
@@ -59,6 +67,19 @@ def test_a_learner_that_depends_on_the_list_passes(name: str, protocol: str) -> 
     for sample in (SAMPLE, Sample([0.3, 0.3, 0.7, 0.3], [1, 1, 0, 1], [1, 500, 250, 250])):
         check_one(learner, sample)
         check_one(attrs.evolve(learner, common=True), sample)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("player", SHIPPED)
+def test_shipped_learners_depend_on_the_list(player: type[Learner]) -> None:
+    learner = player()
+    for protocol in {*learner.protocols} & {*PROTOCOLS}:
+        sample = learner_checks._make_sample(learner)
+        points = learner_checks._choose_points(sample)
+        probe, referee = learner_checks._prepare_probe(learner, protocol, sample, points)
+        for each in (sample, *learner_checks._repeat_examples(learner)):
+            other = attrs.evolve(probe, sample=each)
+            check_divisions(learner, other, referee, games=1_000, rate=RATE)
 
 
 @pytest.mark.thorough

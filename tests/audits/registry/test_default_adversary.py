@@ -161,7 +161,7 @@ def test_a_learner_must_name_an_adversary_that_there_is() -> None:
     with pytest.raises(InvalidArgument) as caught:
         choose_adversary(Misnamed(), None)
     assert str(caught.value).startswith(
-        "usual_adversary of misnamed: there is no adversary of that name, got 'low-bit'. Did you mean low-bits"
+        "usual_adversary of misnamed: there is no adversary of that name, got 'low-bit'. Did you mean "
     )
 
 
