@@ -155,6 +155,24 @@ class Sample:
         """The neighbour in which the last example of run `run` is blank instead."""
         return self.replace_one(run, np.zeros(self.points.shape[1:]), BLANK)
 
+    def divide(self, pieces: Any = 1) -> Sample:
+        """The same list in other runs: adjacent runs of equal examples are merged, and then each is cut into
+        `pieces`, or into single examples if it has fewer.
+
+        pieces: one integer of at least 1, or one for each of the merged runs.
+
+        >>> Sample([0.5, 0.5, 2.0], [0, 0, 1], [1, 2, 4]).divide()
+        Sample(7 examples: 3 x (0.5, 0), 4 x (2, 1))
+        >>> Sample([0.5, 2.0], [0, 1], [3, 4]).divide([1, 3])
+        Sample(7 examples: 3 x (0.5, 0), 2 x (2, 1), 1 x (2, 1), 1 x (2, 1))
+        """
+        points, labels, counts = self._merge_runs()
+        parts = np.minimum(np.broadcast_to(pieces, counts.shape), counts)
+        run = np.repeat(np.arange(len(counts)), parts)
+        place = np.arange(len(run)) - (np.cumsum(parts) - parts)[run]
+        sizes, left = np.divmod(counts, parts)
+        return Sample(points[run], labels[run], sizes[run] + (place < left[run]))
+
     def distinct(self) -> Sample:
         """The same multiset of examples, sorted and with one run for each distinct example."""
         first, which = self.kinds()

@@ -6,8 +6,8 @@ import attrs
 import numpy as np
 
 from adversaries.common.released_numbers import score_by_number
-from adversaries.common.training_samples import change_example
-from arena import Adversary, InvalidArgument, Learner, Moves, Neighbours, Sample, Train, setting
+from adversaries.common.training_samples import FEW, change_example, choose_sample_size
+from arena import Adversary, InvalidArgument, Learner, Moves, Neighbours, PrivacyUnit, Sample, Train, setting
 from arena.errors import count_things
 from arena.players import read_relation_of
 from arena.settings import at_least
@@ -28,6 +28,7 @@ class PointSwap(Adversary):
 
     name = "point-swap"
     protocols = ("Release",)
+    usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
 
     sample: Sample | None = setting(
         None, help="the sample, whose last record varies; default: ten records in the middle of the domain"
@@ -92,7 +93,7 @@ class PointSwap(Adversary):
     def _build_sample(self) -> Sample:
         low, high = (self.learner.domain if self.learner is not None else None) or (0.0, 0.0)
         shape = self.learner.point_shape if self.learner is not None else ()
-        return Sample([np.full(shape, (low + high) / 2)], [0], [10])
+        return Sample([np.full(shape, (low + high) / 2)], [0], [choose_sample_size(self.learner, FEW)])
 
     def _find_ends(self, sample: Sample) -> tuple[float, float]:
         if self.learner is not None and self.learner.domain is not None:

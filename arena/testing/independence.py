@@ -283,10 +283,10 @@ def check_batches_independent(
                 record=record,
                 coins=batch,
             )
-            features.append(_summarise(played))
+            features.append(summarise_views(played))
         numbers = min(len(each) for each in features)
         values = np.stack([each[:numbers] for each in features])  # (batches, f, n)
-        if _p_value(values) <= _RATE / 2:
+        if compute_p_value(values) <= _RATE / 2:
             raise NotConforming(
                 learner.name,
                 "every game draws its own random numbers",
@@ -294,7 +294,7 @@ def check_batches_independent(
             )
 
 
-def _summarise(played: Played) -> np.ndarray:
+def summarise_views(played: Played) -> np.ndarray:
     """(f, n): the score, numbers from the whole of the view, and whether the learner halted."""
     columns = [] if played.score is None else [played.score]
     parts = [part for reply in played.replies for part in reply.parts if part.dtype.kind in "biuf"]
@@ -306,7 +306,7 @@ def _summarise(played: Played) -> np.ndarray:
     return np.array(columns).reshape(len(columns), len(played.worlds))
 
 
-def _p_value(values: np.ndarray) -> float:
+def compute_p_value(values: np.ndarray) -> float:
     """A p-value that the games of all batches are alike and independent; values: (batches, f, n).
 
     Events: that a value is at least the quartiles of all batches, or above the least value.

@@ -42,6 +42,7 @@ from arena.replies import (
 )
 from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
+from arena.testing.divisions import check_divisions
 from arena.testing.fresh_coins import check_own_coins, check_repeats, forbid_global_randomness
 from arena.testing.independence import check_batches_independent
 from arena.testing.law_checks import compare_with_law
@@ -93,6 +94,9 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
         # Independent games and the declared distribution on other samples, which show other noise.
         for other in [] if sample else _vary_sample(learner):
             _check_on_sample(learner, attrs.evolve(probe, sample=other), referee, games)
+        # The same distribution however a list of examples is divided into runs.
+        for runs in [training_set] if sample else [training_set, *_repeat_examples(learner)]:
+            _check_divisions(learner, attrs.evolve(probe, sample=runs), referee, games)
         # It can be trained on `some_points` and asked about them.
         _play_some_points(learner, protocol)
         # Capabilities that it has beyond its protocol.
@@ -131,6 +135,17 @@ def _check_on_sample(learner: Learner, probe: Probe, referee: Referee, games: in
     if not learner.own_coins:
         few = max(_BATCH, games // _FEW_BATCHES)
         check_batches_independent(learner, probe, referee, games=few, batches=_FEW_BATCHES)
+
+
+def _check_divisions(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
+    """Check that the division of a sample into runs does not matter, where the protocol has one."""
+    if isinstance(referee, OnlineReferee):
+        return
+    try:
+        play(learner, probe, referee, games=1, seed=1)
+    except (InvalidArgument, BudgetExceeded):
+        return
+    check_divisions(learner, probe, referee, games=games, rate=RATE)
 
 
 # --- games of a learner -------------------------------------------------------------------------------------
@@ -343,6 +358,14 @@ def _vary_sample(learner: Learner) -> list[Sample]:
             if 0 < ones < size
         ]
     return samples
+
+
+def _repeat_examples(learner: Learner) -> list[Sample]:
+    """Small samples with repeated examples, of which labels 1 are just a minority: every example matters."""
+    if learner.sample_size:
+        return []
+    low, high = learner.some_points[[0, -1]]
+    return [Sample([low, high], [0, 1], [_SMALL_SIZE - _SMALL_SIZE // 2, _SMALL_SIZE // 2])]
 
 
 def _choose_points(sample: Sample) -> tuple[Any, ...]:

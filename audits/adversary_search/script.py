@@ -201,6 +201,8 @@ class Script(Adversary):
 
     protocol: Figure1, Release, Voting, TrainingRun or SpecialRound.
     world_0, world_1: the training set in each world, except under SpecialRound; world_1=None: the same.
+    pieces: into how many the runs of world 0 are cut (`Sample.divide`), which changes no example; None: as
+        they are.
     handed: unlabelled points under Figure1, handed over before the steps.
     steps: the rounds of the game, in order.
     score: the score; None leaves it to a learned distinguisher.
@@ -214,6 +216,7 @@ class Script(Adversary):
     protocol: str
     world_0: Sample | None = None
     world_1: Sample | None = None
+    pieces: int | None = None
     handed: tuple[Hand, ...] = ()
     steps: tuple[Step, ...] = ()
     score: Score | StepScore | None = None
@@ -248,7 +251,8 @@ class Script(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         replies: list[Reply] = []
         if self.world_0 is not None:
-            replies.append((yield Train(self.world_0, self.world_1)))
+            sample = self.world_0 if self.pieces is None else self.world_0.divide(self.pieces)
+            replies.append((yield Train(sample, self.world_1)))
             for hand in self.handed:
                 yield hand.move()
             if self.protocol == "TrainingRun":

@@ -47,6 +47,7 @@ _MAX_SPREAD = 32  # distinct points of a sample
 _LARGE_SIZE = 10_000
 _SMALL_SIZES = range(1, 9)
 _LABELS = ((0,), (1,), (0, 1))
+_PIECES = (None, None, None, 1, 16)  # of each run of world 0, which a learner must not notice
 _SINGLE = 0
 _SHARES = (1, 2, 3, _SINGLE)  # relative sizes of the parts of a sample; or a single example
 
@@ -256,6 +257,14 @@ def _add_unlabelled(learner: Learner, kind: st.SearchStrategy[Script]) -> st.Sea
     return st.tuples(kind, hand_over_points(learner)).map(lambda two: attrs.evolve(two[0], handed=two[1]))
 
 
+def _cut_runs(kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
+    """Scripts whose training sets differ, two in five also in how they are divided into runs.
+
+    Neighbours are neighbouring lists: the division is the adversary's choice.
+    """
+    return st.tuples(kind, sample_from(_PIECES)).map(lambda two: attrs.evolve(two[0], pieces=two[1]))
+
+
 def choose_protocol(learner: Learner, protocol: str | None) -> str:
     """The protocol, by default the first of `STEPS` that the learner plays.
 
@@ -297,9 +306,10 @@ def adversaries(
     kinds: list[st.SearchStrategy[Script]] = []
     if protocol == "Release" and PrivacyUnit.TRAINING_EXAMPLE in protects:
         pairs = neighbours(learner)
-        kinds = [pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))]
+        scripts = pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))
+        kinds = [_cut_runs(scripts)]
     if protocol == "TrainingRun" and PrivacyUnit.TRAINING_EXAMPLE in protects:
-        kinds = [_train(learner)]
+        kinds = [_cut_runs(_train(learner))]
     if protocol == "SpecialRound" and PrivacyUnit.STREAM_EXAMPLE in protects:
         stream = streams(learner, limit=max_rounds or round_limit(learner, MAX_EXAMPLES))
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
@@ -309,7 +319,7 @@ def adversaries(
         if hands:
             kinds.append(_swap_unlabelled(learner, limit))
         if PrivacyUnit.TRAINING_EXAMPLE in protects:
-            kinds.append(_swap_training(learner, protocol, limit))
+            kinds.append(_cut_runs(_swap_training(learner, protocol, limit)))
         if PrivacyUnit.QUERY in protects and protocol == "Figure1":  # the points of Voting are public
             kinds.append(
                 st.tuples(samples(learner), queries(learner, challenge=True, limit=limit)).map(

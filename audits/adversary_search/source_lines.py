@@ -16,6 +16,7 @@ from audits.adversary_search.script import (
     Hand,
     Point,
     Pull,
+    Script,
     Show,
     Special,
     Step,
@@ -74,7 +75,22 @@ def write_point(point: Point) -> str:
     return f"[{', '.join(map(write_point, point))}]" if isinstance(point, tuple) else repr(point)
 
 
-def assign_sample(name: str, sample: Sample) -> list[str]:
+def assign_samples(script: Script) -> list[str]:
+    """The training sets of the worlds, as variables: `sample`, or `world_0` and `world_1`."""
+    assert script.world_0 is not None
+    names = ("sample",) if script.world_1 is None else ("world_0", "world_1")
+    samples = zip(names, (script.world_0, script.world_1), strict=False)
+    lines = [line for name, sample in samples if sample is not None for line in _assign_sample(name, sample)]
+    if script.pieces is not None:
+        lines.append(f"{names[0]} = {names[0]}.divide({script.pieces})  # the same list in other runs")
+    return lines
+
+
+def write_training(script: Script) -> str:
+    return "Train(sample)" if script.world_1 is None else "Train(world_0, world_1)"
+
+
+def _assign_sample(name: str, sample: Sample) -> list[str]:
     counts = ", ".join(f"{count:_}" if count >= 10_000 else str(count) for count in sample.counts.tolist())
     points = ", ".join(write_point(as_point(point)) for point in sample.points)
     parts = [f"[{points}]", str(sample.labels.tolist()), f"[{counts}]"]

@@ -59,6 +59,17 @@ def test_distinct_is_the_same_multiset(sample: Sample) -> None:
     assert pairs == sorted(set(pairs))
 
 
+@given(samples, st.data())
+def test_divided_samples_are_the_same_list(sample: Sample, data: st.DataObject) -> None:
+    runs = len(sample.divide().counts)
+    pieces = data.draw(st.integers(1, 9) | st.lists(st.integers(1, 9), min_size=runs, max_size=runs))
+    divided = sample.divide(pieces)
+    assert divided == sample
+    assert len(divided.counts) == np.minimum(sample.divide().counts, pieces).sum()
+    assert sample.divide(sample.size).counts.max() == 1
+    assert divided.divide().counts.tolist() == sample.divide().counts.tolist()
+
+
 def test_vectors_are_points_too() -> None:
     a = Sample([[0.0, 1.0], [2.0, 3.0]], [0, 1], [2, 1])
     b = a.replace_one(1, [2.0, 4.0], 1)
