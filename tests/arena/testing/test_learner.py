@@ -166,8 +166,8 @@ FALSE_DECLARATIONS = [
     ),
     (
         mutants.Halting(),
-        "coin does not conform: its answers are outcomes of the distribution that it declares; label 1 with a "
-        "halt in round 1",
+        "coin does not conform: its answers are outcomes of the distribution that it declares; label 1 with "
+        "a halt in round 1",
     ),
     (
         mutants.Budget(mutants.CoinLaw(low=0.5)),
@@ -176,8 +176,8 @@ FALSE_DECLARATIONS = [
     ),
     (
         mutants.HaltingBudget(mutants.LastLaw(answers=5)),
-        "coin does not conform: its answers are outcomes of the distribution that it declares; label 0 with a "
-        "halt in round 4",
+        "coin does not conform: its answers are outcomes of the distribution that it declares; label 0 with "
+        "a halt in round 4",
     ),
     (
         mutants.HaltingBudget(mutants.LastLaw(answers=3)),
