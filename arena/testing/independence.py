@@ -286,7 +286,7 @@ def check_batches_independent(
             features.append(_summarise(played))
         numbers = min(len(each) for each in features)
         values = np.stack([each[:numbers] for each in features])  # (batches, f, n)
-        if _p_value(values) <= _RATE / 2:
+        if compute_p_value(values) <= _RATE / 2:
             raise NotConforming(
                 learner.name,
                 "every game draws its own random numbers",
@@ -306,7 +306,7 @@ def _summarise(played: Played) -> np.ndarray:
     return np.array(columns).reshape(len(columns), len(played.worlds))
 
 
-def _p_value(values: np.ndarray) -> float:
+def compute_p_value(values: np.ndarray) -> float:
     """A p-value that the games of all batches are alike and independent; values: (batches, f, n).
 
     Events: that a value is at least the quartiles of all batches, or above the least value.

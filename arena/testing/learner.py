@@ -41,9 +41,10 @@ from arena.replies import (
 )
 from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
-from arena.testing.fresh_coins import check_own_coins, check_repeats, forbid_global_randomness
+from arena.testing.fresh_coins import check_repeats, forbid_global_randomness
 from arena.testing.independence import check_batches_independent
 from arena.testing.law_checks import check_answers, check_values
+from arena.testing.memory import check_memory
 from arena.testing.probe import ROUNDS, Probe
 
 RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
@@ -74,14 +75,14 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     training_set = sample or _make_sample(learner)
     for protocol in learner.protocols:
         probe, referee = _prepare_probe(learner, protocol, training_set, _choose_points(training_set))
+        # The same game whatever was played before, or fresh random numbers in every process.
+        check_memory(learner, probe, referee)
         # Any number of games, even none, without writing to the input or using global generators.
         for number in (0, 1, 3):
             few_games = partial(play, learner, probe, referee, games=number, seed=1)
             forbid_global_randomness(learner.name, few_games)
-        # The same game for the same random numbers, or fresh random numbers in every process.
-        if learner.own_coins:
-            check_own_coins(learner, probe, referee)
-        else:
+        # The same game for the same random numbers.
+        if not learner.own_coins:
             check_repeats(learner, probe, referee, learner.name)
         # Independent games, with the distribution of single games.
         _check_games(learner, probe, referee, games)

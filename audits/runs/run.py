@@ -12,8 +12,8 @@ import attrs
 
 from arena.errors import InvalidArgument
 from arena.testing import check_adversary
-from arena.testing.fresh_coins import check_own_coins
 from arena.testing.independence import check_batches_independent, check_common_random_numbers
+from arena.testing.memory import check_memory, check_memory_after
 from audits.distinguishers.view_features import Block
 from audits.registry.used_files import SEVERAL, UsedFiles
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
@@ -69,6 +69,7 @@ def run(
     workers = Workers.from_jobs(jobs, len(plan.blocks))
     start = time.perf_counter()
     check_players(plan)
+    workers = workers.choose_for(plan)
     estimators = AuditEstimators(EstimatorSettings.from_plan(plan), all_estimators=all_estimators)
     played_now, interrupted = 0, False
     failure: RunStopped | None = None
@@ -126,8 +127,7 @@ def check_players(plan: Plan) -> None:
     show that none could refute the claim.
     """
     games = plan.blocks[0]
-    if plan.learner.own_coins:
-        check_own_coins(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+    check_memory(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
     check_independence(plan, games)
     if 1 < len(plan.blocks) < _FEW_BLOCKS and not plan.faults:
         check_scatter(plan, games)
@@ -139,10 +139,13 @@ def check_players(plan: Plan) -> None:
 
 
 def _check_after(plan: Plan, estimators: AuditEstimators) -> None:
-    """Check the players in a batch of the largest size that was played, and look at the scatter of blocks.
+    """Check the players in a batch of the largest size that was played, look at the scatter of blocks, and
+    check that a learner whose claim is refuted plays as before the run.
 
     Raises: NotConforming.
     """
+    if estimators.refuted:
+        check_memory_after(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
     largest = max(estimators.block_sizes, default=0)
     if largest > plan.blocks[0] and (estimators.betting.epsilon_lower > 0 or estimators.refuted):
         check_independence(plan, largest)

@@ -41,7 +41,8 @@ def map_in_order(
 ) -> Generator[Result, None, None]:
     """The result of `call` for every task, in order.
 
-    workers: number of processes, or `Workers`; one worker of this machine is this process.
+    workers: number of processes, or `Workers`; one worker of this machine is this process, which also does
+        what cannot be sent to others.
     keep: called with every task and its result as they arrive, in any order, by this thread.
     find_fault: describes what is wrong with a result of a worker, or returns ""; a faulty task is done again.
     unit: what messages call a task.
@@ -53,7 +54,7 @@ def map_in_order(
     what the tasks need, or if a task fails three times, the last time alone: its worker ended or hung, or the
     result failed its check.
     """
-    workers = Workers.from_jobs(workers)
+    workers = Workers.from_jobs(workers).choose_for(call)
     if workers.alone or not tasks or (len(tasks) == 1 and workers.local):
         for task in tasks:
             result = call(task)
