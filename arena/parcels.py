@@ -1,8 +1,8 @@
 """Pickles for other processes, with the sources of the user's files.
 
-No other process can import a file that was named by its path. What such a file defines is pickled as the name
-of the module and of the attribute, and the parcel holds the source, from which the receiving process makes the
-module. So whatever a module may hold can be sent: caches, locks, measurements of other libraries.
+No other process can import a file that was named by its path. What such a file defines is pickled as the
+names of the module and of the attribute, and the parcel holds the source, from which the receiving process
+makes the module. So whatever a module may hold can be sent: caches, locks, measurements of other libraries.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ process, but not a constant, differs between processes.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -36,14 +37,17 @@ _OWN = {"arena", "learners"}  # packages whose learners are known to remember no
 _SIZES = (5, 7)  # of the batches that are played in two orders, in which memory of so many games is shifted
 _VARIANTS = 8  # other data, with which nothing has been played
 _GAMES = 20  # on the same data, of a learner with random numbers of its own
-_OWN_VARIANTS = 6
+_OWN_VARIANTS = 5
 _FEWEST = 16  # games that must differ; by chance so many repeat with probability below 1e-7
 _RATE = 1e-6  # the probability with which independent processes are called dependent
 _MOST_NUMBERS = 32  # of a game that are compared between processes
 _MOST_STEPS = 1_000  # of a game that are compared
 _RULE = "a game depends on no game before it, in whatever process they are played"
+_SAME = "with the same data and random numbers"
+_ELSEWHERE = "in another one, time and again"
 _REMEDY = (
-    "remove the cache, global or class attribute that keeps results, or make the mechanism anew for every game"
+    "remove the cache, global or class attribute that keeps results, "
+    "or make the mechanism anew for every game"
 )
 
 
@@ -59,9 +63,8 @@ class _Game:
     failed: bool
 
 
-_Record = list[list[_Game]]  # by batch
-# By a digest of the players that showed no memory: what they played in a new process, if they play that here.
-_records: dict[str, _Record | None] = {}
+Record = list[list[_Game]]  # by batch
+_records: dict[str, Record] = {}  # by a digest of players that showed no memory, in a new process
 
 
 @attrs.frozen(eq=False)
@@ -89,61 +92,62 @@ class _Variants(Adversary):
         return np.zeros(games)
 
 
-def check_memory(learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False) -> None:
+def check_memory(
+    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
+) -> Record | None:
     """Check that games depend on no games before them, by plays in two new processes.
 
     With random numbers from a seed, they play the same batches in opposite orders. With random numbers of its
     own, they play the same data several times, and must not draw the same numbers. A learner of dp-arena that
     holds no function of the user's is not checked, and others once in a process against the same adversary.
 
+    Returns what it played in a new process, if it plays the same here.
+
     Raises: NotConforming; whatever a referee raises in these games.
     """
     if referee.one_run or not _may_remember(learner):
-        return
-    key = _make_key(learner, adversary, referee)
-    if key is not None and key in _records:
-        return
+        return None
     batches = _plan_batches(learner, adversary, referee)
     forward = partial(_play_batches, learner, referee, faults, batches)
-    backward = partial(_play_batches, learner, referee, faults, batches[::-1])
-    try:
-        first, second = call_in_new_processes(
-            learner.name, [forward, forward if learner.own_coins else backward]
-        )
-    except NotConforming:
-        forward()  # an error of the learner is raised here, with its cause
-        raise
-    record: _Record | None = None
-    if learner.own_coins:
-        _compare_processes(learner, first, second)
-        _compare_draws(learner, first, second)
-        few = {"games": 1, "seed": 1, "faults": faults}
-        forbid_global_randomness(learner.name, lambda: play(learner, adversary, referee, **few))
-    elif (memory := _find_difference(first, second[::-1])) is not None:
-        (third,) = call_in_new_processes(learner.name, [forward])
-        if third == first or _is_constant(first, second):
-            _refuse(learner, "with the same data and random numbers", *memory, "after other games")
-        return  # random numbers that no seed repeats, or the adversary's memory: other checks name them
+    key = _make_key(learner, adversary, referee)
+    if key is None or key not in _records:
+        calls = [forward, forward if learner.own_coins else partial(forward, backwards=True)]
+        try:
+            first, second = call_in_new_processes(learner.name, calls)
+        except NotConforming:
+            forward()  # an error of the learner is raised here, with its cause
+            raise
+        if learner.own_coins:
+            _compare_processes(learner, first, second)
+            _compare_draws(learner, first, second, 1 + referee.two_worlds)
+        elif (memory := _find_difference(first, second)) is not None:
+            (third,) = call_in_new_processes(learner.name, [forward])
+            if third == first or _is_constant(first, second):
+                _refuse(learner, _SAME, *memory, "after other games")
+            return None  # no seed repeats its games, or the adversary remembers: other checks name that
+        if key is not None:
+            _records[key] = first
     else:
-        # Here other values may be set than in a new process.
-        record = first if _find_difference(first, forward()) is None else None
-    if key is not None:
-        _records[key] = record
+        first = _records[key]
+    if learner.own_coins:
+        forbid_global_randomness(
+            learner.name, lambda: play(learner, adversary, referee, games=1, seed=1, faults=faults)
+        )
+        return None
+    # Values may be set here that a new process does not have.
+    return first if _find_difference(first, forward()) is None else None
 
 
 def check_memory_after(
-    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
+    record: Record, learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
 ) -> None:
-    """Check that a learner with random numbers from a seed plays as before all games of a run.
+    """Check that after all games of a run the learner plays as in the record of `check_memory`.
 
     Raises: NotConforming.
     """
-    record = _records.get(_make_key(learner, adversary, referee) or "") if _may_remember(learner) else None
-    if record is None:
-        return
     now = _play_batches(learner, referee, faults, _plan_batches(learner, adversary, referee))
     if (memory := _find_difference(record, now)) is not None:
-        _refuse(learner, "with the same data and random numbers", *memory, "after the games of this run")
+        _refuse(learner, _SAME, *memory, "after the games of this run")
 
 
 def _refuse(learner: Learner, given: str, value: str, other: str, when: str) -> NoReturn:
@@ -159,7 +163,7 @@ def _may_remember(learner: Learner) -> bool:
     """Whether it is not of dp-arena, holds a function of the user's, or has random numbers of its own."""
     if learner.own_coins or type(learner).__module__.partition(".")[0] not in _OWN:
         return True
-    values = [getattr(learner, field.name, None) for field in attrs.fields(type(learner))]  # type: ignore[arg-type]
+    values = [getattr(learner, field.name, None) for field in attrs.fields(type(learner))]
     return any(callable(value) or (isinstance(value, Learner) and _may_remember(value)) for value in values)
 
 
@@ -177,7 +181,8 @@ def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee) -> l
     if learner.own_coins:
         batches = [_Batch(adversary, 1, _GAMES, world) for world in (False, True)[: 1 + referee.two_worlds]]
         variants = _vary_data(learner, adversary, referee, _OWN_VARIANTS)
-        return batches + [_Batch(_Variants((v,)), 1, _GAMES, False, may_fail=True) for v in variants]
+        others = [_Batch(_Variants((v,)), 1, _GAMES, False, may_fail=True) for v in variants]
+        return [*batches, *others, *batches]  # the first ones again at the end
     batches = [_Batch(adversary, seed, games) for seed, games in enumerate(_SIZES, 1)]
     variants = _vary_data(learner, adversary, referee, _VARIANTS)
     if variants:
@@ -185,23 +190,24 @@ def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee) -> l
     return batches
 
 
-def _play_batches(learner: Learner, referee: Referee, faults: bool, batches: list[_Batch]) -> _Record:
-    """The games of each batch, in this order. What a learner declines of other data has none."""
-    record = []
-    for batch in batches:
+def _play_batches(
+    learner: Learner, referee: Referee, faults: bool, batches: list[_Batch], *, backwards: bool = False
+) -> Record:
+    """The games of each batch, played in this order or backwards. What a learner declines of other data has
+    none."""
+    record: Record = [[] for _ in batches]
+    for place in range(len(batches))[:: -1 if backwards else 1]:
+        batch = batches[place]
         worlds = np.arange(batch.games) % 2 == 1
         if batch.world is not None or not referee.two_worlds:
             worlds = np.full(batch.games, bool(batch.world))
         players = learner, batch.adversary, referee
         options: dict[str, Any] = {"games": batch.games, "seed": batch.seed, "worlds": worlds}
         try:
-            played = play(*players, **options, faults=faults, record=True)
+            record[place] = _read_games(play(*players, **options, faults=faults, record=True))
         except RAISED:
             if not batch.may_fail:
                 raise
-            record.append([])
-        else:
-            record.append(_read_games(played))
     return record
 
 
@@ -272,7 +278,7 @@ def _digest(parts: Iterable[bytes]) -> str:
 # --- comparisons --------------------------------------------------------------------------------------------
 
 
-def _find_difference(record: _Record, other: _Record) -> tuple[str, str] | None:
+def _find_difference(record: Record, other: Record) -> tuple[str, str] | None:
     """Two answers of the learner to the same game, as text, of which the second is another one."""
     for batch, other_batch in zip(record, other, strict=True):
         for game, same in zip(batch, other_batch, strict=False):
@@ -283,11 +289,11 @@ def _find_difference(record: _Record, other: _Record) -> tuple[str, str] | None:
                     return game.texts[step] or "one answer", same.texts[step] or "another"
             else:
                 if game.failed != same.failed:
-                    return tuple("a failure" if g.failed else "none" for g in (game, same))  # type: ignore[return-value]
+                    return ("a failure", "none") if game.failed else ("none", "a failure")
     return None
 
 
-def _is_constant(record: _Record, other: _Record) -> bool:
+def _is_constant(record: Record, other: Record) -> bool:
     """Whether some data always get the same answers in one process, and always others in the other."""
     answers: list[dict[tuple[str, ...], set[tuple[str, ...]]]] = [{}, {}]
     games: Counter[tuple[str, ...]] = Counter()
@@ -301,7 +307,7 @@ def _is_constant(record: _Record, other: _Record) -> bool:
     )
 
 
-def _compare_processes(learner: Learner, first: _Record, second: _Record) -> None:
+def _compare_processes(learner: Learner, first: Record, second: Record) -> None:
     """Check that the games of two processes on the same data are distributed alike.
 
     Independent games are refused with probability at most 1e-6.
@@ -317,7 +323,7 @@ def _compare_processes(learner: Learner, first: _Record, second: _Record) -> Non
         values = [[(codes[g.answered], *g.numbers[:width]) for g in each] for each in (games, others)]
         if compute_p_value(np.swapaxes(np.nan_to_num(np.array(values, float)), 1, 2)) <= _RATE / len(first):
             text, other = (_describe(each) for each in (games, others))
-            _refuse(learner, "on the same data", text, other, "in another one, time and again")
+            _refuse(learner, "on the same data", text, other, _ELSEWHERE)
 
 
 def _by_frequency(item: tuple[tuple[str, ...], int]) -> tuple[int, tuple[str, ...]]:
@@ -328,13 +334,22 @@ def _describe(games: list[_Game]) -> str:
     return next((text for text in games[0].texts if text), "one answer")
 
 
-def _compare_draws(learner: Learner, first: _Record, second: _Record) -> None:
-    """Check that two processes do not draw the same random numbers, unless hardly any game draws some."""
-    answers = [[[game.answered for game in batch] for batch in record] for record in (first, second)]
-    changed = sum(a != b for batch in answers[0] for a, b in zip(batch, batch[1:], strict=False))
-    if answers[0] == answers[1] and changed >= _FEWEST:
+def _compare_draws(learner: Learner, first: Record, second: Record, repeated: int) -> None:
+    """Check that two processes do not draw the same random numbers, and that a process does not draw the same
+    again, unless hardly any game draws some. repeated: the number of batches that were played twice."""
+    here, there = ([[game.answered for game in batch] for batch in record] for record in (first, second))
+    if here == there and _count_changes(here) >= _FEWEST:
         raise NotConforming(
             learner.name,
             "random numbers of its own differ between processes",
             "two processes drew the same: do not seed or keep a generator, or use that of `start`",
         )
+    same = here[:repeated] == here[-repeated:] != there[:repeated]
+    if same and _count_changes(here[:repeated]) >= _FEWEST:
+        text, other = (_describe(record[0]) for record in (first, second))
+        _refuse(learner, "on the same data", text, other, _ELSEWHERE)
+
+
+def _count_changes(answers: list[list[tuple[str, ...]]]) -> int:
+    """How many games have another answer than the game before, on the same data."""
+    return sum(a != b for batch in answers for a, b in itertools.pairwise(batch))

@@ -1,8 +1,8 @@
 """Calls in new processes, where nothing has been played yet.
 
-Where Linux forks, one process that has only imported the arena forks a new one for every call, which takes
-hundredths of a second. Elsewhere every call starts an interpreter. A call that cannot be sent is made in a copy
-of this process instead.
+On Linux one process that has only imported the arena forks a new one for every call, which takes hundredths
+of a second. Elsewhere every call starts an interpreter. A call that cannot be sent is made in a copy of this
+process instead.
 """
 
 from __future__ import annotations

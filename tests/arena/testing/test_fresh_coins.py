@@ -90,8 +90,13 @@ def test_an_import_is_no_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         forbid_global_randomness("someone", import_and_draw)
 
 
-def test_a_learner_that_cannot_be_pickled_is_refused() -> None:
+def test_what_cannot_be_pickled_is_played_in_a_copy_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     lock = threading.Lock()
+    rng = random.Random(3)
+    check(lambda data: lock.locked() + SYSTEM.random())
+    with pytest.raises(NotConforming, match="two processes drew the same"):
+        check(lambda data: lock.locked() + rng.random())
+    monkeypatch.setattr("arena.testing.new_process._FORKS", False)
     with pytest.raises(NotConforming, match="it can be sent to another process; pickling it raised TypeErr"):
         check(lambda data: lock.locked() + secrets.randbelow(2))
 
