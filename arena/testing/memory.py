@@ -33,7 +33,7 @@ from arena.testing.fresh_coins import forbid_global_randomness
 from arena.testing.independence import compute_p_value
 from arena.testing.new_process import call_in_new_processes
 
-_OWN = {"arena", "learners"}  # packages whose learners are known to remember nothing
+_OWN = {"arena", "learners", "audits"}  # packages whose learners are known to remember nothing
 _SIZES = (5, 7)  # of the batches that are played in two orders, in which memory of so many games is shifted
 _VARIANTS = 8  # other data, with which nothing has been played
 _GAMES = 20  # on the same data, of a learner with random numbers of its own

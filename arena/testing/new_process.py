@@ -8,6 +8,7 @@ process instead.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import pickle
 import signal
@@ -16,10 +17,8 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from functools import partial
 from importlib import import_module
 from typing import Any, BinaryIO, TypeVar
 
@@ -29,9 +28,11 @@ from arena.errors import CannotBeSent, NotConforming, describe_error
 from arena.parcels import pack, unpack
 
 Result = TypeVar("Result")
+_Ask = Generator["bytes | None", None, None]
 
-_SECONDS = 120  # for a call
+_SECONDS = 300  # for a call
 _FORKS = sys.platform == "linux"
+_PR_SET_PDEATHSIG = 1  # of Linux' prctl
 _SERVE = "from arena.testing.new_process import serve; serve()"
 _OWN = ("arena.", "learners.", "adversaries.")  # modules that keep nothing of a game, and are imported once
 _ANSWER = "from arena.testing.new_process import answer_stdin; answer_stdin()"
@@ -39,24 +40,25 @@ _server: tuple[int, subprocess.Popen[bytes], socket.socket] | None = None  # wit
 
 
 def call_in_new_processes(name: str, calls: Sequence[Callable[[], Result]]) -> list[Result]:
-    """The results of calls, each in a new process; they must be module-level functions or partials of them.
+    """The results of calls, each in a new process, all at a time.
 
-    name: of the player that is blamed if a call fails or takes longer than two minutes.
+    name: of the player that is blamed if a call fails or takes longer than five minutes.
     Raises: NotConforming.
     """
     try:
-        asks = [partial(_ask, _make_request(call)) for call in calls]
+        asks = [_ask(_make_request(call)) for call in calls]
     except CannotBeSent as error:
         if not _FORKS:
             raise NotConforming(
                 name, "it can be sent to another process", f"pickling it raised {error}"
             ) from error
-        asks = [partial(_ask_copy, call) for call in calls]
-        answers = [ask() for ask in asks]  # no threads while this process is copied
-    else:
-        with ThreadPoolExecutor(len(asks)) as pool:
-            answers = list(pool.map(lambda ask: ask(), asks))
-    return [_read(name, answer) for answer in answers]
+        asks = [_ask_copy(call) for call in calls]
+    try:
+        starts = [next(ask) for ask in asks]  # of one that failed already, its answer
+        return [_read(name, next(ask, start)) for ask, start in zip(asks, starts, strict=True)]
+    finally:
+        for ask in asks:
+            ask.close()
 
 
 def _read(name: str, answer: bytes | None) -> Any:
@@ -72,28 +74,34 @@ def _read(name: str, answer: bytes | None) -> Any:
     return result
 
 
-def _ask(request: bytes) -> bytes | None:
-    """The answer to a request; empty if the process ended without one, None if it took too long."""
+def _ask(request: bytes) -> _Ask:
+    """Send a request to a new process; when it is sent, yield None, and then the answer.
+
+    The answer is empty if the process ended without one, None if it took too long.
+    """
     if _FORKS:
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(_start_server(), [b"+"], [theirs.fileno()])
-        return _exchange(ours, request)
-    path = os.pathsep.join(filter(None, sys.path))
-    with suppress(subprocess.TimeoutExpired):
-        return subprocess.run(
-            [sys.executable, "-c", _ANSWER],
-            input=request,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": path},
-            timeout=_SECONDS,
-            check=False,
-        ).stdout
-    return None
+        yield from _exchange(ours, request)
+        return
+    with subprocess.Popen(
+        [sys.executable, "-c", _ANSWER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": _join_path()},
+    ) as process:
+        try:
+            yield None
+            with suppress(subprocess.TimeoutExpired):
+                yield process.communicate(request, timeout=_SECONDS)[0]
+            yield None
+        finally:
+            process.kill()
 
 
-def _ask_copy(call: Callable[[], Any]) -> bytes | None:
+def _ask_copy(call: Callable[[], Any]) -> _Ask:
     """As `_ask`, in a copy of this process."""
     ours, theirs = socket.socketpair()
     with warnings.catch_warnings():
@@ -107,35 +115,36 @@ def _ask_copy(call: Callable[[], Any]) -> bytes | None:
             os._exit(0)
     theirs.close()
     try:
-        return _exchange(ours, b"")
+        yield from _exchange(ours, b"")
     finally:
         os.waitpid(child, 0)
 
 
-def _exchange(connection: socket.socket, request: bytes) -> bytes | None:
-    """Send a request to a process that tells its number first, and end it if it does not answer in time."""
+def _exchange(connection: socket.socket, request: bytes) -> _Ask:
+    """As `_ask`, with a process that tells its number first; it is ended if it does not answer in time."""
     end, process, answer = time.monotonic() + _SECONDS, 0, bytearray()
-    with connection:
-        try:
-            connection.settimeout(_SECONDS)
-            connection.sendall(request)
-            connection.shutdown(socket.SHUT_WR)
-            process = int.from_bytes(connection.recv(8), "big")
-            while True:
-                connection.settimeout(max(0.001, end - time.monotonic()))
-                part = connection.recv(2**20)
-                if not part:
-                    process = 0
-                    return bytes(answer)
-                answer += part
-        except TimeoutError:
-            return None
-        except OSError:
-            return b""
-        finally:
-            if process:
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
+    try:
+        connection.settimeout(_SECONDS)
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        process = int.from_bytes(connection.recv(8), "big")
+        yield None
+        part = b"+"
+        while part:
+            connection.settimeout(max(0.001, end - time.monotonic()))
+            part = connection.recv(2**20)
+            answer += part
+        process = 0
+        yield bytes(answer)
+    except TimeoutError:
+        yield None
+    except OSError:
+        yield b""
+    finally:
+        connection.close()
+        if process:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
 
 def _start_server() -> socket.socket:
@@ -149,12 +158,16 @@ def _start_server() -> socket.socket:
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=os.environ | {"PYTHONPATH": _join_path()},
                 start_new_session=True,  # so that Ctrl-C does not reach it
             )
         _server = os.getpid(), process, ours
         atexit.register(_end_server, *_server)
     return _server[2]
+
+
+def _join_path() -> str:
+    return os.pathsep.join(filter(None, sys.path))
 
 
 def _end_server(owner: int, process: subprocess.Popen[bytes], connection: socket.socket) -> None:
@@ -189,6 +202,7 @@ def answer_stdin() -> None:
 
 
 def _answer(connection: socket.socket, perform: Callable[[bytes], Any]) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with the process that forked it
     connection.sendall(os.getpid().to_bytes(8, "big"))
     with connection, connection.makefile("rb") as request, connection.makefile("wb") as out:
         _write_answer(request, out, perform)
