@@ -72,13 +72,7 @@ class Workers:
         try:
             pack(players)
         except CannotBeSent as error:
-            warnings.warn(
-                f"one process plays all games, since the players cannot be sent to others ({error}). Figures "
-                "are the same. To use several, make what cannot be pickled at the top level of a file, and "
-                "name the function there as path/to/file.py:function.",
-                PlaysAlone,
-                stacklevel=3,
-            )
+            warn_of_one_process(error)
             return Workers()
         return self
 
@@ -128,3 +122,14 @@ class Workers:
 
 class WorkersFailed(InvalidArgument, RunStopped):
     """The workers failed. The blocks that they had finished are kept."""
+
+
+def warn_of_one_process(error: CannotBeSent) -> None:
+    """Warn that one process plays everything."""
+    warnings.warn(
+        f"one process plays all games, since the players cannot be sent to others ({error}). Figures are the "
+        "same. To use several, make what cannot be pickled at the top level of a file, and name the function "
+        "there as path/to/file.py:function.",
+        PlaysAlone,
+        stacklevel=4,
+    )

@@ -76,10 +76,10 @@ def path(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "mine.py"
     path.write_text(SOURCE)
     yield path
-    for name, module in sys.modules.items():
-        if name.startswith("arena_plugin_mine"):
-            module.file.close()
-            module.connection.close()
+    for name in [name for name in sys.modules if name.startswith("arena_plugin_mine")]:
+        module = sys.modules.pop(name)
+        module.file.close()
+        module.connection.close()
 
 
 def play(function: Any) -> float:
