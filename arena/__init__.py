@@ -5,12 +5,14 @@ from arena.engine import Played, View, play
 from arena.errors import (
     ArenaError,
     BudgetExceeded,
+    CannotBeSent,
     InternalError,
     InvalidArgument,
     LearnerFails,
     NotConforming,
     NothingTested,
     PlayerError,
+    PlaysAlone,
     ProtocolViolation,
     Unsupported,
 )
@@ -163,12 +165,14 @@ __all__ += [
 __all__ += [
     "ArenaError",
     "BudgetExceeded",
+    "CannotBeSent",
     "InternalError",
     "InvalidArgument",
     "LearnerFails",
     "NotConforming",
     "NothingTested",
     "PlayerError",
+    "PlaysAlone",
     "ProtocolViolation",
     "Unsupported",
 ]

@@ -125,6 +125,14 @@ class LearnerFails(UserWarning):
     """A learner fails in some of the games, or against some adversaries, which then show little."""
 
 
+class CannotBeSent(ArenaError):
+    """A player holds something that cannot be pickled, so no other process can play with it."""
+
+
+class PlaysAlone(UserWarning):
+    """One process plays everything, since the players cannot be sent to others. Figures are the same."""
+
+
 class NotConforming(ArenaError):
     """A player fails a check of `arena.testing`.
 

@@ -43,9 +43,10 @@ from arena.replies import (
 from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
 from arena.testing.divisions import check_divisions
-from arena.testing.fresh_coins import check_own_coins, check_repeats, forbid_global_randomness
+from arena.testing.fresh_coins import check_repeats, forbid_global_randomness
 from arena.testing.independence import check_batches_independent
 from arena.testing.law_checks import compare_with_law
+from arena.testing.memory import check_memory
 from arena.testing.probe import ROUNDS, Probe
 
 RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
@@ -73,16 +74,19 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     # Points of its own shape.
     _check_some_points(learner)
     training_set = sample or _make_sample(learner)
+    # The same game whatever was played before, or fresh random numbers in every process. This comes before
+    # this process has played anything.
+    unchecked = [p for p in learner.protocols if not _check_long_games(learner, p, training_set)]
     for protocol in learner.protocols:
         probe, referee = _prepare_probe(learner, protocol, training_set, _choose_points(training_set))
+        if protocol in unchecked:
+            check_memory(learner, probe, referee)
         # Any number of games, even none, without writing to the input or using global generators.
         for number in (0, 1, 3):
             few_games = partial(play, learner, probe, referee, games=number, seed=1)
             forbid_global_randomness(learner.name, few_games)
-        # The same game for the same random numbers, or fresh random numbers in every process.
-        if learner.own_coins:
-            check_own_coins(learner, probe, referee)
-        else:
+        # The same game for the same random numbers.
+        if not learner.own_coins:
             check_repeats(learner, probe, referee, learner.name)
         # Independent games, with the distribution of single games.
         _check_games(learner, probe, referee, games)
@@ -103,18 +107,22 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
         _check_capabilities(learner, probe, referee)
 
 
+def _check_long_games(learner: Learner, protocol: str, sample: Sample) -> bool:
+    """Check for memory in games of full length; whether the learner allows so long ones."""
+    points = _choose_points(sample)
+    try:
+        check_memory(learner, *_make_probe(learner, protocol, sample, points, max(ROUNDS, len(points))))
+    except (InvalidArgument, BudgetExceeded):
+        return False
+    return True
+
+
 def _prepare_probe(
     learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...]
 ) -> tuple[Probe, Referee]:
     """The longest games that the learner's budget of rounds or queries allows."""
-    kind: Any = REFEREES[protocol]
-    unlabelled = _takes_unlabelled(learner)
     for length in range(max(ROUNDS, len(points)), 0, -1):
-        rounds = min(length, ROUNDS)
-        online = issubclass(kind, OnlineReferee)
-        asked = points if online else points[:length]
-        probe = Probe(sample, asked, protocol, unlabelled=unlabelled, rounds=rounds)
-        referee = kind(T=rounds) if online else kind()
+        probe, referee = _make_probe(learner, protocol, sample, points, length)
         try:
             play(learner, probe, referee, games=1, seed=1)
         except BudgetExceeded:
@@ -123,6 +131,18 @@ def _prepare_probe(
         else:
             break
     return probe, referee
+
+
+def _make_probe(
+    learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...], length: int
+) -> tuple[Probe, Referee]:
+    """Games of at most so many rounds or queries."""
+    kind: Any = REFEREES[protocol]
+    rounds = min(length, ROUNDS)
+    online = issubclass(kind, OnlineReferee)
+    asked = points if online else points[:length]
+    probe = Probe(sample, asked, protocol, unlabelled=_takes_unlabelled(learner), rounds=rounds)
+    return probe, kind(T=rounds) if online else kind()
 
 
 def _check_on_sample(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:

@@ -144,7 +144,7 @@ def search(
         seed=seed,
     )
     check_learner_first(learner)
-    result = plan.run(Workers.from_jobs(jobs), watch)
+    result = plan.run(Workers.from_jobs(jobs).choose_for(plan), watch)
     tried = result.examples + result.rejected
     if not (result.examples or result.interrupted):
         raise refuse_failures(learner, result.failure, f"against all of {tried:,} adversaries")

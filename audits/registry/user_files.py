@@ -7,11 +7,13 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from arena.errors import InvalidArgument, describe_error, is_users_file
+from arena.parcels import register_source
 from arena.settings import read_file
 from audits.registry.own_packages import OWN, import_own_package
 
@@ -34,22 +36,22 @@ def load_function(text: str) -> Callable[..., Any]:
 def load_module(path: str) -> ModuleType:
     """The module in a file. It is imported once, and again if the file has changed.
 
-    It may import files in its folder. Worker processes receive its classes, and those of these files, by
-    value, so they need not be able to import them.
+    It may import files in its folder. Worker processes receive its source, and those of these files, so they
+    need not be able to find them.
     """
     source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
     location = Path(os.path.realpath(path))
     # The name distinguishes versions of a file, and does not depend on its folder.
     name = f"{_PREFIX}{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
     if name not in sys.modules:
-        from cloudpickle import register_pickle_by_value  # slow to import, and rarely needed
-
         _make_importable(location.parent)
         before = set(sys.modules)
-        register_pickle_by_value(_import_source(name, location, source, path))
+        register_source(_import_source(name, location, source, path), source, imported=False)
         for new in set(sys.modules) - before - {name}:
             if _is_in(sys.modules[new], location.parent):
-                register_pickle_by_value(sys.modules[new])
+                with suppress(OSError):  # a package without a file of its own
+                    imported = Path(str(sys.modules[new].__file__)).read_bytes()
+                    register_source(sys.modules[new], imported, imported=True)
     return sys.modules[name]
 
 
