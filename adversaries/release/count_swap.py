@@ -20,6 +20,7 @@ class CountSwap(Adversary):
 
     name = "count-swap"
     protocols = ("Release",)
+    scores_release = True
     sample: Sample | None = setting(None, help="the sample; default: ten examples labelled 0")
 
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
