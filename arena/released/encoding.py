@@ -25,7 +25,7 @@ import numpy as np
 
 from arena.errors import Unsupported
 from arena.points import LARGEST_INTEGER
-from arena.released.known_types import Fields, Number, Part, Symbol, take_apart
+from arena.released.known_types import MAX_DEPTH, Fields, Number, Part, Symbol, take_apart
 
 # A symbol's code lies between 2^700 and 2^701, the same in every process, so that counts of blocks agree. Two
 # symbols share one with probability 2^-52.
@@ -152,18 +152,18 @@ def _is_exact(numbers: np.ndarray, values: Any) -> bool:
     return isinstance(values, float | np.floating) or abs(values) <= LARGEST_INTEGER
 
 
-def _find_shape(value: Any) -> tuple[int, ...] | None:
+def _find_shape(value: Any, depth: int = 0) -> tuple[int, ...] | None:
     """The shape of an array or of lists of numbers; None if it is anything else."""
     kind = type(value)
     if kind in _PLAIN:
         return ()
     if kind is np.ndarray:
         return value.shape if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8 else None
-    if kind is not list and kind is not tuple:
+    if (kind is not list and kind is not tuple) or depth > MAX_DEPTH + 1:
         return None
     if set(map(type, value)) <= _PLAIN:
         return (len(value),)
-    shapes = {_find_shape(part) for part in value}
+    shapes = {_find_shape(part, depth + 1) for part in value}
     shape = shapes.pop()
     return None if shapes or shape is None else (len(value), *shape)
 

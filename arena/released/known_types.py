@@ -27,7 +27,7 @@ import numpy as np
 
 from arena.errors import Unsupported
 
-_MAX_DEPTH = 32  # of containers in containers; a list may even contain itself
+MAX_DEPTH = 32  # of containers in containers; a list may even contain itself
 _MICROSECOND = timedelta(microseconds=1)
 _ALLOWED = "Return numbers, text, None, or tuples, lists and dictionaries of these"
 
@@ -62,10 +62,10 @@ def take_apart(value: Any, depth: int = 0) -> Part:
     kind = type(value)
     if kind is float or kind is int or kind is bool:
         return value  # type: ignore[no-any-return]
-    if depth > _MAX_DEPTH:
+    if depth > MAX_DEPTH:
         raise Unsupported(
             "a release must be made of numbers, text and None",
-            value=f"containers within containers, more than {_MAX_DEPTH} deep",
+            value=f"containers within containers, more than {MAX_DEPTH} deep",
             remedy=f"{_ALLOWED}, a few levels deep.",
         )
     reader = _find_reader(kind, value)
@@ -97,7 +97,8 @@ def refuse_type(value: object) -> Unsupported:
     elif callable(value) or isinstance(value, type):
         remedy = f"{_ALLOWED}: what it computes, not the function itself."
     else:
-        fitted = [name for name in getattr(value, "__dict__", ()) if name.endswith("_") and name[0] != "_"]
+        names = getattr(value, "__dict__", ())
+        fitted = [name for name in names if name.endswith("_") and not name.startswith(("_", "n_"))]
         attributes = ", ".join(f"model.{name}" for name in fitted[:3])
         remedy = f"{_ALLOWED}. Of another object return its attributes one by one, or vars(value)."
         if fitted:

@@ -151,7 +151,6 @@ AUDITED: dict[str, Callable[[float], Any]] = {
     "datetime64": lambda x: np.datetime64("2020-01-01") + np.timedelta64(round(8 * x), "D"),
     "array of text": lambda x: np.array(["many" if x > 0.5 else "few"]),
     "sparse matrix": make_sparse,
-    "np.matrix": lambda x: np.matrix([[x, 1.0]]),
 }
 if find_spec("pandas"):
     import pandas as pd
