@@ -177,7 +177,7 @@ class LearnerCalls:
             return encode_values(value)
         except Unsupported as error:
             rule = f"{self._position.learner}: {error.rule}"
-            raise Unsupported(rule, value=error.value, remedy=error.remedy) from error
+            raise type(error)(rule, value=error.value, remedy=error.remedy) from error
 
     def hypothesis(self) -> Hypothesis:
         """The hypothesis of the round, one a game."""

@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 import attrs
 import numpy as np
 
-from arena.errors import Unsupported
+from arena.errors import UnknownRelease
 
 MAX_DEPTH = 32  # of containers in containers; a list may even contain itself
 _MICROSECOND = timedelta(microseconds=1)
@@ -57,13 +57,13 @@ def take_apart(value: Any, depth: int = 0) -> Part:
     Numbers are compared by value: 1, 1.0 and True are equal. So are sequences: lists, tuples and arrays with
     equal entries. The order of dictionaries and sets does not matter, nor does how a sparse matrix is stored.
 
-    Raises: Unsupported if its type is not known.
+    Raises: UnknownRelease if its type is not known.
     """
     kind = type(value)
     if kind is float or kind is int or kind is bool:
         return value  # type: ignore[no-any-return]
     if depth > MAX_DEPTH:
-        raise Unsupported(
+        raise UnknownRelease(
             "a release must be made of numbers, text and None",
             value=f"containers within containers, more than {MAX_DEPTH} deep",
             remedy=f"{_ALLOWED}, a few levels deep.",
@@ -87,7 +87,7 @@ def name_key(part: Part) -> str:
     return repr(float(part)).removesuffix(".0")
 
 
-def refuse_type(value: object) -> Unsupported:
+def refuse_type(value: object) -> UnknownRelease:
     """The error for an object whose type is not known, with a way to release what it holds."""
     kind = type(value)
     if isinstance(value, np.ma.MaskedArray):
@@ -106,7 +106,7 @@ def refuse_type(value: object) -> Unsupported:
                 f"{_ALLOWED}. Of a fitted model return its attributes, such as ({attributes}); the learners "
                 "of models have a setting release_of for that."
             )
-    return Unsupported(
+    return UnknownRelease(
         "a release must be made of numbers, text and None", value=_name_type(kind), remedy=remedy
     )
 

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.errors import InvalidArgument, Unsupported
+from arena.errors import InvalidArgument, UnknownRelease, Unsupported
 from arena.privacy_curves import ConcentratedCurve, PrivacyCurve
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
@@ -163,9 +163,9 @@ def _measurement(make: Callable[[], Any]) -> Any:
 
 
 def _check_released(released: Any) -> Any:
-    """Raises: Unsupported for a queryable, which releases nothing until it is asked."""
+    """Raises: UnknownRelease for a queryable, which releases nothing until it is asked."""
     if any(kind.__name__ == "Queryable" for kind in type(released).__mro__):
-        raise Unsupported(
+        raise UnknownRelease(
             "the measurement must release numbers, not answer queries",
             value=type(released).__name__,
             remedy="Wrap it in a Python function that asks it and returns the answers, and audit that by the "
