@@ -12,6 +12,7 @@ from arena.errors import (
     NothingTested,
     PlayerError,
     ProtocolViolation,
+    UnknownRelease,
     Unsupported,
 )
 from arena.game_style import GameAdversary, GameLearner
@@ -170,5 +171,6 @@ __all__ += [
     "NothingTested",
     "PlayerError",
     "ProtocolViolation",
+    "UnknownRelease",
     "Unsupported",
 ]

@@ -141,7 +141,8 @@ class Score:
         if match["pattern"]:
             ones = np.stack([answer.label == 1 for answer in answers], axis=1)
             return _count_pattern(ones, match["pattern"])
-        columns = released_columns(replies, games)
+        # The source of a script reads plain numbers from the reply, infinite ones among hypotheses too.
+        columns = released_columns(replies, games, finite=self.irregular or self.form in SUMS)
         if self.feature == ENTRIES:
             return _count_entries(columns, games)
         absent = np.full(games, ABSENT)
@@ -303,9 +304,13 @@ def _centre_scores(name: str, views: ViewCounts) -> list[Score]:
     category = name_suffix(name) in (" text", " shape")
     if len(values) <= (1 if category else 2):
         return []
-    common = np.argsort(-times.sum(axis=1), kind="stable")[:_MAX_EQUAL]
-    equal = [Score(name, EQUAL, float(values[i])) for i in common if times[i].sum() > 1]
     finite = np.flatnonzero(np.abs(values) < INFINITE)
+    common = np.argsort(-times.sum(axis=1), kind="stable")[:_MAX_EQUAL]
+    equal = [
+        Score(name, EQUAL, float(values[i]))
+        for i in common
+        if times[i].sum() > 1 and (i in finite or name.startswith("value"))
+    ]
     if category or not len(finite):
         return equal
     times = np.cumsum(times[finite], axis=0)

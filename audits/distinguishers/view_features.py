@@ -113,8 +113,11 @@ def _describe_moves(parameters: np.ndarray) -> np.ndarray:
     return np.concatenate([moves.sum(axis=1)[:, :half], (moves**2).sum(axis=2)[:, :half]], axis=1)
 
 
-def released_columns(replies: Sequence[Reply], games: int) -> dict[str, np.ndarray]:
-    """The features (games,) of released values and published hypotheses, by name; they are finite."""
+def released_columns(replies: Sequence[Reply], games: int, *, finite: bool = True) -> dict[str, np.ndarray]:
+    """The features (games,) of released values and published hypotheses, by name.
+
+    finite: whether infinities and NaN are replaced, as in the features of views.
+    """
     values = collect_values(replies)
     columns: dict[str, np.ndarray] = {}
     for number, value in enumerate(values, start=1):
@@ -124,7 +127,7 @@ def released_columns(replies: Sequence[Reply], games: int) -> dict[str, np.ndarr
         flat = np.asarray(value, dtype=np.float64).reshape(games, -1)
         name = f"hypothesis {number}"
         columns |= value_columns(flat[:, 0] if flat.shape[1] == 1 else flat, name)
-    return {name: _replace_infinities(column) for name, column in columns.items()}
+    return {name: _replace_infinities(column) for name, column in columns.items()} if finite else columns
 
 
 @lru_cache(maxsize=64)
