@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +20,7 @@ DELTA = 1e-3
 
 
 def _count_cells(points: np.ndarray) -> dict[str, int]:
-    cells, counts = np.unique(np.clip(np.floor(points * 4), 0, 4).astype(int), return_counts=True)
-    return {f"cell {cell}": int(count) for cell, count in zip(cells, counts, strict=True)}
+    return dict(sorted(Counter(f"cell {4 * point // 1:g}" for point in points.tolist()).items()))
 
 
 def select_partitions(points: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
@@ -45,22 +45,22 @@ def list_nested(points: np.ndarray, rng: np.random.Generator) -> Any:
     return [[cell, [1.0] * count] for cell, count in _count_cells(points).items()]
 
 
-def empty_for_few(points: np.ndarray, rng: np.random.Generator) -> list[float]:
-    return [float(rng.laplace())] if (points > 0.5).sum() >= 2 else []
+def empty_without_large(points: np.ndarray, rng: np.random.Generator) -> list[float]:
+    return [float(rng.laplace())] if (points > 0.5).any() else []
 
 
 def select_set(points: np.ndarray, rng: np.random.Generator) -> set[str]:
     return {cell for cell, count in _count_cells(points).items() if count >= 2}
 
 
-def raise_for_few(points: np.ndarray, rng: np.random.Generator) -> float:
-    if (points > 0.5).sum() < 2:
-        raise ValueError("too few")
+def raise_without_large(points: np.ndarray, rng: np.random.Generator) -> float:
+    if not (points > 0.5).any():
+        raise ValueError("no large points")
     return float(rng.laplace())
 
 
 def last_bit(points: np.ndarray, rng: np.random.Generator) -> int:
-    return 2**60 + int((points > 0.5).sum() >= 2)
+    return 2**60 + int((points > 0.5).any())
 
 
 def release_model(points: np.ndarray, rng: np.random.Generator) -> Any:
@@ -74,7 +74,15 @@ def learner(function: Callable[..., Any], delta: float = 0.0) -> Function:
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "function",
-    [select_exactly, list_groups, list_nested, empty_for_few, select_set, raise_for_few, last_bit],
+    [
+        select_exactly,
+        list_groups,
+        list_nested,
+        empty_without_large,
+        select_set,
+        raise_without_large,
+        last_bit,
+    ],
 )
 @pytest.mark.filterwarnings("ignore:function failed:arena.LearnerFails")
 def test_a_leak_by_the_shape_of_a_release_is_found(function: Callable[..., Any]) -> None:
