@@ -8,7 +8,6 @@ from arena.released.encoding import (
     has_unique_text,
     is_category,
     list_objects,
-    spread_codes,
 )
 from arena.released.format import format_value
 
@@ -24,6 +23,5 @@ __all__ = [
     "is_category",
     "list_objects",
     "name_suffix",
-    "spread_codes",
     "value_columns",
 ]

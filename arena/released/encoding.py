@@ -92,11 +92,6 @@ def is_category(values: np.ndarray) -> np.ndarray:
     return np.asarray((values >= LEAST) & (values < 2 * LEAST))
 
 
-def spread_codes(values: np.ndarray) -> np.ndarray:
-    """The values as floats, with codes spread over [0, 1)."""
-    return np.where(is_category(values), values / LEAST - 1.0, values)
-
-
 def has_unique_text(encoded: np.ndarray) -> bool:
     """Whether some text or key differs in nearly all games, so that no event about it can be counted."""
     if encoded.dtype != np.float64 or encoded.ndim > 2 or len(encoded) <= _FEW_GAMES:

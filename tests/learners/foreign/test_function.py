@@ -241,17 +241,17 @@ class FittedModel:
         (
             lambda data, rng: object(),
             False,
-            "function: a release must be made of numbers, text and None, got 'object'. Return numbers, text, "
-            "None, or tuples, lists and dictionaries of these. Of another object return its attributes one by "
-            "one, or vars(value).",
+            "function: a release must be made of numbers, text and None, got 'object'. Return numbers, "
+            "text, None, or tuples, lists and dictionaries of these. Of another object return its "
+            "attributes one by one, or vars(value).",
         ),
         (
             lambda data, rng: FittedModel(),
             False,
             "function: a release must be made of numbers, text and None, got "
-            f"'{__name__}.FittedModel'. Return numbers, text, None, or tuples, lists and dictionaries of these. "
-            "Of a fitted model return its attributes, such as (model.coef_); the learners of models have a "
-            "setting release_of for that.",
+            f"'{__name__}.FittedModel'. Return numbers, text, None, or tuples, lists and dictionaries of "
+            "these. Of a fitted model return its attributes, such as (model.coef_); the learners of "
+            "models have a setting release_of for that.",
         ),
         (lambda data, games, rng: "one", True, ONE_VALUE.format("str for 3 games")),
         (lambda data, games, rng: np.zeros(games + 1), True, ONE_VALUE.format("shape (4,) for 3 games")),
