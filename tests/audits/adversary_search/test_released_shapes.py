@@ -128,5 +128,5 @@ def test_the_number_of_entries_is_a_score() -> None:
     worlds = [np.array([[1.0, absent]] * 3), np.array([[1.0, 2.0]] * 3)]
     views = _views(worlds, "value[0]", "value[1]")
     score = next(score for score in simple_scores(views) if score.feature == "entries")
-    assert score == Score("entries", irregular=True)
+    assert score == Score("entries")
     assert score.column(views)[views.which].tolist() == [[1.0, 2.0]]
