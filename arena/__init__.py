@@ -14,6 +14,7 @@ from arena.errors import (
     PlayerError,
     PlaysAlone,
     ProtocolViolation,
+    UnknownRelease,
     Unsupported,
 )
 from arena.game_style import GameAdversary, GameLearner
@@ -174,5 +175,6 @@ __all__ += [
     "PlayerError",
     "PlaysAlone",
     "ProtocolViolation",
+    "UnknownRelease",
     "Unsupported",
 ]

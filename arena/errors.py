@@ -53,6 +53,10 @@ class Unsupported(InvalidArgument):
     """A sensible request that this learner, class or protocol cannot meet."""
 
 
+class UnknownRelease(Unsupported):
+    """A learner released an object whose type is not known, so that nobody can say what it shows."""
+
+
 class BudgetExceeded(ArenaError):
     """A learner was asked for more answers, rounds or halts than its budget allows."""
 

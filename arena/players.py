@@ -175,6 +175,9 @@ class Adversary(ABC):
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
     usual_for: ClassVar[tuple[PrivacyUnit, ...]] = ()
+    # Whether its score, if it returns one, is a released number itself. A distinguisher is then preferred
+    # where releases hold more than finite numbers.
+    scores_release: ClassVar[bool] = False
 
     @property
     def returns_score(self) -> bool | None:

@@ -21,6 +21,7 @@ class CountSwap(Adversary):
     name = "count-swap"
     protocols = ("Release",)
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
+    scores_release = True
     sample: Sample | None = setting(
         None, help="the sample; default: ten examples labelled 0, or as many as needed"
     )

@@ -29,6 +29,7 @@ class PointSwap(Adversary):
     name = "point-swap"
     protocols = ("Release",)
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
+    scores_release = True
 
     sample: Sample | None = setting(
         None, help="the sample, whose last record varies; default: ten records in the middle of the domain"

@@ -10,7 +10,8 @@ import numpy as np
 from tabulate import tabulate
 
 from arena.points import format_point
-from arena.replies import NO_LABEL, UNSTABLE, Hypothesis, format_value
+from arena.released import format_value
+from arena.replies import NO_LABEL, UNSTABLE, Hypothesis
 from arena.sample import BOTH, Reads, Training
 
 Cells = tuple[str, str, str]

@@ -19,6 +19,7 @@ from arena.engine import Played, play
 from arena.errors import NotConforming
 from arena.players import Learner
 from arena.referees import Referee
+from arena.released import ABSENT, align_columns
 from arena.sample import Sample
 from arena.testing.independence import compute_p_value, summarise_views
 from arena.testing.probe import Probe
@@ -99,7 +100,5 @@ def _list_parts(played: Played) -> list[np.ndarray]:
 
 def _find_p_value(first: Played, second: Played) -> float:
     """A p-value of the hypothesis that all games of both batches are independent and alike."""
-    features = summarise_views(first), summarise_views(second)
-    if features[0].shape != features[1].shape:
-        return 0.0  # a release of another shape
-    return compute_p_value(np.stack(features))
+    features = align_columns([summarise_views(first), summarise_views(second)], fill=ABSENT)
+    return compute_p_value(np.stack(features).transpose(0, 2, 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from math import log, sqrt
@@ -28,6 +28,7 @@ from arena.players import Learner
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Referee
 from arena.referees.online import OnlineReferee
+from arena.released import align_columns, value_columns
 from arena.replies import (
     Answer,
     Answers,
@@ -38,7 +39,6 @@ from arena.replies import (
     Shown,
     Stream,
     list_answers,
-    spread_codes,
 )
 from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
@@ -176,45 +176,68 @@ def _check_games(learner: Learner, probe: Probe, referee: Referee, games: int) -
     _check_independence(learner, lambda seed: _extract_features(learner, probe, referee, _BATCH, seed=seed))
     features = _extract_features(learner, probe, referee, games, seed=11)
     mixed = attrs.evolve(probe, mixed=True)
-    among_others = _extract_features(learner, mixed, referee, games, seed=12)[::2]
-    _compare(learner, features, among_others, "a game does not depend on the other games of its batch")
+    among_others = _extract_features(learner, mixed, referee, games, seed=12)
+    among_others = {name: column[::2] for name, column in among_others.items()}
+    _compare(learner, [features], [among_others], "a game does not depend on the other games of its batch")
     single = [_extract_features(learner, probe, referee, 1, seed=100 + g) for g in range(games // 10)]
-    _compare(learner, features, np.concatenate(single), "a game of a batch is distributed as a single game")
+    _compare(learner, [features], single, "a game of a batch is distributed as a single game")
     if isinstance(learner.start(1, generator(block_seed(13, 0))), PredictsMany):
         in_a_row = _extract_features(learner, attrs.evolve(probe, in_a_row=True), referee, games, seed=13)
-        _compare(learner, features, in_a_row, "queries in a row are answered as they are one by one")
+        _compare(learner, [features], [in_a_row], "queries in a row are answered as they are one by one")
 
 
-def _extract_features(learner: Learner, probe: Probe, referee: Referee, games: int, seed: int) -> np.ndarray:
-    """(games, f): numbers in [0, 1] that summarise what the probe saw of each game."""
+Features = dict[str, np.ndarray]
+
+
+def _extract_features(learner: Learner, probe: Probe, referee: Referee, games: int, seed: int) -> Features:
+    """(games,) each, by name: numbers in [0, 1] that summarise what the probe saw of each game."""
     replies = play(learner, probe, referee, games=games, seed=seed, record=True).replies
-    columns = [column for reply in replies for column in _list_columns(reply, probe.points)]
-    return np.stack(columns, axis=1) if columns else np.zeros((games, 0))
+    single = [each for reply in replies for each in _list_replies(reply)]
+    features = {
+        f"{number} {name}": column
+        for number, reply in enumerate(single)
+        for name, column in _list_columns(reply, probe.points).items()
+    }
+    return features or {"nothing": np.zeros(games)}
 
 
-def _list_columns(reply: Reply, points: tuple[Any, ...]) -> list[np.ndarray]:
+def _list_replies(reply: Reply) -> Sequence[Reply]:
+    """The reply, or those to each of several queries in a row."""
+    return list_answers([reply]) if isinstance(reply, Answers) else [reply]
+
+
+def _list_columns(reply: Reply, points: tuple[Any, ...]) -> Features:
     """(n,) each: a reply as numbers in [0, 1], hypotheses by their labels at `points`."""
     if isinstance(reply, Answer):
-        return [(reply.label == 1).astype(float), reply.halted.astype(float)]
-    if isinstance(reply, Answers):
-        return [column for answer in list_answers([reply]) for column in _list_columns(answer, points)]
+        return {"label": (reply.label == 1).astype(float), "halted": reply.halted.astype(float)}
     if isinstance(reply, Released):
         if isinstance(reply.value, Hypothesis):
-            return [reply.value(x).astype(float) for x in points]
-        flat = spread_codes(reply.value.reshape(len(reply.value), -1).astype(float))
-        return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
+            return _label_points([reply.value], points)
+        return {name: _squash(column) for name, column in value_columns(reply.value, "value").items()}
     if isinstance(reply, Models):
         flat = reply.parameters.reshape(len(reply.parameters), -1)
-        return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
+        return {f"{place}": _squash(column) for place, column in enumerate(flat.T)}
     if isinstance(reply, Shown):
-        return [] if reply.hypothesis is None else [reply.hypothesis(x).astype(float) for x in points[:1]]
+        return {} if reply.hypothesis is None else _label_points([reply.hypothesis], points[:1])
     if isinstance(reply, Stream):
-        return [h(x).astype(float) for h in reply.hypotheses for x in points[:1]]
-    return []
+        return _label_points(reply.hypotheses, points[:1])
+    return {}
 
 
-def _compare(learner: Learner, first: np.ndarray, second: np.ndarray, rule: str) -> None:
+def _label_points(hypotheses: Sequence[Hypothesis], points: tuple[Any, ...]) -> Features:
+    labels = [h(x).astype(float) for h in hypotheses for x in points]
+    return {f"{place}": column for place, column in enumerate(labels)}
+
+
+def _squash(column: np.ndarray) -> np.ndarray:
+    """Numbers in [0, 1]; what a game does not have becomes 0."""
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(np.nan_to_num(column), -500, 500))))
+
+
+def _compare(learner: Learner, one: Sequence[Features], other: Sequence[Features], rule: str) -> None:
     """Compare the means of features of two sets of games by Hoeffding's inequality, at `RATE` in total."""
+    parts = align_columns([*one, *other], fill=0.0)
+    first, second = (np.concatenate(each) for each in (parts[: len(one)], parts[len(one) :]))
     if not first.size or not second.size:
         return
     tail = log(4.0 * first.shape[1] / RATE) / 2.0
@@ -229,13 +252,13 @@ def _compare(learner: Learner, first: np.ndarray, second: np.ndarray, rule: str)
         )
 
 
-def _check_independence(learner: Learner, extract: Callable[[int], np.ndarray]) -> None:
+def _check_independence(learner: Learner, extract: Callable[[int], Features]) -> None:
     """Check that the mean of a batch varies as 1/games; if games share random numbers, it varies more.
 
     For 40 batches, four times the variance of independent games has a probability below `RATE` (χ² with 39
     degrees of freedom, with room for means that are not quite normal).
     """
-    batches = np.stack([extract(seed) for seed in range(_BATCHES)])
+    batches = np.stack(align_columns([extract(seed) for seed in range(_BATCHES)], fill=0.0))
     variance = batches.reshape(-1, batches.shape[2]).var(axis=0)
     of_means = batches.mean(axis=1).var(axis=0, ddof=1) * batches.shape[1]
     if ((variance > 0.01) & (of_means > 4.0 * variance)).any():
@@ -254,7 +277,7 @@ def _check_common_bits(learner: Learner, probe: Probe, referee: Referee) -> None
             watched = _WithGenerator(learner)
             own = attrs.evolve(probe, mixed=mixed)
             played = play(cast(Learner, watched), own, referee, games=_BATCH, seed=seed, record=True)
-            replies.append([part[::2].tobytes() for reply in played.replies for part in reply.parts])
+            replies.append([part[::2].tobytes() for reply in played.replies for part in reply.compared])
             states.append(watched.generator_state)
         if replies[0] != replies[1] or states[0] != states[1]:
             raise NotConforming(

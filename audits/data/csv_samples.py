@@ -7,6 +7,7 @@ import gzip
 import io
 import math
 import os
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,13 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from arena.errors import InvalidArgument
+from arena.points import LARGEST_INTEGER
 from arena.sample import Sample
 from arena.settings import check_size, parse_rows, read_file
 
 _MAX_LISTED = 20  # names in an error message
 _MISSING = ("", "?", "na", "n/a", "nan", "null", "none")  # how files say that a value is missing
+_INTEGER = re.compile(r"[+-]?\d+")
 _MAX_SIZE = 256  # MiB of text, whose rows take some twenty times as much memory
 
 
@@ -94,6 +97,13 @@ class Table:
                 f"{self.name}, line {line}, column {self.columns[column]!r}: {kind} must be a finite number",
                 value=row[column],
                 remedy="Remove the line, write the value as a number, or name another column.",
+            )
+        if abs(value) >= LARGEST_INTEGER and _INTEGER.fullmatch(row[column]) and int(row[column]) != value:
+            raise InvalidArgument(
+                f"{self.name}, line {line}, column {self.columns[column]!r}: integers must lie within ±2^53, "
+                "where float64 is exact",
+                value=row[column],
+                remedy="Scale the column down, or code it in smaller numbers.",
             )
         return value
 

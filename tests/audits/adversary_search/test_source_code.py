@@ -105,7 +105,7 @@ CASES = [
     ),
     *(
         (LaplaceCount(), Script(protocol="Release", world_0=PAIR[0], world_1=PAIR[1], score=score))
-        for score in (Score("value"), Score("value[0]", "distance", 1.5, -1), Score("value", "equal", 2.0))
+        for score in (Score("value"), Score("value", "distance", 1.5, -1), Score("value", "equal", 2.0))
     ),
     *((RunsLearner("counts-runs"), attrs.evolve(DIVIDED, score=score)) for score in (None, DIVIDED.score)),
     (
@@ -117,7 +117,7 @@ CASES = [
         for score in (
             None,
             Score("hypothesis 1"),
-            Score("hypothesis 4[0]", sign=-1),
+            Score("hypothesis 4", sign=-1),
             Score("hypotheses", "at most", -np.inf, -1),
             Score("hypotheses", "at most", 0.5),
         )

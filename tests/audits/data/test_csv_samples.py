@@ -366,3 +366,10 @@ def test_labels_are_whole_numbers_and_points_read_only(write_file):
     sample = load_sample(write_file("x,y\n1,0\n2,1\n"), x="x", y="y")
     assert sample.labels.dtype == np.int8
     assert not sample.points.flags.writeable
+
+
+def test_integers_that_floats_do_not_hold_are_refused(write_file):
+    with pytest.raises(InvalidArgument) as refused:
+        load_sample(write_file("x,y\n9007199254740993,0\n1,1\n"), x="x", y="y", positive="1")
+    assert "line 2, column 'x': integers must lie within ±2^53, where float64 is exact" in str(refused.value)
+    assert load_sample(write_file("x,y\n1e300,0\n9007199254740994,1\n"), x="x", y="y", positive="1").size == 2
