@@ -12,7 +12,7 @@ import numpy as np
 from arena import Adversary, Claim, Learner, NothingTested, Referee
 from arena.engine import check_protocol
 from arena.settings import at_least, at_most, check_value, less_than
-from arena.testing.goodness_of_fit import Comparison
+from arena.testing.laws.goodness_of_fit import Comparison
 from audits.exact_loss.declared_law import check_declared_law
 from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
 from audits.exact_loss.released_values import LabelledLoss

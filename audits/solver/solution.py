@@ -12,7 +12,7 @@ import numpy as np
 
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
-from arena.testing.goodness_of_fit import Comparison
+from arena.testing.laws.goodness_of_fit import Comparison
 from audits.exact_loss.answer_paths import MAX_ROUNDS
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim

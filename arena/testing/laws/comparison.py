@@ -23,11 +23,11 @@ from arena.referees import Referee
 from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry
 from arena.replies import Hypothesis, Released, Shown, Stream
 from arena.sample import Sample
-from arena.testing.goodness_of_fit import Comparison, EventSums, check_events
-from arena.testing.law_filters import Predictions, describe_outcomes, predict_answers, predict_hypotheses
+from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_events
+from arena.testing.laws.predictions import Predictions, describe_outcomes, predict_answers, predict_hypotheses
+from arena.testing.laws.round_events import RoundEvents
+from arena.testing.laws.value_events import list_ratio_events, list_value_events
 from arena.testing.probe import Probe
-from arena.testing.round_events import RoundEvents
-from arena.testing.value_events import list_ratio_events, list_value_events
 
 MOST_GAMES = 200_000  # in each world
 _FEW_GAMES = 4_000  # in each world, which are looked at before more are played

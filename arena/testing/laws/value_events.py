@@ -15,8 +15,8 @@ from scipy.special import expit
 
 from arena.errors import NotConforming
 from arena.laws import Branches, Density, Finite, Independent, Mixture, Transformed, ValueLaw, simplify_laws
-from arena.testing.goodness_of_fit import EventSums
-from arena.testing.uniform_events import choose_columns, list_uniform_events
+from arena.testing.laws.goodness_of_fit import EventSums
+from arena.testing.laws.uniform_events import choose_columns, list_uniform_events
 
 _TOLERANCE = 1e-6  # the error of probabilities and their sum that quadratures may leave
 _PANELS = 8_192  # of a quadrature, evenly spaced

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import chdtr, ndtr, ndtri
 
-from arena.testing.goodness_of_fit import EventSums
+from arena.testing.laws.goodness_of_fit import EventSums
 
 _MOST_COLUMNS = 64  # of which all pairs are compared
 _FEW_COLUMNS = 12  # of which all triples are compared

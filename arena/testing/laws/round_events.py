@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from arena.testing.goodness_of_fit import EventSums
+from arena.testing.laws.goodness_of_fit import EventSums
 
 _MOST_FEATURES = 8  # outcomes, or groups of outcomes, that are compared
 _MOST_ROUNDS = 96  # of which all pairs are compared
