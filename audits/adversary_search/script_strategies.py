@@ -39,7 +39,8 @@ from audits.adversary_search.step_strategies import (
     streams,
 )
 
-_MAX_COORDINATES = 4  # along which gradients are chosen
+_MAX_SINGLE = 4  # coordinates along which gradients are chosen alone
+_MAX_TOGETHER = 16  # coordinates of one gradient, spread over the layers of a model
 _LONG = 1e6  # the length of a gradient that is clipped
 _STEP_SCORES = (*STEP_SCORES, None)  # None: a score is chosen among those of all views, or learned
 _MAX_RUNS = 6  # of a sample whose order matters
@@ -218,7 +219,7 @@ def _plant_canary(draw: st.DrawFn, learner: Any) -> Script:
     others, relation = draw(_sizes(learner)) - 1, read_relation_of(learner)
     sample = Sample([common, own], [0, 1], [others, 1]) if others else Sample([own], [1])
     worlds = _make_neighbours(learner, sample, len(sample.counts) - 1, (own, 0), (own, 1))
-    coordinate = draw(st.integers(0, min(learner.parameters, _MAX_COORDINATES) - 1))
+    coordinates = draw(st.sampled_from(_directions(learner.parameters)))
     length = draw(st.sampled_from((_LONG, _LONG, learner.clip, 0.0, None)))
     rest = draw(st.sampled_from((0.0, -_LONG, None)))
     sizes = {(own, 1): length, (common, 0): rest if others else None}
@@ -228,22 +229,35 @@ def _plant_canary(draw: st.DrawFn, learner: Any) -> Script:
         protocol="TrainingRun",
         world_0=worlds[0],
         world_1=worlds[1],
-        pulls=tuple(Pull(*example, coordinate, size) for example, size in sizes.items() if size is not None),
+        pulls=tuple(Pull(*example, coordinates, size) for example, size in sizes.items() if size is not None),
         parameters=learner.parameters,
         updates=learner.steps,
         score=_score_steps(
-            learner, draw(st.sampled_from(_STEP_SCORES)), coordinate, others if rest == -_LONG else 0
+            learner, draw(st.sampled_from(_STEP_SCORES)), coordinates, others if rest == -_LONG else 0
         ),
     )
 
 
-def _score_steps(learner: Any, kind: str | None, coordinate: int = 0, opposite: int = 0) -> StepScore | None:
+def _directions(parameters: int) -> list[tuple[int, ...]]:
+    """Coordinates of a gradient: a single one, the first and the last, or several over all of them.
+
+    A gradient along one coordinate lies in one layer of a model, and is clipped rightly where each layer is.
+    """
+    single = [(place,) for place in range(min(parameters, _MAX_SINGLE))]
+    spread = np.linspace(0, parameters - 1, min(parameters, _MAX_TOGETHER)).astype(int).tolist()
+    together = [coordinates for coordinates in ((0, parameters - 1), tuple(spread)) if parameters > 1]
+    return [*single, *dict.fromkeys(together)]
+
+
+def _score_steps(
+    learner: Any, kind: str | None, coordinates: tuple[int, ...] = (0,), opposite: int = 0
+) -> StepScore | None:
     """The score of this kind for the learner's steps. opposite: examples that pull against the canary."""
     if kind is None:
         return None
     if kind != RATIO:
-        return StepScore(kind, coordinate)
-    return StepScore.for_canary(kind, learner, coordinate=coordinate, opposite=opposite)
+        return StepScore(kind, coordinates)
+    return StepScore.for_canary(kind, learner, coordinates=coordinates, opposite=opposite)
 
 
 def _swap_unlabelled(learner: Learner, limit: int) -> st.SearchStrategy[Script]:
