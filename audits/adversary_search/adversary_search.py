@@ -6,12 +6,13 @@ Why a search refutes a true claim with probability at most `error`: docs/proofs/
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from math import ceil, exp, inf, log, log1p
 from typing import ClassVar
 
 import attrs
+import numpy as np
 
 from arena import Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
 from arena.settings import at_least, check_value, less_than, more_than, whole
@@ -261,7 +262,8 @@ class _SearchPlan:
         """One exploration. task: its number, and its number of examples."""
         number, examples = task
         target = self._make_target(self.pairs, "run", number)
-        return HypothesisRun(target, self.protocol, watch).run(examples)
+        with _extreme_points():
+            return HypothesisRun(target, self.protocol, watch).run(examples)
 
     def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
         seed = exploring_seed(self.seed, *purpose)
@@ -307,7 +309,8 @@ class _SearchPlan:
             number += 1
             plan = self._plan(script, faults, rate, number)
             try:
-                verdict = run(plan)
+                with _extreme_points():
+                    verdict = run(plan)
             except (PlayerError, *DECLINED) as error:
                 if faults or (isinstance(error, PlayerError) and error.player != "learner"):
                     raise
@@ -342,6 +345,11 @@ class _SearchPlan:
             distinguisher=LEARNED if script.score is None else SCORE,
             faults=faults,
         )
+
+
+def _extreme_points() -> AbstractContextManager[object]:
+    """No warnings of learners that add up the largest points there are."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 def _default_pairs(epsilon: float, protocol: str) -> int:

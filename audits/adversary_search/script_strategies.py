@@ -21,6 +21,7 @@ from arena.players import read_relation_of
 from arena.step_scores import RATIO, STEP_SCORES, StepScore
 from audits.adversary_search.point_strategies import (
     counts_of,
+    draw_other_points,
     draw_points,
     far_points_of,
     list_of,
@@ -48,6 +49,8 @@ _MAX_SPREAD = 32  # distinct points of a sample
 _LARGE_SIZE = 10_000
 _SMALL_SIZES = range(1, 9)
 _LABELS = ((0,), (1,), (0, 1))
+_EITHER_LABEL = st.sampled_from([0, 1])
+_KINDS_OF_CHANGES = st.sampled_from([False, True, True])
 _SINGLE = 0
 _SHARES = (1, 2, 3, _SINGLE)  # relative sizes of the parts of a sample; or a single example
 
@@ -156,11 +159,12 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
     place = draw(st.integers(0, 2 * len(sample.counts) - 1))
     run, first = place % len(sample.counts), place >= len(sample.counts)
     own = as_point(sample.points[run]), int(sample.labels[run])
-    points = dict.fromkeys([own[0], *points_of(learner), *far_points_of(learner)])
-    others = [(point, label) for point in points for label in (1 - own[1], own[1]) if (point, label) != own]
     # One time in three only the label changes, since most learners depend on labels.
-    extra = len(others) // 2
-    other = others[max(0, draw(st.integers(0, len(others) - 1 + extra)) - extra)]
+    other = own[0], 1 - own[1]
+    if draw(_KINDS_OF_CHANGES):
+        other = draw(draw_other_points(learner)), draw(_EITHER_LABEL)
+        if other == own:
+            other = own[0], 1 - own[1]
     isolated = _isolate_first(sample, run) if first else sample
     relation = read_relation_of(learner)
     worlds = _make_neighbours(learner, isolated, run, own, other)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from arena import Learner
 from audits.adversary_search.point_strategies import (
+    constant_points_of,
     counts_of,
     draw_points,
     far_points_of,
@@ -114,8 +115,11 @@ def streams(learner: Learner, *, limit: int = MAX_EXAMPLES) -> st.SearchStrategy
     points = draw_points(learner)
     times = sample_from(counts_of(learner, limit))
     shown = st.builds(Show, points, sample_from([0, 1, WITH, AGAINST]), times)
-    usual, far = ([(point, y) for point in of(learner) for y in (0, 1)] for of in (points_of, far_points_of))
-    examples = st.one_of(two_different(usual), two_different([*usual, *far]))
+    special_points = [*constant_points_of(learner)[0], *far_points_of(learner)]
+    usual, other = (
+        [(p, y) for p in points for y in (0, 1)] for points in (points_of(learner), special_points)
+    )
+    examples = st.one_of(two_different(usual), two_different([*usual, *other]))
     special = _place_challenge(learner, limit, examples.map(lambda two: Special(*two)))
     anything = _stretches_around(special, shown, _MAX_STRETCHES - 1, limit)
     parts = st.tuples(points, times, sample_from([0, 1]), sample_from([AGAINST, WITH]), times)
