@@ -15,9 +15,10 @@ from arena.replies import list_answers
 from arena.settings import one_of
 from audits.distinguishers.view_features import ViewCounts, collect_values
 
-FORMS = ("as it is", "distance", "equal", "at most", "weighted", "weighted distance")
-AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHTED, WEIGHTED_DISTANCE = FORMS
-SUMS = (WEIGHTED, WEIGHTED_DISTANCE)
+AS_IT_IS, DISTANCE, EQUAL, AT_MOST = "as it is", "distance", "equal", "at most"
+SUMS = WEIGHTED, WEIGHTED_DISTANCE = "weighted", "weighted distance"
+OF_ENTRIES = LARGEST, SMALLEST, TOTAL, OCCURRENCES = "largest", "smallest", "total", "occurrences"
+FORMS = (AS_IT_IS, DISTANCE, EQUAL, AT_MOST, *SUMS, *OF_ENTRIES)
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
 OWN_SCORE = "score"  # that of an adversary that returns one, in place of its view
 NUMBERS = "numbers"  # all numbers of a view, of whatever round
@@ -28,6 +29,7 @@ _FEATURE = re.compile(
     r"|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
 )
 _MAX_EQUAL = 3  # values of a feature that are tested for equality
+_MIN_OCCURRENCES = 3  # by which those of a value in the two worlds differ, for a score that counts them
 _MAX_WEIGHTED = 64  # numbers of one released value
 _RIDGE = 1e-6  # relative to the variance; makes the covariance matrix of numbers with common noise invertible
 _MIN_WEIGHT = 0.05  # relative to the largest weight; smaller ones are set to 0
@@ -47,7 +49,8 @@ class Score:
         "score" (that of the adversary itself).
     form: "as it is"; the "distance" from `centre`; whether it is "equal" to it; for "hypotheses", the number
         of concepts "at most" `centre`; for "value", "hypothesis 4" or "numbers", their sum "weighted" by
-        `weights`, or the "weighted distance" of this sum from `centre`.
+        `weights`, or the "weighted distance" of this sum from `centre`; the "largest" or the "smallest" of
+        them, their "total", or the "occurrences" of `centre` among them.
     sign: 1, or −1 if small values indicate world 1.
 
     Raises: InvalidArgument.
@@ -75,7 +78,7 @@ class Score:
     @property
     def reads_many(self) -> bool:
         """Whether it needs several replies, or features of them that no reply has."""
-        return self.form == WEIGHTED_DISTANCE or self.feature.startswith(
+        return self.form in (WEIGHTED_DISTANCE, *OF_ENTRIES) or self.feature.startswith(
             (NUMBERS, "pattern ", "answers 1 in ")
         )
 
@@ -98,11 +101,22 @@ class Score:
         if self.form in SUMS:
             names = _number_names(views, self.feature, len(self.weights))
             return self.sign * self._apply_form(views.columns(names) @ self.weights)
+        if self.form in OF_ENTRIES:
+            names = _number_names(views, self.feature, len(views.names))
+            return self.sign * self._summarise(views.columns(names))
         if self.feature.startswith("pattern "):
             labels = views.columns(tuple(name for name in views.names if name.startswith("answer ")))
             return self.sign * self._apply_form(_count_pattern(labels == 1, self.feature.partition(" ")[2]))
         column = views.columns((self.feature,))[:, 0]
         return column if self.feature == "failed" else self.sign * self._apply_form(column)
+
+    def _summarise(self, numbers: np.ndarray) -> np.ndarray:
+        """(m,): of the numbers (m, F) of views."""
+        if self.form == OCCURRENCES:
+            return (numbers == self.centre).sum(axis=1).astype(float)
+        with np.errstate(over="ignore"):  # what stands for infinity may be added up
+            function = {LARGEST: np.max, SMALLEST: np.min, TOTAL: np.sum}[self.form]
+            return np.asarray(np.nan_to_num(function(numbers, axis=1)))
 
     def _apply_form(self, column: np.ndarray) -> np.ndarray:
         if self.form in (DISTANCE, WEIGHTED_DISTANCE):
@@ -132,10 +146,11 @@ class Score:
         if self.feature != NUMBERS:
             released = released[number - 1 : number]
         values = np.concatenate([np.reshape(value, (games, -1)) for value in released], axis=1)
-        if self.form not in SUMS:
+        if self.form not in (*SUMS, *OF_ENTRIES):
             return values[:, place]
         # As features are: a weight of 0 must also silence what is infinite.
-        return np.nan_to_num(values.astype(np.float64), posinf=1e300, neginf=-1e300) @ self.weights
+        numbers = np.nan_to_num(values.astype(np.float64), posinf=1e300, neginf=-1e300)
+        return self._summarise(numbers) if self.form in OF_ENTRIES else numbers @ self.weights
 
 
 def _count_pattern(ones: np.ndarray, pattern: str) -> np.ndarray:
@@ -158,22 +173,45 @@ def simple_scores(views: ViewCounts) -> list[Score]:
     rest = [name for name in names if name not in simplest]
     rest.sort(key=lambda name: name.startswith("answer "))
     scores = [Score(name) for name in [*simplest, *rest]]
-    scores += [*_discriminant_scores(views), *_hypothesis_scores(views), *_pattern_scores(views)]
+    scores += [
+        *_entry_scores(views),
+        *_discriminant_scores(views),
+        *_hypothesis_scores(views),
+        *_pattern_scores(views),
+    ]
     for name in names:
         if name.startswith(("value", "hypothesis")):
             scores += _centre_scores(name, views)
     return scores
 
 
-def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
-    """Sums of numbers in which noise that they share cancels: those of one release, then all of the view."""
+def _list_vectors(views: ViewCounts) -> dict[str, tuple[str, ...]]:
+    """The columns of the numbers of each release, then of all of the view, where there are several."""
     released = dict.fromkeys(name.partition("[")[0] for name in views.names if name.endswith("]"))
     kinds = {value: _number_names(views, value, len(views.names)) for value in released}
     everything = _number_names(views, NUMBERS, len(views.names))
     if everything not in kinds.values():
         kinds[NUMBERS] = everything
-    for feature, names in kinds.items():
-        if 1 < len(names) <= _MAX_WEIGHTED:
+    return {feature: names for feature, names in kinds.items() if len(names) > 1}
+
+
+def _entry_scores(views: ViewCounts) -> Iterator[Score]:
+    """What shows a record that is released at a place which no score of one entry knows."""
+    by_world = views.by_world()
+    for feature, names in _list_vectors(views).items():
+        yield from (Score(feature, form) for form in (LARGEST, SMALLEST, TOTAL))
+        numbers, place = np.unique(views.columns(names), return_inverse=True)
+        excess = np.repeat(by_world[:, 1] - by_world[:, 0], len(names))
+        excess = np.bincount(place.ravel(), weights=excess, minlength=len(numbers))
+        for index in np.argsort(-np.abs(excess), kind="stable")[:_MAX_EQUAL]:
+            if abs(excess[index]) >= _MIN_OCCURRENCES:
+                yield Score(feature, OCCURRENCES, float(numbers[index]))
+
+
+def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
+    """Sums of numbers in which noise that they share cancels: those of one release, then all of the view."""
+    for feature, names in _list_vectors(views).items():
+        if len(names) <= _MAX_WEIGHTED:
             numbers = views.columns(names)
             worlds = np.stack([numbers[w] for w in views.which.T])
             weights = _discriminant(worlds, views.counts)
