@@ -114,9 +114,8 @@ class Score:
         """(m,): of the numbers (m, F) of views."""
         if self.form == OCCURRENCES:
             return (numbers == self.centre).sum(axis=1).astype(float)
-        with np.errstate(over="ignore"):  # what stands for infinity may be added up
-            function = {LARGEST: np.max, SMALLEST: np.min, TOTAL: np.sum}[self.form]
-            return np.asarray(np.nan_to_num(function(numbers, axis=1)))
+        summary = {LARGEST: np.max, SMALLEST: np.min, TOTAL: np.sum}[self.form]
+        return np.asarray(summary(numbers, axis=1))
 
     def _apply_form(self, column: np.ndarray) -> np.ndarray:
         if self.form in (DISTANCE, WEIGHTED_DISTANCE):

@@ -34,6 +34,7 @@ from audits.adversary_search.script import STEPS, Point, Pull, Script, TrainingS
 from audits.adversary_search.step_strategies import (
     MAX_EXAMPLES,
     MAX_QUERIES,
+    driven_queries,
     hand_over_points,
     queries,
     queries_near,
@@ -47,6 +48,7 @@ _STEP_SCORES = (*STEP_SCORES, None)  # None: a score is chosen among those of al
 _MAX_RUNS = 6  # of a sample whose order matters
 _MAX_SPREAD = 32  # distinct points of a sample
 _LARGE_SIZE = 10_000
+_CLEAR_SIZES = (20, 1_000)  # of samples whose answers are to be clear
 _SMALL_SIZES = range(1, 9)
 _LABELS = ((0,), (1,), (0, 1))
 _EITHER_LABEL = st.sampled_from([0, 1])
@@ -202,6 +204,33 @@ def _swap_training(draw: st.DrawFn, learner: Learner, protocol: str, limit: int)
     return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
 
 
+@st.composite
+def _drive_answers(
+    draw: st.DrawFn, learner: Learner, protocol: str, limit: int, *, challenge: bool
+) -> Script:
+    """A game in which clear answers come in a pattern before the worlds differ."""
+    down, up = draw(two_points(learner))
+    size = learner.sample_size or draw(st.sampled_from(_CLEAR_SIZES))
+    if size < 3:
+        reject()
+    sample = Sample([down, up], [0, 1], [size - size // 2, size // 2])
+    if challenge:
+        steps = draw(driven_queries(learner, down, up, None, limit))
+        return Script(protocol=protocol, world_0=sample, steps=steps)
+    tested = draw(draw_points(learner))
+    sample = Sample([down, up, tested], [0, 1, 0], [size - size // 2 - 1, size // 2, 1])
+    worlds = _make_neighbours(learner, sample, 2, (tested, 0), (tested, 1))
+    steps = draw(driven_queries(learner, down, up, tested, limit))
+    return Script(protocol=protocol, world_0=worlds[0], world_1=worlds[1], steps=steps)
+
+
+def _drive_kinds(learner: Learner, protocol: str, limit: int) -> list[st.SearchStrategy[Script]]:
+    protects = learner.claim.protects
+    challenges = [False] * (PrivacyUnit.TRAINING_EXAMPLE in protects)
+    challenges += [True] * (PrivacyUnit.QUERY in protects and protocol == "Figure1")
+    return [_drive_answers(learner, protocol, limit, challenge=challenge) for challenge in challenges]
+
+
 def _train(learner: Learner) -> st.SearchStrategy[Script]:
     """Training runs on neighbours, most with canaries and scores of steps if the learner tells its steps."""
     runs = _neighbours(learner).map(
@@ -323,9 +352,6 @@ def adversaries(
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
     if protocol in ("Figure1", "Voting"):
         limit = max_rounds or round_limit(learner, MAX_QUERIES)
-        hands = PrivacyUnit.UNLABELLED_EXAMPLE in protects and protocol == "Figure1"
-        if hands:
-            kinds.append(_swap_unlabelled(learner, limit))
         if PrivacyUnit.TRAINING_EXAMPLE in protects:
             kinds.append(_swap_training(learner, protocol, limit))
         if PrivacyUnit.QUERY in protects and protocol == "Figure1":  # the points of Voting are public
@@ -334,8 +360,10 @@ def adversaries(
                     lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])
                 )
             )
-        if hands:
-            kinds[1:] = [_add_unlabelled(learner, kind) for kind in kinds[1:]]
+        kinds = [*kinds * 2, *_drive_kinds(learner, protocol, limit)]
+        if PrivacyUnit.UNLABELLED_EXAMPLE in protects and protocol == "Figure1":
+            kinds = [_add_unlabelled(learner, kind) for kind in kinds]
+            kinds = [*[_swap_unlabelled(learner, limit)] * 2, *kinds]
     if not kinds:
         raise InvalidArgument(
             f"{learner.name} protects nothing that can differ between the worlds of {protocol}",

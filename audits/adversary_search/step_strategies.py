@@ -56,6 +56,23 @@ def queries(
     return _stretches_around(challenges, step, _MAX_STRETCHES, limit)
 
 
+@st.composite
+def driven_queries(
+    draw: st.DrawFn, learner: Learner, down: Point, up: Point, tested: Point | None, limit: int
+) -> tuple[Step, ...]:
+    """Queries at points of clear answers, 0 and 1, that drive the answers to a pattern, and what follows.
+
+    That is a challenge with these two points or, where training sets differ at `tested`, queries there.
+    """
+    pattern = draw(sample_from(_PATTERNS))
+    driven = [Ask(up if bit == "1" else down) for bit in pattern]
+    times = draw(sample_from(counts_of(learner, limit)))
+    if tested is not None:
+        return _shorten_steps([*driven, Ask(tested, times)], limit)
+    challenge = Challenge(*draw(st.sampled_from([(down, up), (up, down)])))
+    return _shorten_steps([*driven, challenge, Ask(draw(st.sampled_from([down, up])), times)], limit)
+
+
 def _stretches_around(
     single: st.SearchStrategy[Step], step: st.SearchStrategy[Step], most: int, limit: int
 ) -> st.SearchStrategy[tuple[Step, ...]]:
