@@ -220,10 +220,10 @@ class _SearchPlan:
 
     def _detectable_loss(self, explorations: list[Exploration]) -> float | None:
         """That of the exploration with the least power; None without rungs."""
+        # Half of the wealth is bet against a curve.
+        threshold = exploration.EVIDENCE_THRESHOLD + (0.0 if self.claim.curve is None else log(2.0))
         losses = [
-            detectable_loss(
-                each.rungs, self.claim, pairs=self.pairs, threshold=exploration.EVIDENCE_THRESHOLD
-            )
+            detectable_loss(each.rungs, self.claim, pairs=self.pairs, threshold=threshold)
             for each in explorations
             if each.rungs
         ]
