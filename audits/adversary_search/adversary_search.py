@@ -14,7 +14,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena import Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
+from arena import Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation, Sample
 from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.adversary_search import exploration
 from audits.adversary_search.evidence import (
@@ -105,6 +105,7 @@ def search(
     examples: int = EXAMPLES,
     pairs: int | None = None,
     confirm_games: int | None = None,
+    data: Sample | None = None,
     seed: int = 0,
     jobs: int | Workers = 1,
     watch: Callable[[SearchProgress], None] | None = None,
@@ -118,6 +119,7 @@ def search(
     examples: adversaries to draw before giving up, not counting those tried while shrinking.
     pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
     confirm_games: games in each world for a confirmation, at most; default: what the evidence suggests.
+    data: of the user, whose examples are tried, too; all of them are public to the search.
     seed: random seed. jobs: processes, or `Workers`; they do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
 
@@ -133,6 +135,12 @@ def search(
     claim = learner.claim if claim is None else claim
     _check_claim(claim)
     check_value("error", error, more_than(0), less_than(1))
+    if data is not None and data.points.shape[1:] != learner.point_shape:
+        raise InvalidArgument(
+            f"the points of the data must have the shape of those of {learner.name}, {learner.point_shape}",
+            value=data.points.shape[1:],
+            remedy="Choose other columns, or set the dimension of the learner.",
+        )
     adversaries(learner, protocol)  # raises InvalidArgument if the learner protects nothing there
     plan = _SearchPlan(
         learner=learner,
@@ -142,6 +150,7 @@ def search(
         examples=examples,
         pairs=_default_pairs(claim.epsilon, protocol) if pairs is None else pairs,
         confirm_games=confirm_games,
+        data=data,
         seed=seed,
     )
     check_learner_first(learner)
@@ -168,6 +177,7 @@ class _SearchPlan:
     examples: int = attrs.field(validator=[whole, at_least(1)])
     pairs: int = attrs.field(validator=[whole, at_least(2)])
     confirm_games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
+    data: Sample | None
     seed: int = attrs.field(validator=[whole, at_least(0)])
 
     def run(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
@@ -263,7 +273,7 @@ class _SearchPlan:
         number, examples = task
         target = self._make_target(self.pairs, "run", number)
         with _extreme_points():
-            return HypothesisRun(target, self.protocol, watch).run(examples)
+            return HypothesisRun(target, self.protocol, watch, self.data).run(examples)
 
     def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
         seed = exploring_seed(self.seed, *purpose)

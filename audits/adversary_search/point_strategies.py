@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 _MAX_ROUNDS = 1_024  # a larger setting is not taken for a number of rounds
 _MAX_POINTS = 16
-_MAX_FAR_POINTS = 40
+_MAX_FAR_POINTS = 56
 _POWERS = (0, 1, 2, 3, 6, -1, -3, -6)  # of ten: the sizes of points far from the usual ones
 # The limits of types: integers of 32 bits, those that floats hold, the largest float and the smallest.
 _LIMITS = (0.0, 2.0**31, 2.0**31 - 1, 2.0**53, float(np.finfo(float).max), float(np.finfo(float).tiny))

@@ -18,7 +18,7 @@ from arena import REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
 from arena.capabilities import TrainsByNoisySteps, finite_domain
 from arena.neighbours import REPLACING, Example
 from arena.players import read_relation_of
-from arena.step_scores import RATIO, STEP_SCORES, StepScore
+from arena.step_scores import STEP_SCORES
 from audits.adversary_search.point_strategies import (
     counts_of,
     draw_other_points,
@@ -36,15 +36,16 @@ from audits.adversary_search.step_strategies import (
     MAX_QUERIES,
     driven_queries,
     hand_over_points,
+    list_directions,
     queries,
     queries_near,
+    score_steps,
     streams,
 )
 
-_MAX_SINGLE = 4  # coordinates along which gradients are chosen alone
-_MAX_TOGETHER = 16  # coordinates of one gradient, spread over the layers of a model
 _LONG = 1e6  # the length of a gradient that is clipped
 _STEP_SCORES = (*STEP_SCORES, None)  # None: a score is chosen among those of all views, or learned
+_MAX_ROWS = 64  # of the user's data
 _MAX_RUNS = 6  # of a sample whose order matters
 _MAX_SPREAD = 32  # distinct points of a sample
 _LARGE_SIZE = 10_000
@@ -72,17 +73,39 @@ def _sizes(learner: Learner) -> st.SearchStrategy[int]:
     return sample_from([*_SMALL_SIZES] * 3 + more)
 
 
-def samples(learner: Learner) -> st.SearchStrategy[Sample]:
+def samples(learner: Learner, data: Sample | None = None) -> st.SearchStrategy[Sample]:
     """Samples of the size that the learner needs, or any.
 
-    Most have up to three points with one label or both; the others are runs whose order may matter, or have
-    many distinct points, but not in a large sample, where single examples weigh little and cost much time.
+    Most have up to three points with one label or both; the others are runs whose order may matter, some
+    examples of the user's data, or have many distinct points, but not in a large sample, where single
+    examples weigh little and cost much time.
     """
     few = _few_points(learner)
     others = [_runs(learner)]
     if (learner.sample_size or 0) <= _LARGE_SIZE:
         others.append(_many_points(learner))
+    if data is not None:
+        others += [_rows_of(learner, data)] * 2
     return st.one_of(few, few, few, *others)
+
+
+@lru_cache(maxsize=64)
+def _list_examples(data: Sample) -> tuple[Example, ...]:
+    """Distinct examples of the user's data, evenly spread."""
+    rows = np.linspace(0, len(data.counts) - 1, min(len(data.counts), _MAX_ROWS)).astype(int)
+    listed = [(as_point(data.points[row]), int(data.labels[row])) for row in rows]
+    return tuple(dict.fromkeys(listed))
+
+
+@st.composite
+def _rows_of(draw: st.DrawFn, learner: Learner, data: Sample) -> Sample:
+    """Some examples of the user's data, the last of them as often as the size asks for."""
+    size = learner.sample_size
+    rows = draw(list_of(sample_from(_list_examples(data)), _MAX_RUNS))[:size]
+    counts = np.ones(len(rows), int)
+    counts[-1] += 0 if size is None else size - len(rows)
+    points, labels = zip(*rows, strict=True)
+    return Sample(np.array(points), labels, counts)
 
 
 @st.composite
@@ -146,25 +169,30 @@ def _divide(shares: Sequence[int], size: int) -> list[int]:
     return counts
 
 
-def neighbours(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
+def neighbours(learner: Learner, data: Sample | None = None) -> st.SearchStrategy[tuple[Sample, Sample]]:
     """Two samples that are neighbours by the learner's claim.
 
     If one example is replaced, it differs in its label, or in its point and perhaps its label.
     """
-    return _neighbours(learner).map(lambda drawn: drawn[:2])
+    return _neighbours(learner, data).map(lambda drawn: drawn[:2])
 
 
 @st.composite
-def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tuple[Point, ...]]:
+def _neighbours(
+    draw: st.DrawFn, learner: Learner, data: Sample | None
+) -> tuple[Sample, Sample, tuple[Point, ...]]:
     """Neighbouring samples, and the points of the example in which they differ."""
-    sample = draw(samples(learner))
+    sample = draw(samples(learner, data))
     place = draw(st.integers(0, 2 * len(sample.counts) - 1))
     run, first = place % len(sample.counts), place >= len(sample.counts)
     own = as_point(sample.points[run]), int(sample.labels[run])
     # One time in three only the label changes, since most learners depend on labels.
     other = own[0], 1 - own[1]
     if draw(_KINDS_OF_CHANGES):
-        other = draw(draw_other_points(learner)), draw(_EITHER_LABEL)
+        points = [draw_other_points(learner)]
+        if data is not None:
+            points.append(sample_from(dict.fromkeys(point for point, _ in _list_examples(data))))
+        other = draw(st.one_of(points)), draw(_EITHER_LABEL)
         if other == own:
             other = own[0], 1 - own[1]
     isolated = _isolate_first(sample, run) if first else sample
@@ -197,9 +225,11 @@ def _isolate_first(sample: Sample, run: int) -> Sample:
 
 
 @st.composite
-def _swap_training(draw: st.DrawFn, learner: Learner, protocol: str, limit: int) -> Script:
+def _swap_training(
+    draw: st.DrawFn, learner: Learner, protocol: str, limit: int, data: Sample | None
+) -> Script:
     """A game of Figure1 or Voting in which the training sets differ, with many queries where they differ."""
-    world_0, world_1, near = draw(_neighbours(learner))
+    world_0, world_1, near = draw(_neighbours(learner, data))
     steps = draw(queries_near(learner, near, limit))
     return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
 
@@ -231,15 +261,15 @@ def _drive_kinds(learner: Learner, protocol: str, limit: int) -> list[st.SearchS
     return [_drive_answers(learner, protocol, limit, challenge=challenge) for challenge in challenges]
 
 
-def _train(learner: Learner) -> st.SearchStrategy[Script]:
+def _train(learner: Learner, data: Sample | None) -> st.SearchStrategy[Script]:
     """Training runs on neighbours, most with canaries and scores of steps if the learner tells its steps."""
-    runs = _neighbours(learner).map(
+    runs = _neighbours(learner, data).map(
         lambda drawn: TrainingScript(protocol="TrainingRun", world_0=drawn[0], world_1=drawn[1])
     )
     if not isinstance(learner, TrainsByNoisySteps):
         return runs
     scored = st.tuples(runs, st.sampled_from(_STEP_SCORES)).map(
-        lambda drawn: attrs.evolve(drawn[0], score=_score_steps(learner, drawn[1]), updates=learner.steps)
+        lambda drawn: attrs.evolve(drawn[0], score=score_steps(learner, drawn[1]), updates=learner.steps)
     )
     canaries = _plant_canary(learner)
     return st.one_of(canaries, canaries, canaries, scored)
@@ -252,7 +282,7 @@ def _plant_canary(draw: st.DrawFn, learner: Any) -> Script:
     others, relation = draw(_sizes(learner)) - 1, read_relation_of(learner)
     sample = Sample([common, own], [0, 1], [others, 1]) if others else Sample([own], [1])
     worlds = _make_neighbours(learner, sample, len(sample.counts) - 1, (own, 0), (own, 1))
-    coordinates = draw(st.sampled_from(_directions(learner.parameters)))
+    coordinates = draw(st.sampled_from(list_directions(learner.parameters)))
     length = draw(st.sampled_from((_LONG, _LONG, learner.clip, 0.0, None)))
     rest = draw(st.sampled_from((0.0, -_LONG, None)))
     sizes = {(own, 1): length, (common, 0): rest if others else None}
@@ -265,32 +295,10 @@ def _plant_canary(draw: st.DrawFn, learner: Any) -> Script:
         pulls=tuple(Pull(*example, coordinates, size) for example, size in sizes.items() if size is not None),
         parameters=learner.parameters,
         updates=learner.steps,
-        score=_score_steps(
+        score=score_steps(
             learner, draw(st.sampled_from(_STEP_SCORES)), coordinates, others if rest == -_LONG else 0
         ),
     )
-
-
-def _directions(parameters: int) -> list[tuple[int, ...]]:
-    """Coordinates of a gradient: a single one, the first and the last, or several over all of them.
-
-    A gradient along one coordinate lies in one layer of a model, and is clipped rightly where each layer is.
-    """
-    single = [(place,) for place in range(min(parameters, _MAX_SINGLE))]
-    spread = np.linspace(0, parameters - 1, min(parameters, _MAX_TOGETHER)).astype(int).tolist()
-    together = [coordinates for coordinates in ((0, parameters - 1), tuple(spread)) if parameters > 1]
-    return [*single, *dict.fromkeys(together)]
-
-
-def _score_steps(
-    learner: Any, kind: str | None, coordinates: tuple[int, ...] = (0,), opposite: int = 0
-) -> StepScore | None:
-    """The score of this kind for the learner's steps. opposite: examples that pull against the canary."""
-    if kind is None:
-        return None
-    if kind != RATIO:
-        return StepScore(kind, coordinates)
-    return StepScore.for_canary(kind, learner, coordinates=coordinates, opposite=opposite)
 
 
 def _swap_unlabelled(learner: Learner, limit: int) -> st.SearchStrategy[Script]:
@@ -329,13 +337,18 @@ def choose_protocol(learner: Learner, protocol: str | None) -> str:
 
 
 def adversaries(
-    learner: Learner, protocol: str | None = None, *, max_rounds: int | None = None
+    learner: Learner,
+    protocol: str | None = None,
+    *,
+    max_rounds: int | None = None,
+    data: Sample | None = None,
 ) -> st.SearchStrategy[Script]:
     """Scripts for a protocol in which the worlds differ in something that the learner's claim protects.
 
     protocol: default: the first of Figure1, Release, Voting, TrainingRun and SpecialRound that the learner
         plays.
     max_rounds: of a game; default: 256 queries, 64 examples, or up to 1,024 if a setting is that large.
+    data: the user's, whose examples occur in some samples, with points of the learner's shape.
 
     Raises: InvalidArgument if the claim protects nothing that can differ, or if no protocol is played.
     """
@@ -343,20 +356,20 @@ def adversaries(
     protects = learner.claim.protects
     kinds: list[st.SearchStrategy[Script]] = []
     if protocol == "Release" and PrivacyUnit.TRAINING_EXAMPLE in protects:
-        pairs = neighbours(learner)
+        pairs = neighbours(learner, data)
         kinds = [pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))]
     if protocol == "TrainingRun" and PrivacyUnit.TRAINING_EXAMPLE in protects:
-        kinds = [_train(learner)]
+        kinds = [_train(learner, data)]
     if protocol == "SpecialRound" and PrivacyUnit.STREAM_EXAMPLE in protects:
         stream = streams(learner, limit=max_rounds or round_limit(learner, MAX_EXAMPLES))
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
     if protocol in ("Figure1", "Voting"):
         limit = max_rounds or round_limit(learner, MAX_QUERIES)
         if PrivacyUnit.TRAINING_EXAMPLE in protects:
-            kinds.append(_swap_training(learner, protocol, limit))
+            kinds.append(_swap_training(learner, protocol, limit, data))
         if PrivacyUnit.QUERY in protects and protocol == "Figure1":  # the points of Voting are public
             kinds.append(
-                st.tuples(samples(learner), queries(learner, challenge=True, limit=limit)).map(
+                st.tuples(samples(learner, data), queries(learner, challenge=True, limit=limit)).map(
                     lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])
                 )
             )

@@ -1,15 +1,18 @@
-"""Hypothesis strategies for the steps of a game: queries, streams, and unlabelled points."""
+"""Hypothesis strategies for the steps of a game: queries, streams, unlabelled points, and gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import attrs
+import numpy as np
 from hypothesis import strategies as st
 
 from arena import Learner
+from arena.step_scores import RATIO, StepScore
 from audits.adversary_search.point_strategies import (
     constant_points_of,
     counts_of,
@@ -39,6 +42,8 @@ from audits.adversary_search.script import (
 )
 
 MAX_QUERIES = 256  # of a game of Figure1 or Voting, unless a setting of the learner is larger
+_MAX_SINGLE = 4  # coordinates along which gradients are chosen alone
+_MAX_TOGETHER = 16  # coordinates of one gradient, spread over the layers of a model
 MAX_EXAMPLES = 64  # of a game of SpecialRound, unless a setting of the learner is larger
 _MAX_STRETCHES = 3  # before the challenge, and after it
 _PATTERNS = ["".join(bits) for length in range(1, 5) for bits in product("01", repeat=length)]
@@ -165,3 +170,25 @@ def _shorten_steps(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
 
 def _same_step(one: Step, other: Step) -> bool:
     return hasattr(one, "times") and type(one) is type(other) and one.shorten(1) == other.shorten(1)
+
+
+def list_directions(parameters: int) -> list[tuple[int, ...]]:
+    """Coordinates of a gradient: a single one, the first and the last, or several over all of them.
+
+    A gradient along one coordinate lies in one layer of a model, and is clipped rightly where each layer is.
+    """
+    single = [(place,) for place in range(min(parameters, _MAX_SINGLE))]
+    spread = np.linspace(0, parameters - 1, min(parameters, _MAX_TOGETHER)).astype(int).tolist()
+    together = [coordinates for coordinates in ((0, parameters - 1), tuple(spread)) if parameters > 1]
+    return [*single, *dict.fromkeys(together)]
+
+
+def score_steps(
+    learner: Any, kind: str | None, coordinates: tuple[int, ...] = (0,), opposite: int = 0
+) -> StepScore | None:
+    """The score of this kind for the learner's steps. opposite: examples that pull against the canary."""
+    if kind is None:
+        return None
+    if kind != RATIO:
+        return StepScore(kind, coordinates)
+    return StepScore.for_canary(kind, learner, coordinates=coordinates, opposite=opposite)
