@@ -35,6 +35,11 @@ def sample_from(items: Iterable[T]) -> st.SearchStrategy[T]:
     return st.sampled_from(list(items)[:_MAX_CHOICES])
 
 
+def choose_from(strategies: Sequence[st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
+    """One of the strategies, as often as it is listed: `one_of` drops repetitions."""
+    return sample_from(range(len(strategies))).flatmap(lambda place: strategies[place])
+
+
 def list_of(items: st.SearchStrategy[T], limit: int) -> st.SearchStrategy[list[T]]:
     """One to `most` items, about as often a single one as several."""
     return st.one_of(
@@ -136,7 +141,7 @@ def draw_points(learner: Learner, near: tuple[Point, ...] = ()) -> st.SearchStra
     constants = [point for points in constant_points_of(learner) for point in points]
     kinds = [*[points_of(learner)] * 2, far_points_of(learner), constants]
     drawn = [sample_from(points) for points in kinds if points]
-    return st.one_of([*[sample_from(near)] * (len(drawn) if near else 0), *drawn])
+    return choose_from([*[sample_from(near)] * (len(drawn) if near else 0), *drawn])
 
 
 @lru_cache(maxsize=64)

@@ -20,6 +20,7 @@ from arena.neighbours import REPLACING, Example
 from arena.players import read_relation_of
 from arena.step_scores import STEP_SCORES
 from audits.adversary_search.point_strategies import (
+    choose_from,
     counts_of,
     draw_other_points,
     draw_points,
@@ -272,7 +273,7 @@ def _train(learner: Learner, data: Sample | None) -> st.SearchStrategy[Script]:
         lambda drawn: attrs.evolve(drawn[0], score=score_steps(learner, drawn[1]), updates=learner.steps)
     )
     canaries = _plant_canary(learner)
-    return st.one_of(canaries, canaries, canaries, scored)
+    return choose_from([canaries, canaries, canaries, scored])
 
 
 @st.composite
@@ -382,4 +383,4 @@ def adversaries(
             f"{learner.name} protects nothing that can differ between the worlds of {protocol}",
             remedy=f"It protects {' and '.join(protects) or 'nothing'}.",
         )
-    return st.one_of(kinds)
+    return choose_from(kinds)
