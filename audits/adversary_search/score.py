@@ -114,8 +114,9 @@ class Score:
         """(m,): of the numbers (m, F) of views."""
         if self.form == OCCURRENCES:
             return (numbers == self.centre).sum(axis=1).astype(float)
-        summary = {LARGEST: np.max, SMALLEST: np.min, TOTAL: np.sum}[self.form]
-        return np.asarray(summary(numbers, axis=1))
+        if self.form == TOTAL:
+            return np.asarray(numbers.sum(axis=1))
+        return np.asarray(numbers.max(axis=1) if self.form == LARGEST else numbers.min(axis=1))
 
     def _apply_form(self, column: np.ndarray) -> np.ndarray:
         if self.form in (DISTANCE, WEIGHTED_DISTANCE):

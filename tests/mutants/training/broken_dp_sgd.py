@@ -189,7 +189,9 @@ class OneStepShort(BrokenDPSGD):
 
     name = "one-step-short"
 
-    steps: int = 4
+    batch: int = 10
+    steps: int = 2
+    noise: float | None = 1.5
 
     @property
     def twin(self) -> DPSGD:
