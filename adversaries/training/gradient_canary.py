@@ -77,7 +77,7 @@ class GradientCanaryAttack(Adversary):
         reply = yield Advance(canaries=canaries)
         opposite = self._count_others() if self.others == OPPOSITE else 0
         score = StepScore.for_canary(
-            self.score if self.every == 1 else SUM, learner, coordinate=place, opposite=opposite
+            self.score if self.every == 1 else SUM, learner, coordinates=(place,), opposite=opposite
         )
         return score.of(reply.parameters)
 

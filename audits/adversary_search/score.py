@@ -22,9 +22,10 @@ from audits.distinguishers.view_features import (
     released_columns,
 )
 
-FORMS = ("as it is", "distance", "equal", "at most", "weighted", "weighted distance")
-AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHTED, WEIGHTED_DISTANCE = FORMS
-SUMS = (WEIGHTED, WEIGHTED_DISTANCE)
+AS_IT_IS, DISTANCE, EQUAL, AT_MOST = "as it is", "distance", "equal", "at most"
+SUMS = WEIGHTED, WEIGHTED_DISTANCE = "weighted", "weighted distance"
+OF_ENTRIES = LARGEST, SMALLEST, TOTAL, OCCURRENCES = "largest", "smallest", "total", "occurrences"
+FORMS = (AS_IT_IS, DISTANCE, EQUAL, AT_MOST, *SUMS, *OF_ENTRIES)
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
 OWN_SCORE = "score"  # that of an adversary that returns one, in place of its view
 NUMBERS = "numbers"  # all numbers of a view, of whatever round
@@ -36,6 +37,7 @@ _FEATURE = re.compile(
     r"|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
 )
 _MAX_EQUAL = 3  # values of a feature that are tested for equality
+_MIN_OCCURRENCES = 3  # by which those of a value in the two worlds differ, for a score that counts them
 _MAX_WEIGHTED = 64  # numbers of one released value
 _RIDGE = 1e-6  # relative to the variance; makes the covariance matrix of numbers with common noise invertible
 _MIN_WEIGHT = 0.05  # relative to the largest weight; smaller ones are set to 0
@@ -55,7 +57,8 @@ class Score:
         answers in a row were 1, 0, 1), "score" (that of the adversary itself).
     form: "as it is"; the "distance" from `centre`; whether it is "equal" to it; for "hypotheses", the number
         of concepts "at most" `centre`; for "value", "hypothesis 4" or "numbers", their sum "weighted" by
-        `weights`, or the "weighted distance" of this sum from `centre`.
+        `weights`, or the "weighted distance" of this sum from `centre`; the "largest" or the "smallest" of
+        them, their "total", or the "occurrences" of `centre` among them.
     sign: 1, or −1 if small values indicate world 1.
     irregular: whether releases hold text, are not finite or have different entries, so that only this class
         can compute the score. `arena.released.columns` says what else of a "value" is a feature.
@@ -87,7 +90,7 @@ class Score:
     def reads_many(self) -> bool:
         """Whether it needs several replies, or features of them that no reply has."""
         several = self.feature.startswith((NUMBERS, ENTRIES, "pattern ", "answers 1 in "))
-        return several or self.form == WEIGHTED_DISTANCE or self.irregular
+        return several or self.form in (WEIGHTED_DISTANCE, *OF_ENTRIES) or self.irregular
 
     def of(self, replies: Sequence[Reply], games: int) -> np.ndarray:
         """The scores (games,) of a batch, from its replies."""
@@ -108,6 +111,9 @@ class Score:
         if self.form in SUMS:
             names = _number_names(views.names, self.feature, len(self.weights))
             return self.sign * self._apply_form(views.columns(names) @ self.weights[: len(names)])
+        if self.form in OF_ENTRIES:
+            names = _number_names(views.names, self.feature, len(views.names))
+            return self.sign * self._summarise(views.columns(names))
         if self.feature == ENTRIES:
             released = dict(zip(views.names, views.rows.T, strict=True))
             return self.sign * self._apply_form(_count_entries(released, len(views.rows)))
@@ -116,6 +122,18 @@ class Score:
             return self.sign * self._apply_form(_count_pattern(labels == 1, self.feature.partition(" ")[2]))
         column = views.columns((self.feature,))[:, 0]
         return column if self.feature == "failed" else self.sign * self._apply_form(column)
+
+    def _summarise(self, numbers: np.ndarray) -> np.ndarray:
+        """(m,): of the numbers (m, F) of views."""
+        if self.form == OCCURRENCES:
+            return (numbers == self.centre).sum(axis=1).astype(float)
+        missing = numbers == ABSENT
+        if self.form == TOTAL:
+            return np.asarray(np.where(missing, 0.0, numbers).sum(axis=1))
+        if self.form == SMALLEST:
+            least = np.where(missing, np.inf, numbers).min(axis=1)
+            return np.where(np.isinf(least), ABSENT, least)
+        return np.asarray(numbers.max(axis=1))
 
     def _apply_form(self, column: np.ndarray) -> np.ndarray:
         if self.form in (DISTANCE, WEIGHTED_DISTANCE):
@@ -142,14 +160,17 @@ class Score:
             ones = np.stack([answer.label == 1 for answer in answers], axis=1)
             return _count_pattern(ones, match["pattern"])
         # The source of a script reads plain numbers from the reply, infinite ones among hypotheses too.
-        columns = released_columns(replies, games, finite=self.irregular or self.form in SUMS)
+        of_several = self.form in (*SUMS, *OF_ENTRIES)
+        columns = released_columns(replies, games, finite=self.irregular or of_several)
         if self.feature == ENTRIES:
             return _count_entries(columns, games)
         absent = np.full(games, ABSENT)
-        if self.form not in SUMS:
+        if not of_several:
             return columns.get(self.feature, absent)
-        names = _number_names(tuple(columns), self.feature, len(self.weights))
-        return np.stack([columns.get(name, absent) for name in names], axis=1) @ self.weights[: len(names)]
+        limit = len(self.weights) if self.form in SUMS else len(columns)
+        names = _number_names(tuple(columns), self.feature, limit)
+        numbers = np.stack([columns.get(name, absent) for name in names], axis=1)
+        return numbers @ self.weights[: len(names)] if self.form in SUMS else self._summarise(numbers)
 
 
 def _count_entries(columns: Mapping[str, np.ndarray], games: int) -> np.ndarray:
@@ -185,7 +206,12 @@ def simple_scores(views: ViewCounts) -> list[Score]:
     rest.sort(key=lambda name: name.startswith("answer "))
     # Codes of text are categories, which have no order.
     scores = [Score(name) for name in [*simplest, *rest] if name_suffix(name) not in (" text", " shape")]
-    scores += [*_discriminant_scores(views), *_hypothesis_scores(views), *_pattern_scores(views)]
+    scores += [
+        *_entry_scores(views),
+        *_discriminant_scores(views),
+        *_hypothesis_scores(views),
+        *_pattern_scores(views),
+    ]
     for name in names:
         if is_released(name):
             scores += _centre_scores(name, views)
@@ -198,8 +224,8 @@ def _is_irregular(views: ViewCounts) -> bool:
     return any(map(name_suffix, names)) or bool((np.abs(views.columns(names)) > INFINITE).any())
 
 
-def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
-    """Sums of numbers in which noise that they share cancels: those of one release, then all of the view."""
+def _list_vectors(views: ViewCounts) -> dict[str, tuple[str, ...]]:
+    """The columns of the numbers of each release, then of all of the view, where there are several."""
     released = dict.fromkeys(name.partition("[")[0] for name in views.names if name.endswith("]"))
     kinds = {}
     for value in released:
@@ -208,8 +234,26 @@ def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
     everything = _number_names(views.names, NUMBERS, len(views.names))
     if everything and everything not in kinds.values() and not everything[0].startswith("value"):
         kinds[NUMBERS] = everything
-    for feature, names in kinds.items():
-        if 1 < len(names) <= _MAX_WEIGHTED:
+    return {feature: names for feature, names in kinds.items() if len(names) > 1}
+
+
+def _entry_scores(views: ViewCounts) -> Iterator[Score]:
+    """What shows a record that is released at a place which no score of one entry knows."""
+    by_world = views.by_world()
+    for feature, names in _list_vectors(views).items():
+        yield from (Score(feature, form) for form in (LARGEST, SMALLEST, TOTAL))
+        numbers, place = np.unique(views.columns(names), return_inverse=True)
+        excess = np.repeat(by_world[:, 1] - by_world[:, 0], len(names))
+        excess = np.bincount(place.ravel(), weights=excess, minlength=len(numbers))
+        for index in np.argsort(-np.abs(excess), kind="stable")[:_MAX_EQUAL]:
+            if abs(excess[index]) >= _MIN_OCCURRENCES:
+                yield Score(feature, OCCURRENCES, float(numbers[index]))
+
+
+def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
+    """Sums of numbers in which noise that they share cancels: those of one release, then all of the view."""
+    for feature, names in _list_vectors(views).items():
+        if len(names) <= _MAX_WEIGHTED:
             numbers = views.columns(names)
             sizes, numbers = _scale(numbers)
             worlds = np.stack([numbers[w] for w in views.which.T])

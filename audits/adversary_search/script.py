@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from math import sqrt
 from typing import Any, Self
 
 import attrs
@@ -172,17 +173,17 @@ class Hand:
 
 @attrs.frozen
 class Pull:
-    """TrainingRun: examples (point, label) have the gradient `size` along one coordinate."""
+    """TrainingRun: examples (point, label) have a gradient of length |size|, equal along the coordinates."""
 
     point: Point = attrs.field(converter=as_point)
     label: int
-    coordinate: int
+    coordinates: tuple[int, ...]
     size: float
 
     def canary(self, parameters: int) -> GradientCanary:
         """The canary, for so many parameters."""
         gradient = np.zeros(parameters)
-        gradient[self.coordinate] = self.size
+        gradient[list(self.coordinates)] = self.size / sqrt(len(self.coordinates))
         return GradientCanary(np.asarray(self.point), self.label, gradient)
 
 

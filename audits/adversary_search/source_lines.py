@@ -37,7 +37,10 @@ def write_hand(hand: Hand) -> str:
 
 def write_pull(name: str, pull: Pull, parameters: int) -> list[str]:
     """A canary, as a variable."""
-    gradient = [f"gradient = np.zeros({parameters})", f"gradient[{pull.coordinate}] = {pull.size!r}"]
+    along, size = pull.coordinates, repr(pull.size)
+    place = repr(list(along)) if len(along) > 1 else along[0]
+    entries = f"{size} / np.sqrt({len(along)})" if len(along) > 1 else size
+    gradient = [f"gradient = np.zeros({parameters})", f"gradient[{place}] = {entries}"]
     return [*gradient, f"{name} = GradientCanary({write_point(pull.point)}, {pull.label}, gradient)"]
 
 

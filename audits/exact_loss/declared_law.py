@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from arena import Adversary, Learner, Referee, Unsupported
 from arena.testing import RATE
-from arena.testing.laws.goodness_of_fit import Comparison
 from arena.testing.laws.comparison import compare_with_law
+from arena.testing.laws.goodness_of_fit import Comparison
 
 
 def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee) -> Comparison:

@@ -13,8 +13,8 @@ import numpy as np
 from arena import REFEREES, Adversary, Example, Query, Ready, Sample, Train
 from arena.players import Moves
 from arena.testing import RATE
-from arena.testing.laws.goodness_of_fit import Comparison
 from arena.testing.laws.comparison import compare_with_law
+from arena.testing.laws.goodness_of_fit import Comparison
 from audits.exact_loss.path_enumeration import ANSWERING
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.posed_game import GameMoves, PosedGame, QueryGame

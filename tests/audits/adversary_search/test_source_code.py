@@ -171,7 +171,7 @@ CASES = [
                 protocol="TrainingRun",
                 world_0=VECTOR.remove_one(1),
                 world_1=VECTOR,
-                pulls=(Pull((0.0, 1.0), 0, 1, 1e6), Pull((1.0, 1.0), 1, 1, -0.5)) if pulled else (),
+                pulls=(Pull((0.0, 1.0), 0, (1,), 1e6), Pull((1.0, 1.0), 1, (0, 1), -0.5)) if pulled else (),
                 parameters=2,
                 score=score,
             ),
@@ -182,7 +182,9 @@ CASES = [
             (False, StepScore("length", sign=-1)),
             (
                 True,
-                StepScore(RATIO, 1, clip=0.5, rate=0.25, noise=2.0, shift=2.0, centre=-0.75, replaced=True),
+                StepScore(
+                    RATIO, (1,), clip=0.5, rate=0.25, noise=2.0, shift=2.0, centre=-0.75, replaced=True
+                ),
             ),
         )
     ),
