@@ -211,8 +211,8 @@ VALUES: dict[str, WrongValues] = {
         ("an atom of 0.02 has 0.025", _draw_atom(0.025), _tell_atom),
         ("coordinates choose a part of a mixture by themselves", _draw_mixture, _tell_mixture),
         (
-            "3 % less noise",
-            lambda count, games, rng: count + rng.laplace(scale=0.97 * SCALE, size=games),
+            "5 % less noise",
+            lambda count, games, rng: count + rng.laplace(scale=0.95 * SCALE, size=games),
             _scalar(),
         ),
         (

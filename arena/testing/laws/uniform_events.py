@@ -18,6 +18,8 @@ _MOST_COLUMNS = 64  # of which all pairs are compared
 _FEW_COLUMNS = 12  # of which all triples are compared
 _RANDOM = 32  # random projections, and random combinations of more than two columns
 _CELLS = 32  # of equal width, between which numbers are counted
+_NARROW = 1_024  # cells of equal width in which numbers are counted, where one value is too frequent
+_MOST_NARROW = 2**16  # of them in all columns
 _TAILS = np.array([1e-4, 1e-3, 1e-2])
 _LEVELS = np.concatenate([np.arange(1, _CELLS) / _CELLS, _TAILS, 1 - _TAILS])
 
@@ -27,6 +29,7 @@ def list_uniform_events(columns: np.ndarray, rng: np.random.Generator) -> Iterat
     n, k = columns.shape
     of_part = (lambda part: f"part {part} of the value") if k > 1 else (lambda part: "the value")
     yield _count_levels(columns, of_part)
+    yield _count_cells(columns, of_part)
     if k < 2:
         return
     chosen = choose_columns(k)
@@ -61,6 +64,21 @@ def _count_levels(columns: np.ndarray, describe: Callable[[int], str]) -> EventS
         len(columns) * _LEVELS,
         len(columns),
         lambda at: f"{describe(at[0])} at most at its declared {_LEVELS[at[1]]:.4g}-quantile",
+    )
+
+
+def _count_cells(columns: np.ndarray, describe: Callable[[int], str]) -> EventSums:
+    """How often each column (n, c) is in narrow cells."""
+    n, width = columns.shape
+    cells = max(2, min(_NARROW, _MOST_NARROW // width))
+    places = np.minimum((columns * cells).astype(np.intp), cells - 1) + cells * np.arange(width)
+    return EventSums.of(
+        np.bincount(places.ravel(), minlength=cells * width).reshape(width, cells),
+        n / cells,
+        n,
+        lambda at: (
+            f"{describe(at[0])} between its declared quantiles {at[1]}/{cells} and {at[1] + 1}/{cells}"
+        ),
     )
 
 
