@@ -34,7 +34,7 @@ SMALL: dict[str, Any] = {
 }
 POINTS = [2.0, 2.0, 1.0]
 COUNTER = EverlastingCounter(**SMALL, halts=3, counter_epsilon=10.0, gap=0.2)
-GAUSSIAN = EverlastingGaussian(**SMALL, halts=4, counter_epsilon=10.0)
+GAUSSIAN = EverlastingGaussian(**SMALL, halts=2, counter_epsilon=80.0)
 
 
 @pytest.mark.parametrize(
