@@ -171,7 +171,7 @@ class EverlastingGaussian(EverlastingCounter):
             raise Unsupported(
                 f"{self.name} relabels the points of each round with a concept, and {self.concepts} may have "
                 "too many labellings of them to choose from, more in every round",
-                value="no end of rounds" if rounds is None else f"{points:,} points in {rounds} rounds",
+                value=f"rounds={'none' if rounds is None else rounds}",
                 remedy="Set a class on a finite domain, thresholds, point functions, intervals or stumps, or "
                 "rounds=1.",
             ) from error

@@ -9,7 +9,7 @@ import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.vote_points import find_vote_points
-from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
+from arena import Adversary, Claim, Learner, Moves, Queries, Query, Sample, Train
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian, GaussianState
@@ -22,6 +22,8 @@ from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPred
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
 ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)
 MARKED = EverlastingGaussian(teachers=2_001, chunk=1, answers=3_000, rounds=1, halts=300, counter_epsilon=0.9)
+# Its votes may show much, and so the votes of a tie that is asked for ever.
+LOOSE = attrs.evolve(MARKED, delta=0.01, halts=18, counter_epsilon=3.0, noise=0.08, answers=20_000)
 # Its votes show hardly anything, so that it claims what the count shows of a query.
 QUIET = attrs.evolve(MARKED, halts=1_000, counter_epsilon=0.05, noise=1e-4)
 STEADY = SteadyThresholdsPredictor(size=200, epsilon=0.1, alpha=0.4)
@@ -138,11 +140,10 @@ class PaysForOneMark(EverlastingGaussian):
 
 
 class DrawsAgainVotes(MarkedVotes):
-    """Draws the noise of every answer anew."""
+    """Draws the noise of every answer anew, and charges none: few points are asked, and each but once."""
 
     def _draw(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        noise, marked = super()._draw(values)
-        return self._sigma * self._rng.standard_normal(noise.shape), marked
+        return self._sigma * self._rng.standard_normal(values.shape), np.zeros(values.shape, bool)
 
 
 class KeyedByVotes(MarkedVotes):
@@ -269,6 +270,23 @@ class TrueTopsPredictor(NeverHalts):
 
 
 # --- adversaries --------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class AsksOnePoint(Adversary):
+    """One of 2,001 examples has another label, and its point is asked so often. The score: the answers 1."""
+
+    name = "asks-one-point"
+    protocols = ("Figure1",)
+
+    times: int
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        sample = Sample([0.5, 0.5], [0, 1], [1_001, 1_000])
+        yield Train(sample, sample.replace_one(0, 0.5, 1))
+        reply = yield Queries([0.5] * self.times)
+        return reply.label.sum(axis=1)
 
 
 @attrs.frozen

@@ -6,10 +6,12 @@ import attrs
 import numpy as np
 import pytest
 from mutants.everlasting import (
+    LOOSE,
     MARKED,
     QUIET,
     ROUND,
     STEADY,
+    AsksOnePoint,
     AsksTheChallengeAgain,
     CounterRefreshes,
     CounterRefreshesLate,
@@ -49,7 +51,7 @@ SLIPS: list[tuple[Learner, Learner, Adversary, int]] = [
     (CounterRefreshesLate(**settings(ROUND)), ROUND, StaleThresholds(), 8_000),
     (CountsHalf(**settings(ROUND)), ROUND, WaitsForTheHalt(before=92, after=5), 32_000),
     (PaysForOneMark(**settings(MARKED)), MARKED, TrainingSwap(queries=800), 8_000),
-    (DrawsAgain(**settings(MARKED)), MARKED, TrainingSwap(queries=2_000, step=0.0), 8_000),
+    (DrawsAgain(**settings(LOOSE)), LOOSE, AsksOnePoint(times=5_000), 2_000),
     (
         NoiseByVotes(**settings(MARKED)),
         MARKED,

@@ -14,6 +14,8 @@ from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSam
 from arena.errors import InvalidArgument
 from arena.settings import at_least, whole
 
+_MANY = 64  # points, of which there are more labellings than any number of stumps gives them
+
 
 @attrs.frozen
 class Stumps(ConceptClass):
@@ -72,7 +74,7 @@ class Stumps(ConceptClass):
         """m points have at most 2 constant labellings and 2(m - 1) others for each feature."""
         if points == 0:
             return 1
-        return min(2 + 2 * self.features * (points - 1), 1 << points)
+        return min(2 + 2 * self.features * (points - 1), 1 << min(points, _MANY))
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
         """A uniform feature and sign, and t uniform between 1/4 and 3/4."""

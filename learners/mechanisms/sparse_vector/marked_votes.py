@@ -48,7 +48,7 @@ class MarkedVotes(SteadyThresholds):
         check_positive(sigma=sigma, gap=gap)
         self._sigma, self._gap = sigma / size, gap / size
         self._random_function = RandomFunction(games, rng)
-        self._charged: list[set[bytes]] = [set() for _ in range(games)]
+        self._charged: set[tuple[int, int | bytes]] = set()  # games with points
         self._answered = 0
         super().__init__(
             games, rng, lower=0.0, upper=1.0, epsilon=1 / sigma, size=size, halts=halts, watch=watch
@@ -64,9 +64,7 @@ class MarkedVotes(SteadyThresholds):
         self._points = points
         answers = super().respond(values)
         self._answered += answers.shape[1]
-        charged = np.nonzero(self.between)
-        for game, key in zip(charged[0].tolist(), _keys(points[charged]), strict=True):
-            self._charged[game].add(key)
+        self._charged.update(_points_of_games(self.between, points))
         return answers
 
     def _draw(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,18 +79,24 @@ class MarkedVotes(SteadyThresholds):
 
     def _first_of_each_point(self, marked: np.ndarray, points: np.ndarray) -> np.ndarray:
         """(n, k) bool: the marked answers to points that are asked for the first time."""
+        games, places = np.nonzero(marked)
+        here: set[tuple[int, int | bytes]] = set()
+        new = np.zeros(len(games), bool)
+        for number, key in enumerate(_points_of_games(marked, points)):
+            if key not in self._charged and key not in here:
+                here.add(key)
+                new[number] = True
         first = np.zeros(marked.shape, bool)
-        here: set[tuple[int, bytes]] = set()
-        for (game, place), key in zip(np.argwhere(marked).tolist(), _keys(points[marked]), strict=True):
-            if key not in self._charged[game] and (game, key) not in here:
-                here.add((game, key))
-                first[game, place] = True
+        first[games[new], places[new]] = True
         return first
 
 
-def _keys(points: np.ndarray) -> Iterator[bytes]:
-    """Equal bytes for equal points, from points (m,) or (m, d)."""
-    return map(bytes, point_bits(points[:, None]))
+def _points_of_games(where: np.ndarray, points: np.ndarray) -> Iterator[tuple[int, int | bytes]]:
+    """The game and the bits of its point, for each True of `where` (n, k), of points (n, k) or (n, k, d)."""
+    games, places = np.nonzero(where)
+    bits = point_bits(points[games, places][:, None])[:, 0]
+    keys = bits[:, 0].tolist() if bits.shape[1] == 1 else map(bytes, bits)
+    return zip(games.tolist(), keys, strict=True)
 
 
 def log_answer_laws(votes: np.ndarray, *, size: int, sigma: float, gap: float) -> tuple[np.ndarray, ...]:

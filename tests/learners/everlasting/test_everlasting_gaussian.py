@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 from support.players.simple_players import script
 
+from adversaries.figure1.honest import Honest
 from arena import (
     Adversary,
     Figure1,
@@ -24,6 +25,7 @@ from arena import (
 )
 from arena.concepts import Boxes, Intervals, RealIntervals, RealPoints, Stumps, Thresholds
 from arena.testing import check_learner
+from audits.races import plan_predictor_race, run_race
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.mechanisms.sparse_vector.marked_votes import marked_votes_cost
 
@@ -121,13 +123,14 @@ def test_classes_with_too_many_labellings_are_refused_before_the_first_answer() 
     sample = Sample(np.zeros((1, 2)), [0], [200])
     message = (
         "everlasting-gaussian relabels the points of each round with a concept, and "
-        "Boxes\\(axes=2\\) may have too many labellings of them to choose from, more in every round, got "
-        "{}. Set a class on a finite domain, thresholds, point functions, intervals or stumps, or rounds=1"
+        r"Boxes\(dimension=2\) may have too many labellings of them to choose from, more in every round, got "
+        "'rounds={}'. Set a class on a finite domain, thresholds, point functions, intervals or stumps, or "
+        "rounds=1"
     )
-    with pytest.raises(Unsupported, match=message.format("no end of rounds")):
+    with pytest.raises(Unsupported, match=message.format("none")):
         play(boxes, script(Train(sample), Query(np.zeros(2))), Figure1(), games=1, seed=1)
-    with pytest.raises(Unsupported, match=message.format("400 points in 2 rounds")):
-        boxes.check_labellings(2)
+    with pytest.raises(Unsupported, match=message.format(9)):
+        boxes.check_labellings(9)
     play(attrs.evolve(boxes, rounds=1), script(Train(sample), Query(np.zeros(2))), Figure1(), games=1, seed=1)
     for concepts in (Thresholds(), RealPoints(), RealIntervals(), Stumps(3), Intervals(range(1, 30))):
         attrs.evolve(DEFAULT, concepts=concepts).check_labellings(None)
@@ -170,6 +173,22 @@ def test_thirty_rounds_with_more_points_than_labellings_were_once_listed() -> No
     played = play(learner, AskToTheLastRound(learner, rounds=30), Figure1(), games=1, seed=1)
     assert played.score is not None
     assert played.score.item() > 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("atom", [1 / 22, 0.035, 0.045])
+def test_atoms_at_which_votes_tie_neither_halt_the_default_nor_raise_its_error(atom: float) -> None:
+    """Uniform on 22 points, or an atom of this mass at the target and 100,000 other points of the line."""
+    concepts, sample = Thresholds(range(1, 23)), None
+    if atom != 1 / 22:
+        points = np.linspace(0, 1, 100_001)
+        counts = np.where(points == 0.5, round(atom / (1 - atom) * len(points)), 1)
+        concepts, sample = Thresholds(), Sample(points, points >= 0.5, counts)
+    learner = attrs.evolve(DEFAULT, concepts=concepts)
+    race = plan_predictor_race([("it", learner, Honest(sample=sample))], rounds=1, games=1)
+    standing = run_race(race, jobs=1).standings[0]
+    assert standing.halted[0] == 0
+    assert standing.worst[0] <= 0.1
 
 
 @pytest.mark.thorough
