@@ -244,7 +244,7 @@ class GaussianState(CounterState):
     """everlasting-gaussian in a batch of games."""
 
     _learner: EverlastingGaussian
-    _mechanism: MarkedVotes  # type: ignore[assignment] # its answers depend on the points, too
+    _mechanism: MarkedVotes  # its answers depend on the points, too
 
     def train(self, training: Training) -> None:
         self._learner.check_labellings(self._learner.rounds)

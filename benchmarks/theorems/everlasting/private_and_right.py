@@ -168,7 +168,7 @@ POPULATIONS: dict[str, tuple[ConceptClass, Sample | None]] = {
     },
     "points of the line, target of mass 0.045": (
         RealPoints(),
-        Sample(np.arange(1_000.0), np.arange(1_000) == 500, np.where(np.arange(1_000) == 500, 47, 1)),
+        Sample(np.arange(100.0), np.arange(100) == 50, np.where(np.arange(100) == 50, 47, 10)),
     ),
     "points:1..22, uniform": (Points(range(1, 23)), None),
     "intervals:1..22, uniform": (Intervals(range(1, 23)), None),
