@@ -158,6 +158,15 @@ class LimitsHalts(Protocol):
 
 
 @runtime_checkable
+class RemembersAnswers(Protocol):
+    """A predictor that answers a point that is asked again as before, so that asking again shows nothing."""
+
+    @property
+    def remembers_answers(self) -> bool:
+        """Whether it does."""
+
+
+@runtime_checkable
 class LimitsQueries(Protocol):
     """A learner that answers so many queries."""
 
