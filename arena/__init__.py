@@ -5,13 +5,16 @@ from arena.engine import Played, View, play
 from arena.errors import (
     ArenaError,
     BudgetExceeded,
+    CannotBeSent,
     InternalError,
     InvalidArgument,
     LearnerFails,
     NotConforming,
     NothingTested,
     PlayerError,
+    PlaysAlone,
     ProtocolViolation,
+    UnknownRelease,
     Unsupported,
 )
 from arena.game_style import GameAdversary, GameLearner
@@ -163,12 +166,15 @@ __all__ += [
 __all__ += [
     "ArenaError",
     "BudgetExceeded",
+    "CannotBeSent",
     "InternalError",
     "InvalidArgument",
     "LearnerFails",
     "NotConforming",
     "NothingTested",
     "PlayerError",
+    "PlaysAlone",
     "ProtocolViolation",
+    "UnknownRelease",
     "Unsupported",
 ]

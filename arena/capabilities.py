@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from arena.sample import BOTH, Reads
+
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
     from arena.laws import OnlineLaw
@@ -73,8 +75,17 @@ class ReceivesPart(Protocol):
     def receives(self) -> str:
         """The part that it reads."""
 
+    @property
+    def reads(self) -> Reads:
+        """Of the points and the labels, what it reads anything of."""
+
     def read_parts(self, sample: Sample) -> dict[str, Any]:
         """What each value of the setting would let it read of the sample."""
+
+
+def read_of_samples(learner: object) -> Reads:
+    """Of the points and the labels of its sample, what a learner reads: both, unless it says otherwise."""
+    return learner.reads if isinstance(learner, ReceivesPart) else BOTH
 
 
 @runtime_checkable
@@ -144,6 +155,15 @@ class LimitsHalts(Protocol):
     @property
     def halts(self) -> int:
         """c, the costly answers before it halts, in a round if it answers in rounds."""
+
+
+@runtime_checkable
+class RemembersAnswers(Protocol):
+    """A predictor that answers a point that is asked again as before, so that asking again shows nothing."""
+
+    @property
+    def remembers_answers(self) -> bool:
+        """Whether it does."""
 
 
 @runtime_checkable

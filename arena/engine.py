@@ -8,6 +8,7 @@ from functools import partial
 import attrs
 import numpy as np
 
+from arena.capabilities import read_of_samples
 from arena.claims import PrivacyUnit
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
 from arena.game_style import GameAdversary
@@ -78,6 +79,7 @@ def play(
     record: bool = False,
     scorebook: Scorebook | None = None,
     coins: int = 0,
+    watch: Callable[[int], object] | None = None,
 ) -> Played:
     """Play `games` games in lockstep.
 
@@ -92,6 +94,7 @@ def play(
     record: keep the view and the transcript.
     scorebook: what to count in online games.
     coins: the number of the learner's stream of random numbers; the adversary's is that of the seed.
+    watch: called with the number of rounds that are over, before every move.
 
     Raises: ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if it
     does not play the protocol or the arguments are invalid, Unsupported if single games cannot be played.
@@ -114,7 +117,7 @@ def play(
     if own.shape != (games,):
         raise InvalidArgument(f"worlds must have shape ({games},), one for each game", value=own.shape)
     relation = read_relation_of(learner if referee.two_worlds or referee.one_run else None)
-    play_batch = partial(_play_batch, learner, adversary, referee, relation, record, faults, scorebook)
+    play_batch = partial(_play_batch, learner, adversary, referee, relation, record, faults, scorebook, watch)
     if not plays_single:
         return play_batch(own, random, root)
     single_games = [_play_single(play_batch, own, g, root, coins) for g in range(games)]
@@ -166,6 +169,7 @@ def _play_batch(
     record: bool,
     faults: bool,
     scorebook: Scorebook | None,
+    watch: Callable[[int], object] | None,
     worlds: np.ndarray,
     random: Streams,
     root: np.random.SeedSequence,
@@ -188,6 +192,7 @@ def _play_batch(
         runs,
         relation,
         learner.users_of,
+        read_of_samples(learner),
         log,
         faults,
         scorebook,
@@ -196,7 +201,7 @@ def _play_batch(
     replies: list[Reply] | None = [] if record else None
     failure: PlayerError | None = None
     try:
-        returned = _run(adversary, games, random.adversary, batch, replies)
+        returned = _run(adversary, games, random.adversary, batch, replies, watch)
         batch.close()
     except PlayerError as error:
         if not faults or error.player != "learner":
@@ -225,6 +230,7 @@ def _run(
     rng: np.random.Generator,
     batch: Batch,
     replies: list[Reply] | None,
+    watch: Callable[[int], object] | None,
 ) -> object:
     """Pass moves and replies back and forth until the adversary returns; its return value."""
     moves = adversary.play(games, rng)
@@ -254,6 +260,8 @@ def _run(
                 expected="a Move such as Train or Query",
                 got=type(move).__name__,
             )
+        if watch is not None:
+            watch(batch.round)
         original = batch.carry_out(move)
         if replies is not None:
             replies.append(original)

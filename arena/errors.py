@@ -53,6 +53,10 @@ class Unsupported(InvalidArgument):
     """A sensible request that this learner, class or protocol cannot meet."""
 
 
+class UnknownRelease(Unsupported):
+    """A learner released an object whose type is not known, so that nobody can say what it shows."""
+
+
 class BudgetExceeded(ArenaError):
     """A learner was asked for more answers, rounds or halts than its budget allows."""
 
@@ -125,6 +129,14 @@ class LearnerFails(UserWarning):
     """A learner fails in some of the games, or against some adversaries, which then show little."""
 
 
+class CannotBeSent(ArenaError):
+    """A player holds something that cannot be pickled, so no other process can play with it."""
+
+
+class PlaysAlone(UserWarning):
+    """One process plays everything, since the players cannot be sent to others. Figures are the same."""
+
+
 class NotConforming(ArenaError):
     """A player fails a check of `arena.testing`.
 
@@ -146,6 +158,11 @@ def suggest_extra(extra: str, alternative: str = "") -> str:
     """The remedy for a missing optional dependency: the command that installs `extra`, or an alternative."""
     command = f"Run pip install 'dp-arena[{extra}]'"
     return f"{command}, or {alternative}." if alternative else f"{command}."
+
+
+def count_things(number: int, noun: str) -> str:
+    """A number of things as text: "1 example", "1,000 examples"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def describe_error(error: BaseException) -> str:

@@ -15,7 +15,8 @@ import numpy as np
 from arena.concepts.base import ConceptClass
 from arena.errors import ProtocolViolation, Unsupported
 from arena.players import Adversary, Learner, Moves
-from arena.replies import Hypothesis, encode_values
+from arena.released import list_objects
+from arena.replies import Hypothesis
 from arena.sample import Training
 
 
@@ -67,7 +68,9 @@ class LiftedState:
 
     def release(self, training: Training) -> np.ndarray:
         samples = (training.samples[which] for which in training.which)
-        return encode_values([state.release(s) for state, s in zip(self._states, samples, strict=True)])
+        return list_objects(
+            [state.release(sample) for state, sample in zip(self._states, samples, strict=True)]
+        )
 
     def hypothesis(self) -> Hypothesis:
         concepts = np.array([state.hypothesis() for state in self._states])

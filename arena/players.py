@@ -26,7 +26,7 @@ import attrs
 import numpy as np
 
 from arena.capabilities import finite_domain, read_concepts
-from arena.claims import Bound, Claim
+from arena.claims import Bound, Claim, PrivacyUnit
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.moves import GradientCanary, Move
@@ -45,11 +45,14 @@ class Learner(ABC):
     name: what the command line calls it.
     protocols: names of the referees under which it plays, for instance ("Figure1",).
     theorem: the source of its claim.
+    usual_adversary: the name of the adversary of audits that name none; empty: the usual one of what its
+        claim protects.
     """
 
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
     theorem: ClassVar[str] = ""
+    usual_adversary: ClassVar[str] = ""
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -164,10 +167,17 @@ class Adversary(ABC):
 
     A subclass with a field `learner` receives the opponent's *configuration*, never its running state. One
     with a field `sample` receives the user's data, if there are any.
+
+    usual_for: the units such that audits of a learner that protects one of them, and which name no adversary,
+        are played against this one. Only those of shipped adversaries count.
     """
 
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
+    usual_for: ClassVar[tuple[PrivacyUnit, ...]] = ()
+    # Whether its score, if it returns one, is a released number itself. A distinguisher is then preferred
+    # where releases hold more than finite numbers.
+    scores_release: ClassVar[bool] = False
 
     @property
     def returns_score(self) -> bool | None:

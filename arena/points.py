@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,17 @@ def own_labels(labels: Any) -> np.ndarray:
 
 def as_points(points: Any) -> np.ndarray:
     """`points` as an array of finite numbers. Raises: InvalidArgument if they are anything else."""
+    refuse_masks("points", points)
     try:
         array = np.asarray(points)
     except ValueError as error:
         raise InvalidArgument("points must be numbers, or vectors of one length") from error
+    if array.dtype == object:
+        array = as_numbers("points", array)
     if array.dtype.kind not in "biuf":
         raise InvalidArgument("points must be numbers", value=array.dtype.name)
+    if array.dtype.kind == "f" and not isinstance(points, np.ndarray):
+        check_integers("points", points)
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         with np.errstate(over="ignore"):
             array = array.astype(np.float64)
@@ -75,12 +81,50 @@ def as_floats(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind in "iu":
         low, high = int(array.min(initial=0)), int(array.max(initial=0))
         if max(high, -low) > LARGEST_INTEGER:
-            raise InvalidArgument(
-                "integers must lie within ±2^53, where float64 is exact",
-                value=high if high > LARGEST_INTEGER else low,
-                remedy="Scale them down.",
-            )
+            raise _refuse_integer(high if high > LARGEST_INTEGER else low)
     return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+
+
+def as_numbers(name: str, array: np.ndarray) -> np.ndarray:
+    """An array of objects as floats. Raises: InvalidArgument unless all are numbers that float64 holds."""
+    for value in array.ravel().tolist():
+        if not isinstance(value, Real):
+            raise InvalidArgument(f"{name} must be numbers", value=type(value).__name__)
+        if isinstance(value, Integral) and abs(int(value)) > LARGEST_INTEGER:
+            raise _refuse_integer(int(value))
+    return array.astype(np.float64)
+
+
+def check_integers(name: str, values: Any) -> None:
+    """Look for integers that became floats beside others. Raises: InvalidArgument for one beyond ±2^53."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        as_floats(values)
+    elif isinstance(values, list | tuple | np.ndarray):
+        kinds = set(map(type, values))
+        if not kinds <= {float, np.float64}:
+            for value in values:
+                check_integers(name, value)
+    elif isinstance(values, Integral) and abs(int(values)) > LARGEST_INTEGER:
+        raise _refuse_integer(int(values))
+
+
+def refuse_masks(name: str, values: Any) -> None:
+    """Raises: InvalidArgument for masked numbers, which numpy takes for the numbers beneath, or for NaN."""
+    masked = np.ma.MaskedArray
+    if isinstance(values, masked) or (
+        isinstance(values, list | tuple) and any(isinstance(value, masked) for value in values)
+    ):
+        raise InvalidArgument(
+            f"{name} must be plain numbers",
+            value="a masked array",
+            remedy="Leave out what is masked: values.compressed().",
+        )
+
+
+def _refuse_integer(value: int) -> InvalidArgument:
+    return InvalidArgument(
+        "integers must lie within ±2^53, where float64 is exact", value=value, remedy="Scale them down."
+    )
 
 
 def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:

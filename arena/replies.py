@@ -5,19 +5,16 @@ The engine hands over copies, to which nobody can write.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import lru_cache
-from math import inf, ldexp
-from numbers import Number, Real
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from arena.errors import Unsupported
-from arena.points import format_point, own_copy
+from arena.points import own_copy
+from arena.released import hash_values
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
@@ -42,6 +39,11 @@ class Reply:
     def parts(self) -> tuple[np.ndarray, ...]:
         """All that it shows to n games, arrays (n, ...); a hypothesis is shown as its concepts."""
         return tuple(part for value in self._values for part in _list_parts(value))
+
+    @property
+    def compared(self) -> tuple[np.ndarray, ...]:
+        """Arrays (n, ...) of which a game's part is the same bits wherever the game sees the same."""
+        return self.parts
 
     @property
     def _values(self) -> list[Any]:
@@ -163,9 +165,14 @@ class Hypothesis:
 
 @attrs.frozen(eq=False)
 class Released(Reply):
-    """What the learner released under `Release`: values (n, ...) or hypotheses."""
+    """What the learner released under `Release`: values (n, ...), as `arena.released` encodes them, or
+    hypotheses."""
 
     value: Any
+
+    @property
+    def compared(self) -> tuple[np.ndarray, ...]:
+        return self.parts if isinstance(self.value, Hypothesis) else (hash_values(self.value),)
 
 
 @attrs.frozen(eq=False)
@@ -190,131 +197,3 @@ class Stream(Reply):
     """The hypotheses h_1 … h_T of `Oblivious`, in order."""
 
     hypotheses: tuple[Any, ...]
-
-
-# --- released values that are not numbers -------------------------------------------------------------------
-
-# Each distinct text, None or other value becomes a number between 2^700 and 2^701, its code, that no
-# mechanism releases: the same in every process, so that counts of blocks agree. Two values share one with
-# probability 2^-52.
-_LEAST = ldexp(1.0, 700)
-_MAX_TEXTS = 4_096  # codes whose text is remembered for transcripts
-
-_texts: dict[float, str] = {}  # by code; only transcripts read it
-
-
-def encode_values(values: Any) -> np.ndarray:
-    """(n,) or (n, k): what n games released, in numbers.
-
-    values: an array (n, ...), or a list with one value for each game. Numbers, and arrays of numbers of one
-    shape, stay as they are. Tuples and dictionaries are taken apart, a column for each number, and a code for
-    each other part. Text, None, sets, and lists in which not all are numbers, have one code as a whole.
-
-    Raises: Unsupported if games release values of several shapes, or objects without a text of their own.
-
-    >>> encode_values([1, 2.5]).tolist()
-    [1.0, 2.5]
-    >>> is_category(encode_values(["yes", None, 3])).tolist()
-    [True, True, False]
-    """
-    try:
-        array = np.asarray(values)
-    except ValueError:  # entries of different shapes
-        array = np.zeros(0, object)
-    if array.dtype.kind in "biuf":
-        return array
-    rows = [list(_take_apart(value)) for value in values]
-    records = [_is_record(value) for value in values]
-    if len(set(zip(records, map(len, rows), strict=True))) > 1:
-        raise Unsupported(
-            "a release must have the same shape in every game",
-            value="values of several shapes",
-            remedy="Fill what is missing with None.",
-        )
-    codes = np.array([[_encode(leaf) for leaf in row] for row in rows], np.float64)
-    return codes if any(records) else codes.reshape(-1)
-
-
-def is_category(values: np.ndarray) -> np.ndarray:
-    """Bool, of the shape of `values`: which of them are codes."""
-    return np.asarray((values >= _LEAST) & (values < 2 * _LEAST))
-
-
-def spread_codes(values: np.ndarray) -> np.ndarray:
-    """The values as floats, with codes spread over [0, 1)."""
-    return np.where(is_category(values), values / _LEAST - 1.0, values)
-
-
-def format_value(value: Any) -> str:
-    """A released value of one game as text.
-
-    >>> format_value(encode_values([("yes", 1.5)])[0])
-    "['yes' 1.5]"
-    """
-    if not is_category(np.asarray(value)).any():
-        return format_point(value)
-    parts = [_texts.get(float(v)) or format_point(v) for v in np.ravel(value)]
-    return f"[{' '.join(parts)}]" if np.ndim(value) else parts[0]
-
-
-def _is_record(value: object) -> bool:
-    """Whether a value is taken apart: a tuple, a dictionary, or numbers in an array or a list."""
-    if isinstance(value, np.ndarray):
-        return value.ndim > 0 and value.dtype.kind in "biufc"
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(part, Number) or _is_record(part) for part in value)
-    return isinstance(value, tuple | Mapping)
-
-
-def _take_apart(value: Any, *, nested: bool = False) -> Iterator[object]:
-    """The numbers and other single values in a value, in order. The size of a part tells where it ends."""
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
-        value = value.item()
-    if isinstance(value, complex):
-        value = (value.real, value.imag)
-    if not _is_record(value):
-        yield value
-        return
-    if nested:
-        yield f"{type(value).__name__} of {len(value)}"
-    if isinstance(value, Mapping):
-        value = [part for item in sorted(value.items(), key=repr) for part in item]
-    for part in value:
-        yield from _take_apart(part, nested=True)
-
-
-def _spell(value: Any) -> str:
-    """The text of a value. The order of sets and dictionaries does not matter."""
-    if isinstance(value, Set):
-        return f"{{{', '.join(sorted(map(_spell, value)))}}}"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(sorted(f'{_spell(key)}: {_spell(part)}' for key, part in value.items()))}}}"
-    if isinstance(value, list | np.ndarray):
-        return f"[{', '.join(map(_spell, value))}]"
-    return repr(value)
-
-
-def _encode(leaf: object) -> float:
-    if isinstance(leaf, Real):
-        number = _to_float(leaf)
-        if abs(number) < _LEAST or abs(number) == inf:
-            return number
-    text = _spell(leaf)
-    if " at 0x" in text and not isinstance(leaf, str | bytes):  # an address differs between processes
-        raise Unsupported(
-            "a release must be made of numbers, text and None",
-            value=type(leaf).__name__,
-            remedy="Return numbers, text, None, or tuples, lists and dictionaries of these.",
-        )
-    digest = hashlib.sha256(f"{type(leaf).__name__} {text}".encode(errors="surrogatepass")).digest()
-    code = _LEAST * (1.0 + ldexp(int.from_bytes(digest[:8], "big") >> 12, -52))
-    if len(_texts) < _MAX_TEXTS:
-        _texts[code] = text
-    return code
-
-
-def _to_float(number: Real) -> float:
-    try:
-        return float(number)
-    except OverflowError:  # an integer without a float near it
-        return float("nan")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, count_things
 from arena.points import (
     LARGEST_INTEGER,
     as_points,
@@ -21,6 +21,8 @@ from arena.points import (
     points_differ,
 )
 
+Reads = Literal["points", "labels", "both"]  # what a learner reads of the examples
+BOTH: Reads = "both"
 BLANK = -1  # the label of a blank example, which learners count and otherwise ignore
 
 
@@ -110,14 +112,23 @@ class Sample:
     def __repr__(self) -> str:
         return f"Sample({self.describe()})"
 
-    def describe(self, most: int = 4) -> str:
-        """The size and the first `most` runs, as one line of text."""
+    def describe(self, most: int = 4, *, reads: Reads = BOTH) -> str:
+        """The size and the first `most` runs, as one line of text. reads: the parts of the examples to show.
+
+        >>> Sample([0.5, 2.0], [0, 1], [1, 3]).describe(reads="points")
+        '4 examples: 1 x 0.5, 3 x 2'
+        """
+        points = np.zeros_like(self.points) if reads == "labels" else self.points
+        labels = np.zeros_like(self.labels) if reads == "points" else self.labels
+        shown = self if reads == BOTH else Sample(points, labels, self.counts)  # merges what looks alike
+        forms = {"points": "{p}", "labels": "label {y}", "both": "({p}, {y})"}
         runs = [
-            f"{c:,} x ({format_point(p)}, {y})"
-            for c, p, y in zip(self.counts[:most], self.points, self.labels, strict=False)
+            f"{c:,} x {forms[reads].format(p=format_point(p), y=y)}"
+            for c, p, y in zip(shown.counts[:most], shown.points, shown.labels, strict=False)
         ]
-        more = f", and {len(self.counts) - most} more runs" if len(self.counts) > most else ""
-        return f"{self.size:,} examples: " + ", ".join(runs) + more
+        left = len(shown.counts) - most
+        more = f", and {count_things(left, 'more run')}" if left > 0 else ""
+        return f"{count_things(self.size, 'example')}: " + ", ".join(runs) + more
 
     def replace_one(self, run: int, point: Any, label: int) -> Sample:
         """The neighbour in which the last example of run `run` is (point, label) instead.
@@ -144,6 +155,24 @@ class Sample:
         """The neighbour in which the last example of run `run` is blank instead."""
         return self.replace_one(run, np.zeros(self.points.shape[1:]), BLANK)
 
+    def divide(self, pieces: Any = 1) -> Sample:
+        """The same list in other runs: adjacent runs of equal examples are merged, and then each is cut into
+        `pieces`, or into single examples if it has fewer.
+
+        pieces: one integer of at least 1, or one for each of the merged runs.
+
+        >>> Sample([0.5, 0.5, 2.0], [0, 0, 1], [1, 2, 4]).divide()
+        Sample(7 examples: 3 x (0.5, 0), 4 x (2, 1))
+        >>> Sample([0.5, 2.0], [0, 1], [3, 4]).divide([1, 3])
+        Sample(7 examples: 3 x (0.5, 0), 2 x (2, 1), 1 x (2, 1), 1 x (2, 1))
+        """
+        points, labels, counts = self._merge_runs()
+        parts = np.minimum(np.broadcast_to(pieces, counts.shape), counts)
+        run = np.repeat(np.arange(len(counts)), parts)
+        place = np.arange(len(run)) - (np.cumsum(parts) - parts)[run]
+        sizes, left = np.divmod(counts, parts)
+        return Sample(points[run], labels[run], sizes[run] + (place < left[run]))
+
     def distinct(self) -> Sample:
         """The same multiset of examples, sorted and with one run for each distinct example."""
         first, which = self.kinds()
@@ -154,8 +183,12 @@ class Sample:
         """The index of the first run of each distinct example, in sorted order; and (k,), which distinct
         example each run holds."""
         rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
-        _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        return first, which.ravel()
+        order = np.lexsort(rows.T[::-1])  # np.unique(axis=0) takes four times as long
+        new = np.ones(len(rows), bool)
+        new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+        which = np.empty(len(rows), np.intp)
+        which[order] = np.cumsum(new) - 1
+        return order[new], which
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Every example in order: points (size, ...), labels (size,)."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,11 @@ Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 # Told of the path, the content and whether it is code, before a user's file is parsed or run. It may refuse.
 FileGuard = Callable[[Path, bytes, bool], None]
 file_guard: ContextVar[FileGuard | None] = ContextVar("file_guard", default=None)
+_READ_REMEDIES = {
+    errno.EISDIR: "Name a file in it.",
+    errno.EACCES: "Check its permissions.",
+    errno.EPERM: "Check its permissions.",
+}
 
 
 def setting(
@@ -122,27 +129,71 @@ def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: 
     """The content of a regular file that the user names, after `file_guard` has seen it.
 
     kind: what error messages call it. mebibytes: its largest size. code: whether it is run.
-    Raises: InvalidArgument if it is a pipe, a device or a socket, or larger; OSError if it cannot be read;
-    whatever the guard raises.
+    Raises: InvalidArgument if it cannot be read, is a pipe, a device or a socket, or is larger; whatever the
+    guard raises.
     """
     try:
-        file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115 - it is closed below
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise InvalidArgument(
+                    f"the {kind} {path} is a pipe, a device or the like, which may never end",
+                    remedy="Save what it gives as a file, and name that.",
+                )
+            check_size(kind, path, status.st_size, mebibytes=mebibytes)
+            content = file.read(mebibytes * 2**20 + 1)
+    except OSError as error:
+        raise InvalidArgument(
+            f"the {kind} {path} cannot be read ({error.strerror})",
+            remedy=_READ_REMEDIES.get(error.errno or 0, "Check the path."),
+        ) from error
+    except InvalidArgument:
+        raise
     except ValueError as error:  # a zero byte, or half of a pair of surrogates
-        raise FileNotFoundError(errno.ENOENT, "No file can have such a name", str(path)) from error
-    with file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise InvalidArgument(
-                f"the {kind} {path} is a pipe, a device or the like, which may never end",
-                remedy="Save what it gives as a file, and name that.",
-            )
-        check_size(kind, path, found.st_size, mebibytes=mebibytes)
-        content = file.read(mebibytes * 2**20 + 1)
+        raise InvalidArgument(
+            f"the {kind} {path} cannot be read (no file can have such a name)", remedy="Check the path."
+        ) from error
     check_size(kind, path, len(content), mebibytes=mebibytes)  # it may have grown
     guard = file_guard.get()
     if guard is not None:
         guard(Path(os.path.realpath(path)), content, code)
     return content
+
+
+def parse_rows(path: str | os.PathLike[str], content: bytes) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file that are not empty, with stripped fields, each with the number of its last line.
+
+    path: as the user gave it. Raises: InvalidArgument, with the line, if this is not CSV in UTF-8.
+    """
+    reader = csv.reader(io.StringIO(_decode(path, content), newline=""), skipinitialspace=True, strict=True)
+    try:
+        for row in reader:
+            fields = [field.strip() for field in row]
+            if fields not in ([], [""]):
+                yield reader.line_num, fields
+    except csv.Error as error:
+        raise InvalidArgument(
+            f"{path}, line {reader.line_num}: not CSV ({error})", remedy="Correct the quotes of the line."
+        ) from error
+
+
+def _decode(path: str | os.PathLike[str], content: bytes) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+        offset = content.find(b"\0")
+    except UnicodeDecodeError as error:
+        text, offset = "", error.start
+    if offset >= 0:
+        line = content.count(b"\n", 0, offset) + 1
+        gzipped = content.startswith(b"\x1f\x8b")
+        raise InvalidArgument(
+            f"{path}, line {line}: not text in UTF-8",
+            value=content[offset : offset + 1],
+            remedy="It is gzipped: unpack it, or end the name of a data file in .gz."
+            if gzipped
+            else "Save it as CSV in UTF-8.",
+        )
+    return text
 
 
 def check_size(kind: str, path: str | os.PathLike[str], size: int, *, mebibytes: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 import attrs
@@ -21,11 +22,12 @@ _LARGEST = 1e300  # stands for infinity
 class StepScore:
     """One number for each training run, from the steps that its models take against the gradients.
 
-    kind: "sum", how far the models move along a coordinate; "ratio", the log likelihood ratio of the steps;
-        "spread", the largest step less the smallest; "length", ln of the sum of the squares of all steps in
-        all coordinates; "last bits", the place of the last bit of the first model.
-    coordinate: along which steps are measured. clip: how far one gradient of the largest length moves a
-        model, the unit of steps.
+    kind: "sum", how far the models move along the coordinates; "ratio", the log likelihood ratio of the
+        steps; "spread", the largest step less the smallest; "length", ln of the sum of the squares of all
+        steps in all coordinates; "last bits", the place of the last bit of the first model.
+    coordinates: steps are measured along these equally, so that a step of all of them has the length of its
+        gradient; "last bits" reads the first. clip: how far one gradient of the largest length moves a model,
+        the unit of steps.
     rate, noise, shift, centre, replaced: what the ratio assumes. Steps have the mean `centre` and Gaussian
         noise of standard deviation `noise`. In world 1, an example moves each step by `shift` with chance
         `rate`. In world 0 it moves them the other way if it is replaced, and not at all otherwise.
@@ -33,7 +35,7 @@ class StepScore:
     """
 
     kind: str = attrs.field(default=SUM, validator=one_of(*STEP_SCORES))
-    coordinate: int = 0
+    coordinates: tuple[int, ...] = (0,)
     clip: float = 1.0
     rate: float = 1.0
     noise: float = 1.0
@@ -44,7 +46,12 @@ class StepScore:
 
     @classmethod
     def for_canary(
-        cls, kind: str, learner: TrainsByNoisySteps, *, coordinate: int = 0, opposite: int = 0
+        cls,
+        kind: str,
+        learner: TrainsByNoisySteps,
+        *,
+        coordinates: tuple[int, ...] = (0,),
+        opposite: int = 0,
     ) -> StepScore:
         """The score of the learner's steps against the gradient of a canary.
 
@@ -52,7 +59,7 @@ class StepScore:
         """
         return cls(
             kind,
-            coordinate,
+            coordinates,
             clip=learner.step_size * learner.clip,
             rate=learner.rate,
             noise=learner.noise_run,
@@ -68,11 +75,12 @@ class StepScore:
 
     def _measure(self, parameters: np.ndarray) -> Any:
         if self.kind == LAST_BITS:
-            return find_last_bits(parameters[:, 0, self.coordinate])
+            return find_last_bits(parameters[:, 0, self.coordinates[0]])
         if self.kind == LENGTH:
             squares = (np.diff(parameters, axis=1, prepend=0.0) ** 2).sum(axis=(1, 2))
             return np.log(np.maximum(squares, 1 / _LARGEST))
-        steps = -np.diff(parameters[:, :, self.coordinate], axis=1, prepend=0.0) / self.clip
+        along = parameters[:, :, list(self.coordinates)].sum(axis=2) / sqrt(len(self.coordinates))
+        steps = -np.diff(along, axis=1, prepend=0.0) / self.clip
         if self.kind == SPREAD:
             return np.ptp(steps, axis=1)
         if self.kind == SUM:

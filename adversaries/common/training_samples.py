@@ -14,11 +14,18 @@ from arena.neighbours import Example, Neighbours
 from arena.players import read_relation_of
 
 _DEFAULT_SIZE = 1_000  # examples, for a learner that needs no number of them
+FEW = 10  # the same, where every example counts
 
 
 def choose_sample_size(learner: Learner | None, default: int = _DEFAULT_SIZE) -> int:
     """The number of training examples that the learner needs, or `default`."""
     return (learner.sample_size if learner is not None else None) or default
+
+
+def build_equal_sample(learner: Learner | None) -> Sample:
+    """Examples at the first of the learner's points, labelled 0: as many as it needs, or ten."""
+    point = 0.0 if learner is None else learner.some_points[0]
+    return Sample([point], [0], [choose_sample_size(learner, FEW)])
 
 
 def build_sample(points: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> Sample:

@@ -7,7 +7,7 @@ import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.base import Figure1Adversary
-from adversaries.figure1.vote_points import find_vote_points
+from adversaries.figure1.vote_points import choose_step, find_vote_points
 from arena import Moves, Query, Sample, Train, setting
 from arena.capabilities import LimitsHalts
 from arena.settings import at_least, whole
@@ -38,6 +38,11 @@ class HaltCounter(Figure1Adversary):
     clear: float | None = setting(
         None, unit="point", help="where the votes agree; default: found by simulation"
     )
+    step: float | None = setting(
+        None,
+        unit="point",
+        help="distance of a tied query from the one before; default: 0, or small if answers are remembered",
+    )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -47,10 +52,11 @@ class HaltCounter(Figure1Adversary):
         clear = points.clear if self.clear is None else self.clear
         halts = self.learner.halts if isinstance(self.learner, LimitsHalts) else _DEFAULT_HALTS
         budget = halts if self.budget is None else self.budget
+        step = choose_step(self.learner, self.step)
 
         yield Train(sample)  # the same in both worlds
-        for _ in range(budget - 1):
-            yield Query(split)
-        yield Query(clear, split)  # world 0, world 1; the label is withheld
+        for query in range(budget - 1):
+            yield Query(split + query * step)
+        yield Query(clear, split + (budget - 1) * step)  # world 0, world 1; the label is withheld
         reply = yield Query(clear)
         return reply.halted

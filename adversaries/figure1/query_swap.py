@@ -11,7 +11,18 @@ import numpy as np
 from adversaries.common.training_samples import build_separable_sample
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from adversaries.figure1.vote_points import as_point
-from arena import InvalidArgument, Moves, Queries, Query, Sample, Train, Unlabelled, Unsupported, setting
+from arena import (
+    InvalidArgument,
+    Moves,
+    PrivacyUnit,
+    Queries,
+    Query,
+    Sample,
+    Train,
+    Unlabelled,
+    Unsupported,
+    setting,
+)
 from arena.capabilities import AnswersInRounds
 from arena.settings import at_least, whole
 
@@ -99,6 +110,7 @@ class QuerySwap(LaterRoundSwap):
     """
 
     name = "query-swap"
+    usual_for = (PrivacyUnit.QUERY,)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample, low, high = self._choose_points()

@@ -7,8 +7,8 @@ import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
 from adversaries.figure1.base import Figure1Adversary
-from adversaries.figure1.vote_points import find_split_point
-from arena import Moves, Query, Sample, Train, setting
+from adversaries.figure1.vote_points import choose_step, find_split_point
+from arena import Moves, PrivacyUnit, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 
 
@@ -20,18 +20,25 @@ class TrainingSwap(Figure1Adversary):
     """
 
     name = "training-swap"
+    usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
 
     queries: int = setting(100, help="queries at the decision point", check=[whole, at_least(1)])
     point: float | None = setting(None, unit="point", help="the decision point; default: where the votes tie")
+    step: float | None = setting(
+        None,
+        unit="point",
+        help="distance of a tied query from the one before; default: 0, or small if answers are remembered",
+    )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or build_tied_sample(self.learner)
         point = find_split_point(self.learner, sample) if self.point is None else self.point
+        step = choose_step(self.learner, self.step)
 
         yield Train(*swap_nearest_label(sample, point, learner=self.learner))
         ones = np.zeros(games)
-        for _ in range(self.queries):
-            reply = yield Query(point)
+        for query in range(self.queries):
+            reply = yield Query(point + query * step)
             ones += reply.label == 1
         return ones

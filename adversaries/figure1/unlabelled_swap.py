@@ -7,7 +7,7 @@ import numpy as np
 
 from adversaries.figure1.base import count_unlabelled
 from adversaries.figure1.query_swap import LaterRoundSwap, repeat_point
-from arena import Moves, Queries, Train, Unlabelled
+from arena import Moves, PrivacyUnit, Queries, Train, Unlabelled
 from arena.capabilities import AnswersInRounds
 
 
@@ -19,6 +19,7 @@ class UnlabelledSwap(LaterRoundSwap):
     """
 
     name = "unlabelled-swap"
+    usual_for = (PrivacyUnit.UNLABELLED_EXAMPLE,)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample, low, high = self._choose_points()

@@ -14,10 +14,11 @@ import numpy as np
 
 from adversaries.common.training_samples import find_runs_at, thin_out
 from arena import InvalidArgument, Learner, Sample, Training
-from arena.capabilities import HasVotes, finite_domain
+from arena.capabilities import HasVotes, RemembersAnswers, finite_domain
 
 _SIMULATED_GAMES = 64
 _MAX_POINTS = 512  # of a sample that are examined
+_STEP = 2.0**-20  # from one tied point to the next, on the line
 
 
 @attrs.frozen
@@ -59,6 +60,17 @@ def find_split_point(learner: Learner | None, sample: Sample) -> Any:
     """The point where the votes are closest to a tie, as in `find_vote_points`; there may be no clear one."""
     points, _, split = _find_closest_vote(learner, sample)
     return as_point(points[split])
+
+
+def choose_step(learner: Learner | None, step: float | None) -> float:
+    """How far apart tied queries are: `step`, or 0 for learners that answer anew whenever a point is asked.
+
+    A learner that remembers its answers is asked at other points, which it also labels alike.
+    """
+    if step is not None:
+        return step
+    remembers = isinstance(learner, RemembersAnswers) and learner.remembers_answers
+    return _STEP if remembers and finite_domain(learner) is None else 0.0
 
 
 @lru_cache(maxsize=32)

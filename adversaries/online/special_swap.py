@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from adversaries.online.base import middle_point
-from arena import Adversary, Example, Learner, Moves, Ready, setting
+from arena import Adversary, Example, Learner, Moves, PrivacyUnit, Ready, setting
 from arena.settings import at_least, at_most, whole
 
 
@@ -21,6 +21,7 @@ class SpecialSwap(Adversary):
     name = "special-swap"
     protocols = ("SpecialRound",)
     returns_score = True
+    usual_for = (PrivacyUnit.STREAM_EXAMPLE,)
 
     rounds: int = setting(100, help="T", check=[whole, at_least(2)])
     special: int = setting(1, help="t*, the special round", check=[whole, at_least(1)])

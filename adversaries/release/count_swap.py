@@ -6,8 +6,8 @@ import attrs
 import numpy as np
 
 from adversaries.common.released_numbers import score_by_number
-from adversaries.common.training_samples import plant_example
-from arena import Adversary, Learner, Moves, Sample, Train, setting
+from adversaries.common.training_samples import build_equal_sample, plant_example
+from arena import Adversary, Learner, Moves, PrivacyUnit, Sample, Train, setting
 
 
 @attrs.frozen
@@ -20,11 +20,15 @@ class CountSwap(Adversary):
 
     name = "count-swap"
     protocols = ("Release",)
-    sample: Sample | None = setting(None, help="the sample; default: ten examples labelled 0")
+    usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
+    scores_release = True
+    sample: Sample | None = setting(
+        None, help="the sample; default: ten examples labelled 0, or as many as needed"
+    )
 
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample = self.sample or Sample([0.0], [0], [10])
+        sample = self.sample or build_equal_sample(self.learner)
         reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
         return score_by_number(reply.value, games)

@@ -6,8 +6,9 @@ import attrs
 import numpy as np
 
 from adversaries.common.released_numbers import score_by_number
-from adversaries.common.training_samples import change_example
-from arena import Adversary, InvalidArgument, Learner, Moves, Neighbours, Sample, Train, setting
+from adversaries.common.training_samples import FEW, change_example, choose_sample_size
+from arena import Adversary, InvalidArgument, Learner, Moves, Neighbours, PrivacyUnit, Sample, Train, setting
+from arena.errors import count_things
 from arena.players import read_relation_of
 from arena.settings import at_least
 
@@ -27,6 +28,8 @@ class PointSwap(Adversary):
 
     name = "point-swap"
     protocols = ("Release",)
+    usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
+    scores_release = True
 
     sample: Sample | None = setting(
         None, help="the sample, whose last record varies; default: ten records in the middle of the domain"
@@ -67,7 +70,14 @@ class PointSwap(Adversary):
         if relation.kind is Neighbours.REPLACE_ONE:
             raise InvalidArgument(
                 "neighbouring data have the same number of records and differ in one of them",
-                value=f"{sample.size} and {neighbour.size} records, {changes} different",
+                value=f"{count_things(sample.size, 'record')} and {count_things(neighbour.size, 'record')}"
+                + (
+                    f", {changes:,} of them different"
+                    if changes > 0
+                    else ", all equal"
+                    if not changes
+                    else ""
+                ),
                 remedy="Replace one record of the data, in its place"
                 + (
                     ", or set neighbours to 'add or remove one' if the claim is for that."
@@ -77,14 +87,14 @@ class PointSwap(Adversary):
             )
         raise InvalidArgument(
             relation.rule,
-            value=f"{sample.size} and {neighbour.size} records",
+            value=f"{count_things(sample.size, 'record')} and {count_things(neighbour.size, 'record')}",
             remedy=f"The claim is for neighbours that {relation}.",
         )
 
     def _build_sample(self) -> Sample:
         low, high = (self.learner.domain if self.learner is not None else None) or (0.0, 0.0)
         shape = self.learner.point_shape if self.learner is not None else ()
-        return Sample([np.full(shape, (low + high) / 2)], [0], [10])
+        return Sample([np.full(shape, (low + high) / 2)], [0], [choose_sample_size(self.learner, FEW)])
 
     def _find_ends(self, sample: Sample) -> tuple[float, float]:
         if self.learner is not None and self.learner.domain is not None:

@@ -14,7 +14,7 @@ from adversaries.common.training_samples import (
     claims_for_users,
 )
 from adversaries.training.known_steps import read_steps
-from arena import Advance, Adversary, GradientCanary, Learner, Moves, Sample, Train, setting
+from arena import Advance, Adversary, GradientCanary, Learner, Moves, PrivacyUnit, Sample, Train, setting
 from arena.settings import at_least, more_than, one_of, whole
 from arena.step_scores import RATIO, SPREAD, SUM, StepScore
 
@@ -42,6 +42,7 @@ class GradientCanaryAttack(Adversary):
     name = "gradient-canary"
     protocols = ("TrainingRun",)
     returns_score = True
+    usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
 
     length: float = setting(1e6, help="the length of the gradient before clipping", check=more_than(0))
     others: str = setting(
@@ -76,7 +77,7 @@ class GradientCanaryAttack(Adversary):
         reply = yield Advance(canaries=canaries)
         opposite = self._count_others() if self.others == OPPOSITE else 0
         score = StepScore.for_canary(
-            self.score if self.every == 1 else SUM, learner, coordinate=place, opposite=opposite
+            self.score if self.every == 1 else SUM, learner, coordinates=(place,), opposite=opposite
         )
         return score.of(reply.parameters)
 

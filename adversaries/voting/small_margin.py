@@ -7,7 +7,7 @@ import numpy as np
 
 from adversaries.voting.base import VotingAdversary
 from adversaries.voting.vote_swaps import find_narrowest_swap
-from arena import Moves, setting
+from arena import Moves, PrivacyUnit, setting
 from arena.capabilities import HasCriticalMargin
 
 
@@ -28,6 +28,7 @@ class SmallMargin(VotingAdversary):
     """
 
     name = "small-margin"
+    usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
 
     below: float | None = setting(
         None, unit="votes", help="the aim, below the tie; default: where an answer is most informative"

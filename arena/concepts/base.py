@@ -10,7 +10,13 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.dichotomies import MAX_LABELLINGS, CandidateConcepts, Dichotomies, tally_signs
+from arena.concepts.dichotomies import (
+    LABELLINGS_A_POINT,
+    MAX_LABELLINGS,
+    CandidateConcepts,
+    Dichotomies,
+    tally_signs,
+)
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_labels, as_vectors
 
@@ -174,7 +180,7 @@ class ConceptClass(ABC):
         Shapes: b samples; points (b, m, ...), signs (b, m) integers, present (b, m) bool.
 
         Raises: InvalidArgument if shapes do not fit or a point is not valid; Unsupported if a sample may have
-        more than `MAX_LABELLINGS` labellings.
+        too many labellings (`check_growth`).
         """
         points, signs, present = np.asarray(points), np.asarray(signs), np.asarray(present)
         lead = _lead(points, self.point_shape)
@@ -190,14 +196,29 @@ class ConceptClass(ABC):
         return self._candidate_concepts(filled, np.where(present, signs, 0), present)
 
     def check_growth(self, points: int) -> None:
-        """Raises: Unsupported if so many distinct points may have more than `MAX_LABELLINGS` labellings."""
+        """Raises: Unsupported if so many distinct points may have more labellings than can be listed.
+
+        These are `MAX_LABELLINGS`, or 64 a point, so that thresholds and stumps are always listed.
+        """
         bound = self.growth_bound(points)
-        if bound > MAX_LABELLINGS:
+        if bound > max(MAX_LABELLINGS, LABELLINGS_A_POINT * points):
             raise Unsupported(
                 f"{self} may have {bound:,} labellings of {points:,} points, more than the "
                 f"{MAX_LABELLINGS:,} that can be enumerated",
                 remedy="Use fewer points, or a class of smaller VC dimension.",
             )
+
+    def check_choice(self, points: int) -> None:
+        """Raises: Unsupported if LabelBoost may not be able to choose a labelling of so many points."""
+        self.check_growth(points if self.domain is None else min(points, len(self.domain)))
+
+    def draw_unlisted(
+        self, rng: np.random.Generator, points: Any, signs: Any, present: Any, *, rate: float
+    ) -> np.ndarray | None:
+        """Concepts (b, ...) drawn from `candidate_concepts` with chances exp(rate·gain), without a list of
+        these; None if there are few enough for a list, or the class needs one. Shapes: as there.
+        """
+        return None
 
     def draw_points(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent points, uniform on a finite domain, otherwise uniform on the unit interval or cube.

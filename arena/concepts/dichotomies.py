@@ -10,6 +10,7 @@ import numpy as np
 from arena.points import freeze
 
 MAX_LABELLINGS = 2**20  # of one sample
+LABELLINGS_A_POINT = 64  # up to which a list of them takes hardly more memory than the points
 
 
 @attrs.frozen(eq=False)

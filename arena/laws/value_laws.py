@@ -13,7 +13,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.fingerprint import callable_name, fingerprint
 from arena.points import freeze, hash_rows
-from arena.replies import encode_values
+from arena.released import encode_values, fit_rows
 
 _CHUNK = 8_192  # values that are hashed at a time, so that they stay in the cache
 _TOLERANCE = 1e-9  # by how much the sum of probabilities may differ from 1
@@ -82,6 +82,8 @@ class Finite(ValueLaw):
         Values are compared by hashes of 64 bits.
         """
         values = np.asarray(values)
+        if max(self.values.ndim, values.ndim) == 2 and values.shape[1:] != self.values.shape[1:]:
+            return self._place_rows(values)
         known = self._byte_hashes if values.dtype == np.int8 else None
         kind, (hashes, order) = (np.float64, self._hashes) if known is None else (np.int8, known)
         wanted = np.empty(len(values), np.uint64)
@@ -89,6 +91,15 @@ class Finite(ValueLaw):
             wanted[start : start + _CHUNK] = _hash(values[start : start + _CHUNK], kind)
         index = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
         return order[index], hashes[index] == wanted
+
+    def _place_rows(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `place`, of values with other numbers of entries than these in their longest row."""
+        if self.values.ndim == 1:
+            rows, _ = fit_rows(self.values, max(2, values.shape[1]))
+            return attrs.evolve(self, values=rows).place(values)
+        rows, fits = fit_rows(values, self.values.shape[1])
+        index, possible = self.place(rows)
+        return index, possible & fits
 
     @cached_property
     def _hashes(self) -> tuple[np.ndarray, np.ndarray]:

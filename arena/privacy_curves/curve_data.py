@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,8 +16,9 @@ from arena.privacy_curves.noisy_steps import NoisyStepsCurve
 from arena.privacy_curves.pure_curve import PureCurve
 from arena.privacy_curves.renyi_curves import ConcentratedCurve, RenyiCurve
 from arena.privacy_curves.tabulated_curve import TabulatedCurve
-from arena.settings import read_file
+from arena.settings import parse_rows, read_file
 
+_MAX_SIZE = 1  # MiB of a table
 _KINDS: dict[str, type[Any]] = {
     kind.name: kind
     for kind in (
@@ -98,7 +98,7 @@ def format_curve(curve: PrivacyCurve) -> str | None:
 
 
 def parse_curve(text: str | PrivacyCurve) -> PrivacyCurve:
-    """The curve that a text names, or a curve itself. Raises: InvalidArgument; OSError for a missing file."""
+    """The curve that a text names, or a curve itself. Raises: InvalidArgument."""
     if isinstance(text, PrivacyCurve):
         return text
     if not isinstance(text, str):
@@ -119,10 +119,33 @@ def parse_curve(text: str | PrivacyCurve) -> PrivacyCurve:
         return make(*parts)
     if not text.endswith(".csv"):
         raise InvalidArgument("a claim must be the text of a privacy curve", value=text, remedy=_HELP)
-    rows = list(csv.reader(read_file("privacy curve", text, mebibytes=1).decode().splitlines()))
-    heads = tuple(name.strip() for name in rows[0]) if rows else ()
+    return _read_table(text)
+
+
+def _read_table(path: str) -> PrivacyCurve:
+    """The curve in a CSV file. Raises: InvalidArgument, with the file and the line."""
+    rows = [*parse_rows(path, read_file("privacy curve", path, mebibytes=_MAX_SIZE))]
+    if not rows:
+        raise InvalidArgument(f"the privacy curve {path} is empty", remedy=_HELP)
+    (header, heads), *points = rows
+    for line, row in points:
+        if len(row) != len(heads):
+            raise InvalidArgument(
+                f"{path}, line {line}: expected {len(heads)} fields, as in line {header}",
+                value=len(row),
+                remedy="Correct the line.",
+            )
     for columns, make in _TABLES.items():
         if set(columns) <= set(heads):
             places = [heads.index(column) for column in columns]
-            return make(*([row[place] for row in rows[1:] if row] for place in places))
-    raise InvalidArgument(f"{text} has no columns of a privacy curve", value=", ".join(heads), remedy=_HELP)
+            return make(*([_parse_number(path, line, row[i]) for line, row in points] for i in places))
+    raise InvalidArgument(f"{path} has no columns of a privacy curve", value=", ".join(heads), remedy=_HELP)
+
+
+def _parse_number(path: str, line: int, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidArgument(
+            f"{path}, line {line}: a privacy curve needs numbers", value=text, remedy=_HELP
+        ) from None

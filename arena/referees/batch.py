@@ -19,6 +19,7 @@ from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Entry
 from arena.referees.worlds import Worlds
 from arena.replies import Reply
+from arena.sample import Reads
 
 # Moves, each with a function of a batch and a move.
 MoveTable = tuple[tuple[type[Move], Callable[[Any, Any], Reply]], ...]
@@ -56,6 +57,7 @@ class BatchSetup:
     learner: the running learner. learner_name, adversary_name: for messages. worlds: (n,) bool.
     runs: the learner's, n, or 1 that all games share.
     relation: between which training sets the worlds may differ. users_of: whose a point is, by the learner.
+    reads: the parts of the examples that the learner reads.
     log: receives an entry for each step of the games, or None.
     faults: every exception of the learner is a failure of its own, even a refusal (ArenaError).
     scorebook: what to note of online games, or None.
@@ -69,6 +71,7 @@ class BatchSetup:
     runs: int
     relation: Relation
     users_of: UserFunction
+    reads: Reads
     log: list[Entry] | None = None
     faults: bool = False
     scorebook: Scorebook | None = None
@@ -101,7 +104,7 @@ class Batch:
             setup.relation,
             lambda points: self._learner.guard(lambda: setup.users_of(points)),
         )
-        self._log = setup.log
+        self._log, self._reads = setup.log, setup.reads
 
     def carry_out(self, move: Move) -> Reply:
         """Carry out the adversary's move, or refuse it."""

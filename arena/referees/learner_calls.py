@@ -9,11 +9,12 @@ import attrs
 import numpy as np
 
 from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions
-from arena.errors import RAISED, ArenaError, PlayerError
+from arena.errors import RAISED, ArenaError, NotConforming, PlayerError, Unsupported
 from arena.moves import GradientCanary
 from arena.points import own_copy
 from arena.referees.position import Position
-from arena.replies import Hypothesis, encode_values
+from arena.released import encode_values, has_unique_text
+from arena.replies import Hypothesis
 from arena.sample import Training
 
 V = TypeVar("V")
@@ -161,8 +162,22 @@ class LearnerCalls:
                 expected=f"an array whose first axis is {self._games}",
                 got=_describe(value),
             )
-        encoded = self.guard(lambda: encode_values(value))
+        encoded = self.guard(lambda: self._encode(value))
+        if has_unique_text(encoded):
+            raise NotConforming(
+                self._position.learner,
+                "a released text is an event that can happen in several games; return the numbers in it as "
+                "numbers, and leave out what is drawn at random, such as an identifier",
+                "a text, or a key, that is another in nearly every game",
+            )
         return own_copy(encoded)
+
+    def _encode(self, value: np.ndarray) -> np.ndarray:
+        try:
+            return encode_values(value)
+        except Unsupported as error:
+            rule = f"{self._position.learner}: {error.rule}"
+            raise type(error)(rule, value=error.value, remedy=error.remedy) from error
 
     def hypothesis(self) -> Hypothesis:
         """The hypothesis of the round, one a game."""

@@ -114,7 +114,7 @@ class PredictorBatch(Batch):
         self._learner.train(training)
         self.halted = self._shown_halted = self._learner.read_halted(self.halted)
         if self._log is not None:
-            self._log.append(TrainingEntry(round=0, training=training))
+            self._log.append(TrainingEntry(round=0, training=training, reads=self._reads))
         return Trained()
 
     def _answer(self, move: Query) -> Answer:

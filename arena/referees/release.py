@@ -37,7 +37,7 @@ class ReleaseBatch(Batch):
 
         self._position.round = 1
         if self._log is not None:  # before the learner, which may fail
-            self._log.append(TrainingEntry(round=0, training=training))
+            self._log.append(TrainingEntry(round=0, training=training, reads=self._reads))
         value = self._learner.release(training)
         if self._log is not None:
             self._log.append(ReleaseEntry(round=1, value=value))

@@ -92,7 +92,8 @@ class TrainingRunBatch(Batch):
         training = self._choose_training(move)
         if self._log is not None:  # before the learner, which may fail
             which = np.broadcast_to(training.which, self.games)
-            self._log.append(TrainingEntry(round=0, training=Training(training.samples, which)))
+            entry = TrainingEntry(round=0, training=Training(training.samples, which), reads=self._reads)
+            self._log.append(entry)
         self._learner.train(training)
         self._steps = self._learner.count_steps()
         return Trained()

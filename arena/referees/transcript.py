@@ -10,8 +10,9 @@ import numpy as np
 from tabulate import tabulate
 
 from arena.points import format_point
-from arena.replies import NO_LABEL, UNSTABLE, Hypothesis, format_value
-from arena.sample import Training
+from arena.released import format_value
+from arena.replies import NO_LABEL, UNSTABLE, Hypothesis
+from arena.sample import BOTH, Reads, Training
 
 Cells = tuple[str, str, str]
 
@@ -37,12 +38,14 @@ class Entry:
 
 @attrs.frozen(eq=False, kw_only=True)
 class TrainingEntry(Entry):
-    """The training sets."""
+    """The training sets. reads: the parts of their examples to show, which the learner reads."""
 
     training: Training
+    reads: Reads = BOTH
 
     def describe(self, game: int) -> Cells:
-        return (self.training.samples[self.training.which[game]].describe(most=_MOST_RUNS), "", "")
+        sample = self.training.samples[self.training.which[game]]
+        return (sample.describe(most=_MOST_RUNS, reads=self.reads), "", "")
 
 
 @attrs.frozen(eq=False, kw_only=True)

@@ -5,6 +5,7 @@ Statistical checks refuse a sound player with probability at most `RATE` each.
 """
 
 from arena.testing.adversary import check_adversary
-from arena.testing.learner import RATE, check_learner
+from arena.testing.batches import RATE
+from arena.testing.learner import check_learner
 
 __all__ = ["RATE", "check_adversary", "check_learner"]

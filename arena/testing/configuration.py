@@ -5,9 +5,9 @@ from __future__ import annotations
 import pickle
 
 import attrs
-import cloudpickle
 
-from arena.errors import NotConforming
+from arena.errors import CannotBeSent, NotConforming
+from arena.parcels import pack, unpack
 from arena.players import Adversary, Learner
 from arena.referees import REFEREES
 
@@ -30,13 +30,28 @@ def check_configuration(player: Learner | Adversary, kind: str) -> None:
             name, f"protocols are names of referees ({', '.join(REFEREES)})", f"got {sorted(unknown)}"
         )
     try:
-        # The way to worker processes: cloudpickle takes classes of a session or a test along.
-        equal = cloudpickle.loads(cloudpickle.dumps(player)) == player
+        # The way to worker processes, which takes classes of a session or a test along.
+        equal = _holds_unsendable_function(player) or unpack(pack(player)) == player
         equal = equal and hash(player) == hash(attrs.evolve(player))
-    except (TypeError, AttributeError, pickle.PickleError) as error:
+    except (TypeError, AttributeError, pickle.PickleError, CannotBeSent) as error:
         raise NotConforming(name, f"a {kind} can be hashed and pickled", f"got {error}") from error
     if not equal:
         raise NotConforming(name, f"a copy of a {kind} is equal to it and has the same hash")
+
+
+def _holds_unsendable_function(player: Learner | Adversary) -> bool:
+    """Whether a setting is a function that cannot be pickled: games with it are played in one process."""
+    for field in attrs.fields(type(player)):
+        value = getattr(player, field.name, None)
+        if isinstance(value, Learner):  # the opponent's configuration
+            if _holds_unsendable_function(value):
+                return True
+        elif callable(value):
+            try:
+                pack(value)
+            except CannotBeSent:
+                return True
+    return False
 
 
 def _is_frozen(player: object) -> bool:

@@ -22,6 +22,7 @@ from arena.players import Adversary, Learner, Moves
 from arena.points import own_copy
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
+from arena.released import ABSENT, align_columns, value_columns
 from arena.replies import Answer, Answers, Hypothesis, Reply
 from arena.sample import Sample
 from arena.testing.fresh_coins import forbid_global_randomness
@@ -248,7 +249,7 @@ class _Watched(Adversary):
                 score: np.ndarray | None = end.value
                 return score
             reply = yield move
-            parts = b"".join(np.ascontiguousarray(part[self.kept]).tobytes() for part in reply.parts)
+            parts = b"".join(np.ascontiguousarray(part[self.kept]).tobytes() for part in reply.compared)
             self.seen.append(sha256(parts).digest())
 
 
@@ -283,10 +284,9 @@ def check_batches_independent(
                 record=record,
                 coins=batch,
             )
-            features.append(_summarise(played))
-        numbers = min(len(each) for each in features)
-        values = np.stack([each[:numbers] for each in features])  # (batches, f, n)
-        if _p_value(values) <= _RATE / 2:
+            features.append(summarise_views(played))
+        values = np.stack(align_columns(features, fill=ABSENT)).transpose(0, 2, 1)  # (batches, f, n)
+        if compute_p_value(values) <= _RATE / 2:
             raise NotConforming(
                 learner.name,
                 "every game draws its own random numbers",
@@ -294,19 +294,23 @@ def check_batches_independent(
             )
 
 
-def _summarise(played: Played) -> np.ndarray:
-    """(f, n): the score, numbers from the whole of the view, and whether the learner halted."""
-    columns = [] if played.score is None else [played.score]
-    parts = [part for reply in played.replies for part in reply.parts if part.dtype.kind in "biuf"]
-    shown = [column for part in parts for column in part.reshape(len(part), -1).T]
-    places = np.unique(np.linspace(0, len(shown) - 1, min(len(shown), _MOST_COLUMNS)).astype(int))
-    columns += [shown[place].astype(float) for place in places]
+def summarise_views(played: Played) -> dict[str, np.ndarray]:
+    """(n,) each, by name: the score, numbers from the whole of the view, and whether the learner halted."""
+    columns = {} if played.score is None else {"score": played.score}
+    shown: dict[str, np.ndarray] = {}
+    for number, reply in enumerate(played.replies):
+        for place, part in enumerate(reply.parts):
+            if part.dtype.kind in "biuf":
+                shown |= value_columns(part, f"{number} {place}")
+    names = list(shown)
+    places = np.unique(np.linspace(0, len(names) - 1, min(len(names), _MOST_COLUMNS)).astype(int))
+    columns |= {names[place]: shown[names[place]].astype(float) for place in places}
     if played.halted is not None:
-        columns.append(played.halted.astype(float))
-    return np.array(columns).reshape(len(columns), len(played.worlds))
+        columns["halted"] = played.halted.astype(float)
+    return columns or {"nothing": np.zeros(len(played.worlds))}
 
 
-def _p_value(values: np.ndarray) -> float:
+def compute_p_value(values: np.ndarray) -> float:
     """A p-value that the games of all batches are alike and independent; values: (batches, f, n).
 
     Events: that a value is at least the quartiles of all batches, or above the least value.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from math import log, sqrt
 from numbers import Real
-from typing import Any, cast
+from typing import Any
 
 import attrs
 import numpy as np
@@ -14,46 +13,29 @@ import numpy as np
 from arena.capabilities import (
     AnswersInRounds,
     ComparesCosts,
+    DeclaresOnlineLaw,
     Explains,
     HasVotes,
-    PredictsMany,
     TakesInstructions,
 )
 from arena.claims import Bound, Claim, PrivacyUnit
 from arena.engine import play
 from arena.errors import ArenaError, BudgetExceeded, InvalidArgument, NotConforming, Unsupported
-from arena.laws import AnswerLaw, ValueLaw
 from arena.players import Learner
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Referee
 from arena.referees.online import OnlineReferee
-from arena.replies import (
-    Answer,
-    Answers,
-    Hypothesis,
-    Models,
-    Released,
-    Reply,
-    Shown,
-    Stream,
-    list_answers,
-    spread_codes,
-)
 from arena.sample import Sample, Training
+from arena.testing.batches import BATCH, RATE, check_common_bits, check_games
 from arena.testing.configuration import check_configuration
-from arena.testing.fresh_coins import check_own_coins, check_repeats, forbid_global_randomness
+from arena.testing.divisions import check_divisions
+from arena.testing.fresh_coins import check_repeats, forbid_global_randomness
 from arena.testing.independence import check_batches_independent
-from arena.testing.law_checks import check_answers, check_values
+from arena.testing.memory import check_memory
 from arena.testing.probe import ROUNDS, Probe
 
-RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
-
-_BATCHES_COMMON = 3  # seeds with which common random numbers are checked
-_BATCHES = 40  # whose means are compared with each other, _BATCH games each
-_BATCH = 100
 _FEW_BATCHES = 8  # on each of the other samples
 _USUAL_SIZE, _SMALL_SIZE = 1_000, 7  # examples for a learner that takes any number
-_LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw, "Voting": AnswerLaw}
 
 
 def check_learner(learner: Learner, *, sample: Sample | None = None, games: int = 2_000) -> None:
@@ -72,45 +54,55 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     # Points of its own shape.
     _check_some_points(learner)
     training_set = sample or _make_sample(learner)
+    # The same game whatever was played before, or fresh random numbers in every process. This comes before
+    # this process has played anything.
+    unchecked = [p for p in learner.protocols if not _check_long_games(learner, p, training_set)]
     for protocol in learner.protocols:
         probe, referee = _prepare_probe(learner, protocol, training_set, _choose_points(training_set))
+        if protocol in unchecked:
+            check_memory(learner, probe, referee)
         # Any number of games, even none, without writing to the input or using global generators.
         for number in (0, 1, 3):
             few_games = partial(play, learner, probe, referee, games=number, seed=1)
             forbid_global_randomness(learner.name, few_games)
-        # The same game for the same random numbers, or fresh random numbers in every process.
-        if learner.own_coins:
-            check_own_coins(learner, probe, referee)
-        else:
+        # The same game for the same random numbers.
+        if not learner.own_coins:
             check_repeats(learner, probe, referee, learner.name)
         # Independent games, with the distribution of single games.
-        _check_games(learner, probe, referee, games)
+        check_games(learner, probe, referee, games)
         # If it declares common random numbers: the same bits, whatever other games receive.
         if learner.common_random_numbers:
-            _check_common_bits(learner, probe, referee)
+            check_common_bits(learner, probe, referee)
         # If it declares its output distribution: values or answers with these probabilities.
         _check_law(learner, probe, referee, games)
         # Independent games and the declared distribution on other samples, which show other noise.
         for other in [] if sample else _vary_sample(learner):
             _check_on_sample(learner, attrs.evolve(probe, sample=other), referee, games)
+        # The same distribution however a list of examples is divided into runs.
+        for runs in [training_set] if sample else [training_set, *_repeat_examples(learner)]:
+            _check_divisions(learner, attrs.evolve(probe, sample=runs), referee, games)
         # It can be trained on `some_points` and asked about them.
         _play_some_points(learner, protocol)
         # Capabilities that it has beyond its protocol.
         _check_capabilities(learner, probe, referee)
 
 
+def _check_long_games(learner: Learner, protocol: str, sample: Sample) -> bool:
+    """Check for memory in games of full length; whether the learner allows so long ones."""
+    points = _choose_points(sample)
+    try:
+        check_memory(learner, *_make_probe(learner, protocol, sample, points, max(ROUNDS, len(points))))
+    except (InvalidArgument, BudgetExceeded):
+        return False
+    return True
+
+
 def _prepare_probe(
     learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...]
 ) -> tuple[Probe, Referee]:
     """The longest games that the learner's budget of rounds or queries allows."""
-    kind: Any = REFEREES[protocol]
-    unlabelled = _takes_unlabelled(learner)
     for length in range(max(ROUNDS, len(points)), 0, -1):
-        rounds = min(length, ROUNDS)
-        online = issubclass(kind, OnlineReferee)
-        asked = points if online else points[:length]
-        probe = Probe(sample, asked, protocol, unlabelled=unlabelled, rounds=rounds)
-        referee = kind(T=rounds) if online else kind()
+        probe, referee = _make_probe(learner, protocol, sample, points, length)
         try:
             play(learner, probe, referee, games=1, seed=1)
         except BudgetExceeded:
@@ -121,6 +113,18 @@ def _prepare_probe(
     return probe, referee
 
 
+def _make_probe(
+    learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...], length: int
+) -> tuple[Probe, Referee]:
+    """Games of at most so many rounds or queries."""
+    kind: Any = REFEREES[protocol]
+    rounds = min(length, ROUNDS)
+    online = issubclass(kind, OnlineReferee)
+    asked = points if online else points[:length]
+    probe = Probe(sample, asked, protocol, unlabelled=_takes_unlabelled(learner), rounds=rounds)
+    return probe, kind(T=rounds) if online else kind()
+
+
 def _check_on_sample(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
     """Check the declared distribution and independence on a sample, unless the learner declines it."""
     try:
@@ -129,122 +133,19 @@ def _check_on_sample(learner: Learner, probe: Probe, referee: Referee, games: in
         return
     _check_law(learner, probe, referee, games)
     if not learner.own_coins:
-        few = max(_BATCH, games // _FEW_BATCHES)
+        few = max(BATCH, games // _FEW_BATCHES)
         check_batches_independent(learner, probe, referee, games=few, batches=_FEW_BATCHES)
 
 
-# --- games of a learner -------------------------------------------------------------------------------------
-
-
-def _check_games(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
-    """Check that the games of a batch are independent, each with the distribution of a single game."""
-    _check_independence(learner, lambda seed: _extract_features(learner, probe, referee, _BATCH, seed=seed))
-    features = _extract_features(learner, probe, referee, games, seed=11)
-    mixed = attrs.evolve(probe, mixed=True)
-    among_others = _extract_features(learner, mixed, referee, games, seed=12)[::2]
-    _compare(learner, features, among_others, "a game does not depend on the other games of its batch")
-    single = [_extract_features(learner, probe, referee, 1, seed=100 + g) for g in range(games // 10)]
-    _compare(learner, features, np.concatenate(single), "a game of a batch is distributed as a single game")
-    if isinstance(learner.start(1, generator(block_seed(13, 0))), PredictsMany):
-        in_a_row = _extract_features(learner, attrs.evolve(probe, in_a_row=True), referee, games, seed=13)
-        _compare(learner, features, in_a_row, "queries in a row are answered as they are one by one")
-
-
-def _extract_features(learner: Learner, probe: Probe, referee: Referee, games: int, seed: int) -> np.ndarray:
-    """(games, f): numbers in [0, 1] that summarise what the probe saw of each game."""
-    replies = play(learner, probe, referee, games=games, seed=seed, record=True).replies
-    columns = [column for reply in replies for column in _list_columns(reply, probe.points)]
-    return np.stack(columns, axis=1) if columns else np.zeros((games, 0))
-
-
-def _list_columns(reply: Reply, points: tuple[Any, ...]) -> list[np.ndarray]:
-    """(n,) each: a reply as numbers in [0, 1], hypotheses by their labels at `points`."""
-    if isinstance(reply, Answer):
-        return [(reply.label == 1).astype(float), reply.halted.astype(float)]
-    if isinstance(reply, Answers):
-        return [column for answer in list_answers([reply]) for column in _list_columns(answer, points)]
-    if isinstance(reply, Released):
-        if isinstance(reply.value, Hypothesis):
-            return [reply.value(x).astype(float) for x in points]
-        flat = spread_codes(reply.value.reshape(len(reply.value), -1).astype(float))
-        return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
-    if isinstance(reply, Models):
-        flat = reply.parameters.reshape(len(reply.parameters), -1)
-        return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
-    if isinstance(reply, Shown):
-        return [] if reply.hypothesis is None else [reply.hypothesis(x).astype(float) for x in points[:1]]
-    if isinstance(reply, Stream):
-        return [h(x).astype(float) for h in reply.hypotheses for x in points[:1]]
-    return []
-
-
-def _compare(learner: Learner, first: np.ndarray, second: np.ndarray, rule: str) -> None:
-    """Compare the means of features of two sets of games by Hoeffding's inequality, at `RATE` in total."""
-    if not first.size or not second.size:
+def _check_divisions(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
+    """Check that the division of a sample into runs does not matter, where the protocol has one."""
+    if isinstance(referee, OnlineReferee):
         return
-    tail = log(4.0 * first.shape[1] / RATE) / 2.0
-    means = first.mean(axis=0), second.mean(axis=0)
-    difference = np.abs(means[0] - means[1])
-    worst = int(difference.argmax())
-    if difference[worst] > sqrt(tail / len(first)) + sqrt(tail / len(second)):
-        raise NotConforming(
-            learner.name,
-            rule,
-            f"feature {worst} of the view has means {means[0][worst]:.3f} and {means[1][worst]:.3f}",
-        )
-
-
-def _check_independence(learner: Learner, extract: Callable[[int], np.ndarray]) -> None:
-    """Check that the mean of a batch varies as 1/games; if games share random numbers, it varies more.
-
-    For 40 batches, four times the variance of independent games has a probability below `RATE` (χ² with 39
-    degrees of freedom, with room for means that are not quite normal).
-    """
-    batches = np.stack([extract(seed) for seed in range(_BATCHES)])
-    variance = batches.reshape(-1, batches.shape[2]).var(axis=0)
-    of_means = batches.mean(axis=1).var(axis=0, ddof=1) * batches.shape[1]
-    if ((variance > 0.01) & (of_means > 4.0 * variance)).any():
-        raise NotConforming(
-            learner.name,
-            "every game draws its own random numbers",
-            "the means of batches vary more than those of independent games could",
-        )
-
-
-def _check_common_bits(learner: Learner, probe: Probe, referee: Referee) -> None:
-    """Check two batches with the same random numbers, of which one has other data in every other game."""
-    for seed in range(_BATCHES_COMMON):
-        replies, states = [], []
-        for mixed in (False, True):
-            watched = _WithGenerator(learner)
-            own = attrs.evolve(probe, mixed=mixed)
-            played = play(cast(Learner, watched), own, referee, games=_BATCH, seed=seed, record=True)
-            replies.append([part[::2].tobytes() for reply in played.replies for part in reply.parts])
-            states.append(watched.generator_state)
-        if replies[0] != replies[1] or states[0] != states[1]:
-            raise NotConforming(
-                learner.name,
-                "with common random numbers, a game draws the same whatever other games receive",
-                "other replies" if replies[0] != replies[1] else "the generator ends in another state",
-            )
-
-
-class _WithGenerator:
-    """A learner whose generator can be read after the game."""
-
-    def __init__(self, learner: Learner) -> None:
-        self._learner = learner
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._learner, name)
-
-    def start(self, games: int, rng: np.random.Generator) -> Any:
-        self._rng = rng
-        return self._learner.start(games, rng)
-
-    @property
-    def generator_state(self) -> str:
-        return str(self._rng.bit_generator.state)
+    try:
+        play(learner, probe, referee, games=1, seed=1)
+    except (InvalidArgument, BudgetExceeded):
+        return
+    check_divisions(learner, probe, referee, games=games, rate=RATE)
 
 
 # --- what a learner declares --------------------------------------------------------------------------------
@@ -273,17 +174,13 @@ def _play_some_points(learner: Learner, protocol: str) -> None:
 
 
 def _check_law(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
-    try:
-        law = learner.law(probe.sample)
-    except Unsupported:
-        return
-    if not isinstance(law, _LAWS.get(referee.name, ())):
-        return
-    replies = play(learner, probe, referee, games=games, seed=13, record=True).replies
-    if isinstance(law, ValueLaw):
-        check_values(learner.name, law, replies[0].parts[0], rate=RATE)
-    else:
-        check_answers(learner.name, law, probe.points, list_answers(replies), rate=RATE)
+    """Compare games with the distribution that the learner declares, if it declares that of this protocol."""
+    from arena.testing.laws.comparison import compare_with_law  # slow to import
+
+    with suppress(Unsupported):
+        if referee.rounds is not None and isinstance(learner, DeclaresOnlineLaw):
+            probe = attrs.evolve(probe, points=_split(learner.online_law().points))
+        compare_with_law(learner, probe, referee, rate=RATE, games=games, worlds=(False,))
 
 
 def _check_capabilities(learner: Learner, probe: Probe, referee: Referee) -> None:
@@ -349,6 +246,14 @@ def _vary_sample(learner: Learner) -> list[Sample]:
             if 0 < ones < size
         ]
     return samples
+
+
+def _repeat_examples(learner: Learner) -> list[Sample]:
+    """Small samples with repeated examples, of which labels 1 are just a minority: every example matters."""
+    if learner.sample_size:
+        return []
+    low, high = learner.some_points[[0, -1]]
+    return [Sample([low, high], [0, 1], [_SMALL_SIZE - _SMALL_SIZE // 2, _SMALL_SIZE // 2])]
 
 
 def _choose_points(sample: Sample) -> tuple[Any, ...]:

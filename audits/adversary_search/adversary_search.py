@@ -6,14 +6,15 @@ Why a search refutes a true claim with probability at most `error`: docs/proofs/
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from math import ceil, exp, inf, log, log1p
 from typing import ClassVar
 
 import attrs
+import numpy as np
 
-from arena import Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
+from arena import Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation, Sample
 from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.adversary_search import exploration
 from audits.adversary_search.evidence import (
@@ -104,6 +105,7 @@ def search(
     examples: int = EXAMPLES,
     pairs: int | None = None,
     confirm_games: int | None = None,
+    data: Sample | None = None,
     seed: int = 0,
     jobs: int | Workers = 1,
     watch: Callable[[SearchProgress], None] | None = None,
@@ -117,6 +119,7 @@ def search(
     examples: adversaries to draw before giving up, not counting those tried while shrinking.
     pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
     confirm_games: games in each world for a confirmation, at most; default: what the evidence suggests.
+    data: of the user, whose examples are tried, too; all of them are public to the search.
     seed: random seed. jobs: processes, or `Workers`; they do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
 
@@ -132,6 +135,12 @@ def search(
     claim = learner.claim if claim is None else claim
     _check_claim(claim)
     check_value("error", error, more_than(0), less_than(1))
+    if data is not None and data.points.shape[1:] != learner.point_shape:
+        raise InvalidArgument(
+            f"the points of the data must have the shape of those of {learner.name}, {learner.point_shape}",
+            value=data.points.shape[1:],
+            remedy="Choose other columns, or set the dimension of the learner.",
+        )
     adversaries(learner, protocol)  # raises InvalidArgument if the learner protects nothing there
     plan = _SearchPlan(
         learner=learner,
@@ -141,10 +150,11 @@ def search(
         examples=examples,
         pairs=_default_pairs(claim.epsilon, protocol) if pairs is None else pairs,
         confirm_games=confirm_games,
+        data=data,
         seed=seed,
     )
     check_learner_first(learner)
-    result = plan.run(Workers.from_jobs(jobs), watch)
+    result = plan.run(Workers.from_jobs(jobs).choose_for(plan), watch)
     tried = result.examples + result.rejected
     if not (result.examples or result.interrupted):
         raise refuse_failures(learner, result.failure, f"against all of {tried:,} adversaries")
@@ -167,6 +177,7 @@ class _SearchPlan:
     examples: int = attrs.field(validator=[whole, at_least(1)])
     pairs: int = attrs.field(validator=[whole, at_least(2)])
     confirm_games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
+    data: Sample | None
     seed: int = attrs.field(validator=[whole, at_least(0)])
 
     def run(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
@@ -219,10 +230,10 @@ class _SearchPlan:
 
     def _detectable_loss(self, explorations: list[Exploration]) -> float | None:
         """That of the exploration with the least power; None without rungs."""
+        # Half of the wealth is bet against a curve.
+        threshold = exploration.EVIDENCE_THRESHOLD + (0.0 if self.claim.curve is None else log(2.0))
         losses = [
-            detectable_loss(
-                each.rungs, self.claim, pairs=self.pairs, threshold=exploration.EVIDENCE_THRESHOLD
-            )
+            detectable_loss(each.rungs, self.claim, pairs=self.pairs, threshold=threshold)
             for each in explorations
             if each.rungs
         ]
@@ -261,7 +272,8 @@ class _SearchPlan:
         """One exploration. task: its number, and its number of examples."""
         number, examples = task
         target = self._make_target(self.pairs, "run", number)
-        return HypothesisRun(target, self.protocol, watch).run(examples)
+        with _extreme_points():
+            return HypothesisRun(target, self.protocol, watch, self.data).run(examples)
 
     def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
         seed = exploring_seed(self.seed, *purpose)
@@ -307,7 +319,8 @@ class _SearchPlan:
             number += 1
             plan = self._plan(script, faults, rate, number)
             try:
-                verdict = run(plan)
+                with _extreme_points():
+                    verdict = run(plan)
             except (PlayerError, *DECLINED) as error:
                 if faults or (isinstance(error, PlayerError) and error.player != "learner"):
                     raise
@@ -342,6 +355,11 @@ class _SearchPlan:
             distinguisher=LEARNED if script.score is None else SCORE,
             faults=faults,
         )
+
+
+def _extreme_points() -> AbstractContextManager[object]:
+    """No warnings of learners that add up the largest points there are."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 def _default_pairs(epsilon: float, protocol: str) -> int:

@@ -1,14 +1,16 @@
 """Evidence against a claim in a few games of one adversary.
 
 The event and the stake that would win most on one half of the games are bet on the other half, and the other
-way round. Under a true claim, evidence of x nats has probability at most exp(−x): docs/proofs/search.md.
+way round. If the claim is a privacy curve, half of the wealth is bet against the curve. Under a true claim,
+evidence of x nats has probability at most exp(−x): docs/proofs/search.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
-from math import exp, inf, log, sqrt
+from math import inf, log, sqrt
 
 import attrs
 import numpy as np
@@ -21,6 +23,7 @@ from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, SCORE, Plan, describe
 from audits.statistics.betting import Betting
+from audits.statistics.betting.hypotheses import list_curve_points
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
@@ -57,7 +60,7 @@ class Evidence:
     """The evidence in the games of one adversary.
 
     nats: the logarithm of the wealth won against the claim, at least 0.
-    z: by how many standard deviations the claim fails at the chosen event.
+    z: by how many standard deviations the claim fails at the chosen event, at (ε, δ) or a point of its curve.
     score: the simple score that was bet on; None if it was a learned one or nothing was bet.
     games: played in each world. faults: whether the adversary saw failures of the learner.
     changed: with common random numbers, the share of games whose view the other world changes; else None.
@@ -246,20 +249,26 @@ class _CrossFit:
             nothing = np.zeros((2, 0), bool), np.zeros(0, np.int64)
             return cls(0.0, None, *nothing, *nothing)
         owner = np.repeat(np.arange(len(scores)), [len(event) for event in events])
-        event, direction = divmod(int(np.concatenate(z).argmax()), 4)
+        joined = np.concatenate([_discount_fit(z, score) for z, score in zip(z, scores, strict=True)])
+        event, direction, condition = np.unravel_index(int(joined.argmax()), joined.shape)
         best, threshold = scores[owner[event]], thresholds[event]
         fresh = best.other >= threshold
         hits, both = fresh @ other_counts, (fresh[0] & fresh[1]) @ other_counts
-        z_fresh = _z_scores(hits[:, None], both[None], other_counts.sum(), claim)[0, direction]
+        z_fresh = _z_scores(hits[:, None], both[None], other_counts.sum(), claim)[0, direction, condition]
         return cls(float(z_fresh), best.score, best.values >= threshold, counts, fresh, other_counts)
 
     def log_wealth(self, claim: Claim) -> float:
         """The log wealth that bets chosen on the one half win on the other."""
         # The grid holds only ε = 0 and the claim's ε, which costs next to nothing.
-        betting = Betting(delta=claim.delta, confidence=0.5, epsilon_claim=claim.epsilon, epsilon_max=0.0)
+        tests = [Betting(delta=claim.delta, confidence=0.5, epsilon_claim=claim.epsilon, epsilon_max=0.0)]
+        if claim.curve is not None:
+            tests.append(Betting(delta=claim.delta, confidence=0.5, curve=claim.curve, claim_only=True))
         for inside, counts in ((self.choosing, self.choosing_counts), (self.fresh, self.fresh_counts)):
-            betting.update(PairCounts.of(inside[0], inside[1], counts))
-        return float(betting.log_wealth[-1])
+            block = PairCounts.of(inside[0], inside[1], counts)
+            for betting in tests:
+                betting.update(block)
+        wealth = [betting.log_wealth_now for betting in tests]
+        return float(np.logaddexp.reduce(wealth) - log(len(wealth)))
 
 
 @attrs.frozen(eq=False)
@@ -335,18 +344,40 @@ def _count_events(
     return np.stack([count(level) for level in levels]), count(levels.min(axis=0))
 
 
+def _discount_fit(z: np.ndarray, score: _ScoreValues) -> np.ndarray:
+    """z-scores without what the weights of a sum gain by being fitted to the games that they are chosen by.
+
+    F fitted weights add about F to the square of a z-score; of many numbers, they always look best.
+    """
+    if score.score is None or not score.score.weights:
+        return z
+    return np.sign(z) * np.sqrt(np.maximum(z**2 - (z > 0) * len(score.score.weights), 0.0))
+
+
+@lru_cache(maxsize=64)
+def _list_conditions(claim: Claim) -> tuple[np.ndarray, np.ndarray]:
+    """ε and δ (M,) each: those of the claim, then those of the points of its curve that say something."""
+    own = np.array([claim.epsilon]), np.array([claim.delta])
+    if claim.curve is None:
+        return own
+    epsilons, deltas = list_curve_points(claim.curve)
+    return np.append(own[0], epsilons[deltas < 1]), np.append(own[1], deltas[deltas < 1])
+
+
 def _z_scores(hits: np.ndarray, both: np.ndarray, pairs: int, claim: Claim) -> np.ndarray:
     """By how many standard deviations P_gain(E) − e^ε P_loss(E) − δ is above 0; every count gets half a game.
 
-    Shapes: hits (2, e) by world, both (e,); result (e, 4): E in world 1, E in world 0, then not E.
+    Shapes: hits (2, e) by world, both (e,); result (e, 4, M): E in world 1, E in world 0, then not E, at the
+        conditions of the claim.
     """
     counts_by_world = np.stack([hits, pairs - hits])  # (2, 2, e): of the event and of its complement
     overlap = np.stack([both, pairs - hits.sum(axis=0) + both])[:, None] / (pairs + 1)
     loss = (counts_by_world + 0.5) / (pairs + 1)
     gain = loss[:, ::-1]
-    factor = exp(claim.epsilon)
-    mean = gain - factor * loss - claim.delta
+    epsilons, deltas = _list_conditions(claim)
+    factor = np.exp(epsilons)[:, None, None, None]
+    mean = gain - factor * loss - deltas[:, None, None, None]
     variance = gain * (1 - gain) + factor**2 * loss * (1 - loss) - 2 * factor * (overlap - gain * loss)
     z = mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)
     # Events come before directions, so that among equal z-scores the event of the simplest score is chosen.
-    return z.reshape(4, -1).T
+    return z.reshape(len(factor), 4, -1).transpose(2, 1, 0)

@@ -8,7 +8,7 @@ import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
 from hypothesis.errors import Unsatisfiable
 
-from arena import REFEREES, ArenaError, PlayerError, Referee, SpecialRound
+from arena import REFEREES, ArenaError, PlayerError, Referee, Sample, SpecialRound
 from audits.adversary_search.evidence import DECLINED, Evidence, SearchTarget, weigh_adversary
 from audits.adversary_search.halving import Climb, Rung, climb_rungs
 from audits.adversary_search.script import Script
@@ -65,12 +65,13 @@ def referee_for(script: Script) -> Referee:
 class HypothesisRun:
     """Draws adversaries for a protocol against a target, and shrinks the first that passes.
 
-    watch: called after every adversary with their number and the best evidence in nats.
+    watch: called after every adversary with their number and the best evidence in nats. data: the user's.
     """
 
     _target: SearchTarget
     _protocol: str
     _watch: Callable[[int, float], None] | None = None
+    _data: Sample | None = None
     _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
     _smallest: Script | None = None
     _shrinks: int = 0
@@ -88,7 +89,7 @@ class HypothesisRun:
         climb = Climb()
         max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
         limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}
-        scripts = adversaries(self._target.learner, self._protocol, **limits)
+        scripts = adversaries(self._target.learner, self._protocol, data=self._data, **limits)
         limit = settings(
             max_examples=examples,
             phases=(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from itertools import islice
+from typing import TypeVar
 
 import attrs
 import numpy as np
@@ -12,14 +13,19 @@ from hypothesis import strategies as st
 
 from arena import ArenaError, Learner
 from arena.capabilities import finite_domain, read_concepts
+from audits.adversary_search.code_constants import list_constants
 from audits.adversary_search.script import Point, as_point
 
 T = TypeVar("T")
 
 _MAX_ROUNDS = 1_024  # a larger setting is not taken for a number of rounds
 _MAX_POINTS = 16
-_MAX_FAR_POINTS = 32
+_MAX_FAR_POINTS = 56
 _POWERS = (0, 1, 2, 3, 6, -1, -3, -6)  # of ten: the sizes of points far from the usual ones
+# The limits of types: integers of 32 bits, those that floats hold, the largest float and the smallest.
+_LIMITS = (0.0, 2.0**31, 2.0**31 - 1, 2.0**53, float(np.finfo(float).max), float(np.finfo(float).tiny))
+_MAX_CONSTANTS = 32  # points that the constants of a learner's code give
+_MAX_COUNTS = 8  # numbers of repetitions that they give
 # From a hundred choices on, Hypothesis mixes in constants that it finds in the loaded modules, so that the
 # same seed would not draw the same games.
 _MAX_CHOICES = 99
@@ -27,6 +33,11 @@ _MAX_CHOICES = 99
 
 def sample_from(items: Iterable[T]) -> st.SearchStrategy[T]:
     return st.sampled_from(list(items)[:_MAX_CHOICES])
+
+
+def choose_from(strategies: Sequence[st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
+    """One of the strategies, as often as it is listed: `one_of` drops repetitions."""
+    return sample_from(range(len(strategies))).flatmap(lambda place: strategies[place])
 
 
 def list_of(items: st.SearchStrategy[T], limit: int) -> st.SearchStrategy[list[T]]:
@@ -63,17 +74,53 @@ def far_points_of(learner: Learner) -> tuple[Point, ...]:
         candidates = [as_point(domain[place]) for place in places.tolist()]
     else:
         scales = [sign * 10.0**power for power in _POWERS for sign in (1, -1)]
-        ones = np.ones(learner.point_shape)
-        shapes: list[Any] = [ones]
-        if ones.ndim:
-            first = np.arange(ones.size).reshape(ones.shape)
-            shapes += [1.0 * (first < ones.size // 2), 1.0 * (first % 2 == 0), 1.0 * (first == 0)]
-            scales = [1.0, *scales]
+        shapes = _shapes(learner)
+        scales = [1.0, *scales] if len(shapes) > 1 else scales
         candidates = [as_point(scale * shape) for scale in scales for shape in shapes]
-        low, high = learner.domain or (-np.inf, np.inf)
-        candidates = [point for point in candidates if low <= np.min(point) and np.max(point) <= high]
-    beyond = [point for point in dict.fromkeys(candidates) if point not in near and _accepts(learner, point)]
-    return tuple(beyond[:_MAX_FAR_POINTS])
+        limits = [sign * limit for limit in _LIMITS for sign in (1, -1)]
+        candidates[_MAX_FAR_POINTS - len(limits) :] = [as_point(limit * shapes[0]) for limit in limits]
+    return _keep_accepted(learner, candidates, near, _MAX_FAR_POINTS)
+
+
+@lru_cache(maxsize=64)
+def constant_points_of(learner: Learner) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
+    """Points whose entries are all one constant in a user's code, such as a code for missing values; and
+    points beside these, or with a constant in the first entry alone.
+
+    None lies outside the learner's `domain`.
+    """
+    if type(learner).some_points is not Learner.some_points:
+        return (), ()
+    constants, shapes = list_constants(learner), _shapes(learner)
+    beside = [value + step for value in constants for step in (1.0, -1.0)]
+    exact = [as_point(value * shapes[0]) for value in constants]
+    others = [as_point(value * shapes[-1]) for value in constants]
+    others += [as_point(value * shapes[0]) for value in (*beside, *(-value for value in constants))]
+    near, most = points_of(learner), _MAX_CONSTANTS
+    first = _keep_accepted(learner, exact, near, most)
+    return first, _keep_accepted(learner, others, (*near, *first), most)
+
+
+def _shapes(learner: Learner) -> list[np.ndarray]:
+    """What numbers are multiplied with to make points: 1, or vectors of ones, the last with a single one."""
+    ones = np.ones(learner.point_shape)
+    if not ones.ndim:
+        return [ones]
+    first = np.arange(ones.size).reshape(ones.shape)
+    return [ones, *(1.0 * part for part in (first < ones.size // 2, first % 2 == 0, first == 0))]
+
+
+def _keep_accepted(
+    learner: Learner, candidates: Iterable[Point], near: Sequence[Point], most: int
+) -> tuple[Point, ...]:
+    """The first `most` candidates that are not near, within the learner's domain and its concept class."""
+    low, high = learner.domain or (-np.inf, np.inf)
+    accepted = (
+        point
+        for point in dict.fromkeys(candidates)
+        if point not in near and low <= np.min(point) and np.max(point) <= high and _accepts(learner, point)
+    )
+    return tuple(islice(accepted, most))
 
 
 def _accepts(learner: Learner, point: Point) -> bool:
@@ -85,12 +132,23 @@ def _accepts(learner: Learner, point: Point) -> bool:
         return False
 
 
-def draw_points(learner: Learner, near: Sequence[Point] = ()) -> st.SearchStrategy[Point]:
-    """A point of `points_of` or, half as often, `far_points_of`; as often as both, one of `near`, if any."""
-    usual, far = points_of(learner), far_points_of(learner)
-    times = max(1, min(2 * len(far), _MAX_CHOICES // 2 - len(far)) // len(usual))
-    others = [*usual * times, *far]
-    return sample_from([*list(near) * (len(others) // max(1, len(near))), *others])
+@lru_cache(maxsize=512)
+def draw_points(learner: Learner, near: tuple[Point, ...] = ()) -> st.SearchStrategy[Point]:
+    """A point of `points_of` or, half as often, `far_points_of`, and as often `constant_points_of`.
+
+    As often as all of them, one of `near`, if any.
+    """
+    constants = [point for points in constant_points_of(learner) for point in points]
+    kinds = [*[points_of(learner)] * 2, far_points_of(learner), constants]
+    drawn = [sample_from(points) for points in kinds if points]
+    return choose_from([*[sample_from(near)] * (len(drawn) if near else 0), *drawn])
+
+
+@lru_cache(maxsize=64)
+def draw_other_points(learner: Learner) -> st.SearchStrategy[Point]:
+    """A point for the example in which neighbours differ, of each kind equally often."""
+    kinds = points_of(learner), far_points_of(learner), *constant_points_of(learner)
+    return st.one_of([sample_from(points) for points in kinds if points])
 
 
 @lru_cache(maxsize=64)
@@ -107,15 +165,18 @@ def _integers(learner: Learner) -> list[int]:
 
 @lru_cache(maxsize=64)
 def counts_of(learner: Learner, limit: int) -> tuple[int, ...]:
-    """Numbers of repetitions up to `limit`: 1 to 20, and those near the learner's integer settings."""
-    near = {value + step for value in _integers(learner) for step in (-1, 0, 1)}
+    """Numbers of repetitions up to `limit`: 1 to 20, and those near the learner's integer settings, or near
+    integers in the code of a user's learner."""
+    constants = [int(value) for value in list_constants(learner) if value.is_integer() and value > 20]
+    near = {value + step for value in (*_integers(learner), *constants[:_MAX_COUNTS]) for step in (-1, 0, 1)}
     return tuple(sorted(count for count in near | set(range(1, 21)) if 1 <= count <= limit))
 
 
 def two_points(learner: Learner) -> st.SearchStrategy[tuple[Point, Point]]:
     """Two different points, about as often far ones as not."""
     usual = points_of(learner)
-    return st.one_of(two_different(usual), two_different([*usual, *far_points_of(learner)]))
+    others = *far_points_of(learner), *constant_points_of(learner)[0]
+    return st.one_of(two_different(usual), two_different([*usual, *others]))
 
 
 def two_different(items: Sequence[T]) -> st.SearchStrategy[tuple[T, T]]:

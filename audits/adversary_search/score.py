@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import attrs
@@ -11,23 +11,33 @@ import numpy as np
 from scipy.linalg import eigh
 
 from arena import InvalidArgument, Reply
+from arena.released import ABSENT, name_suffix
 from arena.replies import list_answers
 from arena.settings import one_of
-from audits.distinguishers.view_features import ViewCounts, collect_values
+from audits.distinguishers.view_features import (
+    INFINITE,
+    ViewCounts,
+    collect_values,
+    is_released,
+    released_columns,
+)
 
-FORMS = ("as it is", "distance", "equal", "at most", "weighted", "weighted distance")
-AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHTED, WEIGHTED_DISTANCE = FORMS
-SUMS = (WEIGHTED, WEIGHTED_DISTANCE)
+AS_IT_IS, DISTANCE, EQUAL, AT_MOST = "as it is", "distance", "equal", "at most"
+SUMS = WEIGHTED, WEIGHTED_DISTANCE = "weighted", "weighted distance"
+OF_ENTRIES = LARGEST, SMALLEST, TOTAL, OCCURRENCES = "largest", "smallest", "total", "occurrences"
+FORMS = (AS_IT_IS, DISTANCE, EQUAL, AT_MOST, *SUMS, *OF_ENTRIES)
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
 OWN_SCORE = "score"  # that of an adversary that returns one, in place of its view
 NUMBERS = "numbers"  # all numbers of a view, of whatever round
-_INFINITE = 1e299  # larger features stand for infinite values
+ENTRIES = "entries"  # how many entries a release has
 _FEATURE = re.compile(
-    r"halted|answers|answers 1|failed|score|hypotheses|numbers|answer (\d+)"
+    r"halted|answers|answers 1|failed|score|hypotheses|numbers|entries|answer (\d+)"
     r"|(?:value|hypothesis (\d+))(?:\[(\d+)\])?"
+    r"|value(?:\[\d+\]|\{[0-9a-f]+\})*(?: text| low| shape| size)?"
     r"|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
 )
 _MAX_EQUAL = 3  # values of a feature that are tested for equality
+_MIN_OCCURRENCES = 3  # by which those of a value in the two worlds differ, for a score that counts them
 _MAX_WEIGHTED = 64  # numbers of one released value
 _RIDGE = 1e-6  # relative to the variance; makes the covariance matrix of numbers with common noise invertible
 _MIN_WEIGHT = 0.05  # relative to the largest weight; smaller ones are set to 0
@@ -43,12 +53,15 @@ class Score:
     feature: "halted", "answers" (their number), "answers 1" (how many were 1), "answer 3" (the third, −1 if
         there is none), "failed" (the learner raised), "value" or "value[2]" (of the released value),
         "hypothesis 4" or "hypothesis 4[2]" (of its concept), "hypotheses" (all of them), "numbers" (those of
-        all of them), "answers 1 in 5 to 8", "pattern 101" (how often answers in a row were 1, 0, 1),
-        "score" (that of the adversary itself).
+        all of them), "entries" (how many a release has), "answers 1 in 5 to 8", "pattern 101" (how often
+        answers in a row were 1, 0, 1), "score" (that of the adversary itself).
     form: "as it is"; the "distance" from `centre`; whether it is "equal" to it; for "hypotheses", the number
         of concepts "at most" `centre`; for "value", "hypothesis 4" or "numbers", their sum "weighted" by
-        `weights`, or the "weighted distance" of this sum from `centre`.
+        `weights`, or the "weighted distance" of this sum from `centre`; the "largest" or the "smallest" of
+        them, their "total", or the "occurrences" of `centre` among them.
     sign: 1, or −1 if small values indicate world 1.
+    irregular: whether releases hold text, are not finite or have different entries, so that only this class
+        can compute the score. `arena.released.columns` says what else of a "value" is a feature.
 
     Raises: InvalidArgument.
     """
@@ -58,6 +71,7 @@ class Score:
     centre: float = 0.0
     sign: int = 1
     weights: tuple[float, ...] = ()
+    irregular: bool = False
 
     def __attrs_post_init__(self) -> None:
         if not _FEATURE.fullmatch(self.feature) or (self.feature == HYPOTHESES) != (self.form == AT_MOST):
@@ -75,9 +89,8 @@ class Score:
     @property
     def reads_many(self) -> bool:
         """Whether it needs several replies, or features of them that no reply has."""
-        return self.form == WEIGHTED_DISTANCE or self.feature.startswith(
-            (NUMBERS, "pattern ", "answers 1 in ")
-        )
+        several = self.feature.startswith((NUMBERS, ENTRIES, "pattern ", "answers 1 in "))
+        return several or self.form in (WEIGHTED_DISTANCE, *OF_ENTRIES) or self.irregular
 
     def of(self, replies: Sequence[Reply], games: int) -> np.ndarray:
         """The scores (games,) of a batch, from its replies."""
@@ -96,13 +109,31 @@ class Score:
             centre = float(np.nan_to_num(self.centre, posinf=1e300, neginf=-1e300))
             return self.sign * (columns <= centre).sum(axis=1).astype(float)
         if self.form in SUMS:
-            names = _number_names(views, self.feature, len(self.weights))
-            return self.sign * self._apply_form(views.columns(names) @ self.weights)
+            names = _number_names(views.names, self.feature, len(self.weights))
+            return self.sign * self._apply_form(views.columns(names) @ self.weights[: len(names)])
+        if self.form in OF_ENTRIES:
+            names = _number_names(views.names, self.feature, len(views.names))
+            return self.sign * self._summarise(views.columns(names))
+        if self.feature == ENTRIES:
+            released = dict(zip(views.names, views.rows.T, strict=True))
+            return self.sign * self._apply_form(_count_entries(released, len(views.rows)))
         if self.feature.startswith("pattern "):
             labels = views.columns(tuple(name for name in views.names if name.startswith("answer ")))
             return self.sign * self._apply_form(_count_pattern(labels == 1, self.feature.partition(" ")[2]))
         column = views.columns((self.feature,))[:, 0]
         return column if self.feature == "failed" else self.sign * self._apply_form(column)
+
+    def _summarise(self, numbers: np.ndarray) -> np.ndarray:
+        """(m,): of the numbers (m, F) of views."""
+        if self.form == OCCURRENCES:
+            return (numbers == self.centre).sum(axis=1).astype(float)
+        missing = numbers == ABSENT
+        if self.form == TOTAL:
+            return np.asarray(np.where(missing, 0.0, numbers).sum(axis=1))
+        if self.form == SMALLEST:
+            least = np.where(missing, np.inf, numbers).min(axis=1)
+            return np.where(np.isinf(least), ABSENT, least)
+        return np.asarray(numbers.max(axis=1))
 
     def _apply_form(self, column: np.ndarray) -> np.ndarray:
         if self.form in (DISTANCE, WEIGHTED_DISTANCE):
@@ -110,7 +141,7 @@ class Score:
         return (column == self.centre).astype(float) if self.form == EQUAL else column
 
     def _read_feature(self, replies: Sequence[Reply], games: int) -> np.ndarray:
-        number, place = self.part
+        number, _ = self.part
         answers = list_answers(replies)
         if self.feature == "halted":
             return answers[-1].halted
@@ -128,14 +159,24 @@ class Score:
         if match["pattern"]:
             ones = np.stack([answer.label == 1 for answer in answers], axis=1)
             return _count_pattern(ones, match["pattern"])
-        released = collect_values(replies)
-        if self.feature != NUMBERS:
-            released = released[number - 1 : number]
-        values = np.concatenate([np.reshape(value, (games, -1)) for value in released], axis=1)
-        if self.form not in SUMS:
-            return values[:, place]
-        # As features are: a weight of 0 must also silence what is infinite.
-        return np.nan_to_num(values.astype(np.float64), posinf=1e300, neginf=-1e300) @ self.weights
+        # The source of a script reads plain numbers from the reply, infinite ones among hypotheses too.
+        of_several = self.form in (*SUMS, *OF_ENTRIES)
+        columns = released_columns(replies, games, finite=self.irregular or of_several)
+        if self.feature == ENTRIES:
+            return _count_entries(columns, games)
+        absent = np.full(games, ABSENT)
+        if not of_several:
+            return columns.get(self.feature, absent)
+        limit = len(self.weights) if self.form in SUMS else len(columns)
+        names = _number_names(tuple(columns), self.feature, limit)
+        numbers = np.stack([columns.get(name, absent) for name in names], axis=1)
+        return numbers @ self.weights[: len(names)] if self.form in SUMS else self._summarise(numbers)
+
+
+def _count_entries(columns: Mapping[str, np.ndarray], games: int) -> np.ndarray:
+    """(n,): the number of entries of a release."""
+    names = [name for name in columns if name.startswith("value") and name_suffix(name) in ("", " text")]
+    return np.sum([np.zeros(games), *(columns[name] != ABSENT for name in names)], axis=0)
 
 
 def _count_pattern(ones: np.ndarray, pattern: str) -> np.ndarray:
@@ -145,53 +186,103 @@ def _count_pattern(ones: np.ndarray, pattern: str) -> np.ndarray:
     return np.all(here, axis=0).sum(axis=1).astype(float)
 
 
-def _number_names(views: ViewCounts, feature: str, limit: int) -> tuple[str, ...]:
-    """The columns of the first numbers of a feature, in the order of the view."""
-    beginnings = ("value", "hypothesis ") if feature == NUMBERS else (f"{feature}[",)
-    return tuple(name for name in views.names if name.startswith(beginnings))[:limit]
+def _number_names(names: tuple[str, ...], feature: str, limit: int) -> tuple[str, ...]:
+    """The columns of the first numbers of a feature, in the order of the view.
+
+    Those of one release do not depend on what a block or a batch has columns for.
+    """
+    if feature != NUMBERS:
+        return tuple(f"{feature}[{index}]" for index in range(limit))
+    return tuple(name for name in names if is_released(name) and not name_suffix(name))[:limit]
 
 
 def simple_scores(views: ViewCounts) -> list[Score]:
     """Scores that may distinguish the worlds of these views, the simplest first."""
     names = [name for name in views.names if _FEATURE.fullmatch(name)]
-    simplest = [name for name in ("failed", "halted", "answers 1", "answers") if name in names]
+    irregular = _is_irregular(views)
+    simplest: list[str] = [name for name in ("failed", "halted", "answers 1", "answers") if name in names]
+    simplest += [ENTRIES] if irregular else []
     rest = [name for name in names if name not in simplest]
     rest.sort(key=lambda name: name.startswith("answer "))
-    scores = [Score(name) for name in [*simplest, *rest]]
-    scores += [*_discriminant_scores(views), *_hypothesis_scores(views), *_pattern_scores(views)]
+    # Codes of text are categories, which have no order.
+    scores = [Score(name) for name in [*simplest, *rest] if name_suffix(name) not in (" text", " shape")]
+    scores += [
+        *_entry_scores(views),
+        *_discriminant_scores(views),
+        *_hypothesis_scores(views),
+        *_pattern_scores(views),
+    ]
     for name in names:
-        if name.startswith(("value", "hypothesis")):
+        if is_released(name):
             scores += _centre_scores(name, views)
-    return scores
+    return [attrs.evolve(score, irregular=irregular and "value" in score.feature) for score in scores]
+
+
+def _is_irregular(views: ViewCounts) -> bool:
+    """Whether releases are more than equally many finite numbers."""
+    names = tuple(name for name in views.names if name.startswith("value"))
+    return any(map(name_suffix, names)) or bool((np.abs(views.columns(names)) > INFINITE).any())
+
+
+def _list_vectors(views: ViewCounts) -> dict[str, tuple[str, ...]]:
+    """The columns of the numbers of each release, then of all of the view, where there are several."""
+    released = dict.fromkeys(name.partition("[")[0] for name in views.names if name.endswith("]"))
+    kinds = {}
+    for value in released:
+        length = sum(f"{value}[{index}]" in views.names for index in range(len(views.names)))
+        kinds[value] = _number_names(views.names, value, length)
+    everything = _number_names(views.names, NUMBERS, len(views.names))
+    if everything and everything not in kinds.values() and not everything[0].startswith("value"):
+        kinds[NUMBERS] = everything
+    return {feature: names for feature, names in kinds.items() if len(names) > 1}
+
+
+def _entry_scores(views: ViewCounts) -> Iterator[Score]:
+    """What shows a record that is released at a place which no score of one entry knows."""
+    by_world = views.by_world()
+    for feature, names in _list_vectors(views).items():
+        yield from (Score(feature, form) for form in (LARGEST, SMALLEST, TOTAL))
+        numbers, place = np.unique(views.columns(names), return_inverse=True)
+        excess = np.repeat(by_world[:, 1] - by_world[:, 0], len(names))
+        excess = np.bincount(place.ravel(), weights=excess, minlength=len(numbers))
+        for index in np.argsort(-np.abs(excess), kind="stable")[:_MAX_EQUAL]:
+            if abs(excess[index]) >= _MIN_OCCURRENCES:
+                yield Score(feature, OCCURRENCES, float(numbers[index]))
 
 
 def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
     """Sums of numbers in which noise that they share cancels: those of one release, then all of the view."""
-    released = dict.fromkeys(name.partition("[")[0] for name in views.names if name.endswith("]"))
-    kinds = {value: _number_names(views, value, len(views.names)) for value in released}
-    everything = _number_names(views, NUMBERS, len(views.names))
-    if everything not in kinds.values():
-        kinds[NUMBERS] = everything
-    for feature, names in kinds.items():
-        if 1 < len(names) <= _MAX_WEIGHTED:
+    for feature, names in _list_vectors(views).items():
+        if len(names) <= _MAX_WEIGHTED:
             numbers = views.columns(names)
+            sizes, numbers = _scale(numbers)
             worlds = np.stack([numbers[w] for w in views.which.T])
-            weights = _discriminant(worlds, views.counts)
+            weights = _discriminant(worlds, views.counts, sizes)
             if np.count_nonzero(weights) > 1:
                 yield Score(feature, WEIGHTED, weights=tuple(weights.tolist()))
-            for weights, centre in _contrast_directions(worlds, views.counts):
+            for weights, centre in _contrast_directions(worlds, views.counts, sizes):
                 yield Score(feature, WEIGHTED_DISTANCE, centre, weights=tuple(weights.tolist()))
 
 
-def _contrast_directions(worlds: np.ndarray, counts: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
+def _scale(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest absolute value of each column (F,), and the numbers (m, F) divided by it, so that their
+    squares are finite; columns with values that are not finite are 0."""
+    finite = (np.abs(numbers) < INFINITE).all(axis=0)
+    numbers = numbers * finite
+    sizes = np.maximum(np.abs(numbers).max(axis=0, initial=0.0), np.finfo(float).tiny)
+    return sizes, numbers / sizes
+
+
+def _contrast_directions(
+    worlds: np.ndarray, counts: np.ndarray, sizes: np.ndarray
+) -> Iterator[tuple[np.ndarray, float]]:
     """The sums, with their centres, whose variances differ most between the worlds, in either direction.
 
     Shapes as in `_discriminant`. Such a sum is constant in one world only if numbers share noise there.
     """
-    finite = (np.abs(worlds) < _INFINITE).all(axis=(0, 1))
     share = counts / counts.sum()
-    means = np.einsum("k,wkf->wf", share, worlds * finite)
-    within = (worlds * finite - means[:, None]) * np.sqrt(share)[:, None]
+    means = np.einsum("k,wkf->wf", share, worlds)
+    within = (worlds - means[:, None]) * np.sqrt(share)[:, None]
     scale = np.sqrt((within**2).sum(axis=(0, 1)))
     varies = scale > 0
     if varies.sum() < 2:
@@ -203,10 +294,10 @@ def _contrast_directions(worlds: np.ndarray, counts: np.ndarray) -> Iterator[tup
         if not 1 / _MIN_CONTRAST < ratios[place] < _MIN_CONTRAST:
             weights = np.zeros(len(scale))
             weights[varies] = directions[:, place] / scale[varies]
-            weights = _round_weights(weights)
+            weights = _round_weights(weights / sizes)
             narrow = 1 if place == 0 else 0
             if np.count_nonzero(weights) > 1:
-                yield weights, float(f"{means[narrow] @ weights:.2g}")
+                yield weights, float(f"{means[narrow] @ (weights * sizes):.2g}")
 
 
 def _pattern_scores(views: ViewCounts) -> Iterator[Score]:
@@ -217,9 +308,9 @@ def _pattern_scores(views: ViewCounts) -> Iterator[Score]:
                 yield Score(f"pattern {''.join(bits)}")
 
 
-def _discriminant(worlds: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """(F,): rounded weights, the largest 1, from worlds (2, k, F), counts (k,); 0 for useless numbers."""
-    worlds = worlds * (np.abs(worlds) < _INFINITE).all(axis=(0, 1))
+def _discriminant(worlds: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """(F,): rounded weights, the largest 1, from worlds (2, k, F) of numbers divided by their sizes (F,), and
+    counts (k,); 0 for useless numbers."""
     share = (counts / counts.sum())[:, None]
     means = (worlds * share).sum(axis=1, keepdims=True)
     within = np.concatenate((worlds - means) * np.sqrt(share / 2))
@@ -228,7 +319,7 @@ def _discriminant(worlds: np.ndarray, counts: np.ndarray) -> np.ndarray:
     spread = (within / scale).T @ (within / scale) + _RIDGE * np.eye(len(scale))
     weights = np.linalg.solve(spread, (means[1] - means[0])[0] / scale) * (deviation > 0)
     heavy = np.abs(weights) > _MIN_WEIGHT * np.abs(weights).max()
-    return _round_weights(np.where(heavy, weights / scale, 0.0))
+    return _round_weights(np.where(heavy, weights / scale, 0.0) / sizes)
 
 
 def _round_weights(weights: np.ndarray) -> np.ndarray:
@@ -242,21 +333,31 @@ def _hypothesis_scores(views: ViewCounts) -> list[Score]:
     if len(names) < 2:
         return []
     values = np.unique(views.columns(names))
-    values = np.where(np.abs(values) > _INFINITE, np.copysign(np.inf, values), values)
+    values = np.where(np.abs(values) > INFINITE, np.copysign(np.inf, values), values)
     centres = dict.fromkeys((float(values[0]), float(values[(len(values) - 1) // 2])))
     return [Score(HYPOTHESES, AT_MOST, centre) for centre in centres]
 
 
 def _centre_scores(name: str, views: ViewCounts) -> list[Score]:
+    """Whether a number or a code is one of its most common values, and its distance from the medians."""
     column = views.columns((name,))[:, 0]
     by_world = views.by_world()
     values, place = np.unique(column, return_inverse=True)
     times = np.zeros((len(values), 2), np.int64)
     np.add.at(times, place.ravel(), by_world)
-    if len(values) <= 2 or np.abs(values[[0, -1]]).max() > _INFINITE:
+    category = name_suffix(name) in (" text", " shape")
+    if len(values) <= (1 if category else 2):
         return []
-    middle = np.argmax(np.cumsum(times, axis=0) * 2 >= times.sum(axis=0), axis=0)
-    centres = [values[i] for i in dict.fromkeys(middle.tolist())]
+    finite = np.flatnonzero(np.abs(values) < INFINITE)
     common = np.argsort(-times.sum(axis=1), kind="stable")[:_MAX_EQUAL]
-    equal = [Score(name, EQUAL, float(values[i])) for i in common if times[i].sum() > 1]
+    equal = [
+        Score(name, EQUAL, float(values[i]))
+        for i in common
+        if times[i].sum() > 1 and (i in finite or name.startswith("value"))
+    ]
+    if category or not len(finite):
+        return equal
+    times = np.cumsum(times[finite], axis=0)
+    middle = np.argmax(times * 2 >= times[-1], axis=0)
+    centres = [values[finite[i]] for i in dict.fromkeys(middle.tolist())]
     return [*equal, *(Score(name, DISTANCE, float(centre)) for centre in centres)]

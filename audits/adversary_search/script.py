@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from math import sqrt
 from typing import Any, Self
 
 import attrs
@@ -172,17 +173,17 @@ class Hand:
 
 @attrs.frozen
 class Pull:
-    """TrainingRun: examples (point, label) have the gradient `size` along one coordinate."""
+    """TrainingRun: examples (point, label) have a gradient of length |size|, equal along the coordinates."""
 
     point: Point = attrs.field(converter=as_point)
     label: int
-    coordinate: int
+    coordinates: tuple[int, ...]
     size: float
 
     def canary(self, parameters: int) -> GradientCanary:
         """The canary, for so many parameters."""
         gradient = np.zeros(parameters)
-        gradient[self.coordinate] = self.size
+        gradient[list(self.coordinates)] = self.size / sqrt(len(self.coordinates))
         return GradientCanary(np.asarray(self.point), self.label, gradient)
 
 
@@ -201,6 +202,8 @@ class Script(Adversary):
 
     protocol: Figure1, Release, Voting, TrainingRun or SpecialRound.
     world_0, world_1: the training set in each world, except under SpecialRound; world_1=None: the same.
+    pieces: into how many the runs of world 0 are cut (`Sample.divide`), which changes no example; None: as
+        they are.
     handed: unlabelled points under Figure1, handed over before the steps.
     steps: the rounds of the game, in order.
     score: the score; None leaves it to a learned distinguisher.
@@ -214,6 +217,7 @@ class Script(Adversary):
     protocol: str
     world_0: Sample | None = None
     world_1: Sample | None = None
+    pieces: int | None = None
     handed: tuple[Hand, ...] = ()
     steps: tuple[Step, ...] = ()
     score: Score | StepScore | None = None
@@ -248,7 +252,8 @@ class Script(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         replies: list[Reply] = []
         if self.world_0 is not None:
-            replies.append((yield Train(self.world_0, self.world_1)))
+            sample = self.world_0 if self.pieces is None else self.world_0.divide(self.pieces)
+            replies.append((yield Train(sample, self.world_1)))
             for hand in self.handed:
                 yield hand.move()
             if self.protocol == "TrainingRun":

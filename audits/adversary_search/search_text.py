@@ -9,10 +9,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.capabilities import finite_domain
+from arena import Learner
+from arena.capabilities import finite_domain, read_of_samples
 from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
-from audits.adversary_search.point_strategies import far_points_of, points_of, round_limit
+from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
 from audits.adversary_search.script import Script, TrainingScript
 from audits.adversary_search.source_code import CLASS
 from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
@@ -61,19 +62,21 @@ def describe_search(result: SearchResult, *, source: str | None = None) -> dict[
         "players": {"learner": to_data(result.learner)},
         **{name: to_data(getattr(result, name)) for name in names},
         "searched": _describe_space(result),
-        "adversary": None if result.adversary is None else _describe_script(result.adversary),
+        "adversary": None if result.adversary is None else _describe_script(result.adversary, result.learner),
         "verdict": verdict,
         "source": source,
     }
 
 
-def _describe_script(script: Script) -> list[str]:
+def _describe_script(script: Script, learner: Learner) -> list[str]:
+    """The steps of a script, one a line, with what the learner reads of the examples."""
     lines = []
+    reads = read_of_samples(learner)
     if script.world_0 is not None:
-        lines.append(f"training: {script.world_0.describe()}")
+        lines.append(f"training: {script.world_0.describe(reads=reads)}")
         if script.world_1 is not None:
-            lines[0] = f"training in world 0: {script.world_0.describe()}"
-            lines.append(f"training in world 1: {script.world_1.describe()}")
+            lines[0] = f"training in world 0: {script.world_0.describe(reads=reads)}"
+            lines.append(f"training in world 1: {script.world_1.describe(reads=reads)}")
     lines += [str(step) for step in script.steps]
     if isinstance(script, TrainingScript):
         lines += [str(pull) for pull in script.pulls]
@@ -105,11 +108,13 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
 def _describe_space(result: SearchResult) -> str:
     """From which points adversaries were drawn, and how long their games could be."""
     learner = result.learner
-    points = [*points_of(learner), *far_points_of(learner)]
+    constants = [point for points in constant_points_of(learner) for point in points]
+    points = list(dict.fromkeys([*points_of(learner), *far_points_of(learner), *constants]))
     words = f"{len(points)} points with numbers from {np.min(points):g} to {np.max(points):g}"
     if finite_domain(learner) is None:
         low, high = learner.domain or (-inf, inf)
         words += f" (domain: {'unbounded' if learner.domain is None else f'{low:g} to {high:g}'})"
+    words += f", {len(constants)} of them from the constants of its code" if constants else ""
     limits = {"Figure1": MAX_QUERIES, "Voting": MAX_QUERIES, "SpecialRound": MAX_EXAMPLES}
     if result.protocol in limits:
         words += f", games of up to {round_limit(learner, limits[result.protocol]):,} rounds"

@@ -13,6 +13,7 @@ import numpy as np
 from arena import REFEREES, ArenaError, Claim, Learner, PrivacyUnit, Sample
 from arena.capabilities import finite_domain
 from audits.adversary_search.script import Ask, Point, Script, as_point
+from audits.exact_loss.declared_law import check_declared_law
 from audits.exact_loss.view_laws import view_law
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_samples
@@ -39,13 +40,14 @@ class SolvedStart:
 
 @lru_cache(maxsize=64)
 def find_solved_start(learner: Learner, protocol: str, claim: Claim) -> SolvedStart | None:
-    """The script with the largest excess, exact if the learner has the distribution that it declares.
+    """The script with the largest excess, exact by the learner's distribution, which its games follow.
 
     Samples have one example at each of as many points of a line, labelled 1; the label of the first is
     flipped. The script asks the queries of the best adversary of three rounds along one
     of its paths.
 
-    None if nothing exceeds the claim, or the learner is not of this kind.
+    None if nothing exceeds the claim, the learner is not of this kind, or its games do not follow the
+    distribution that it declares.
     """
     size = learner.sample_size
     if protocol not in ("Voting", "Figure1") or PrivacyUnit.TRAINING_EXAMPLE not in learner.claim.protects:
@@ -58,7 +60,13 @@ def find_solved_start(learner: Learner, protocol: str, claim: Claim) -> SolvedSt
         return None
     starts = [SolvedStart(script, _compute_excess(learner, script, claim)) for script in scripts]
     best = max(starts, key=lambda start: start.excess, default=None)
-    return best if best is not None and best.excess > 0 else None
+    if best is None or best.excess <= 0:
+        return None
+    try:
+        check_declared_law(learner, best.script, REFEREES[protocol]())
+    except ArenaError:  # what was computed says nothing of this learner's games
+        return None
+    return best
 
 
 def _list_scripts(learner: Learner, protocol: str, claim: Claim, size: int) -> Iterator[Script]:

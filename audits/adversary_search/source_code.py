@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from arena import InvalidArgument, Sample
+from arena import InvalidArgument
 from arena.privacy_curves import format_curve
 from arena.step_scores import StepScore
 from audits.adversary_search.adversary_search import SearchResult
@@ -19,10 +19,11 @@ from audits.adversary_search.source_lines import (
     INDENT,
     WIDTH,
     assign,
-    assign_sample,
+    assign_samples,
     write_hand,
     write_move,
     write_number,
+    write_training,
 )
 from audits.adversary_search.source_of_replies import body_of_replies, keeps_replies
 from audits.runs.plan import Plan
@@ -134,7 +135,9 @@ def _body(script: Script) -> Iterator[str]:
     if script.world_0 is None:
         yield f"{keeps}yield Ready()"
     else:
-        yield from _training(script.world_0, script.world_1, keeps)
+        yield from assign_samples(script)
+        is_same = script.world_1 is None
+        yield f"{keeps}yield {write_training(script)}{'  # the same in both worlds' * is_same}"
         yield from (write_hand(hand) for hand in script.handed)
     yield from use.after(0)
     before = 0
@@ -143,16 +146,6 @@ def _body(script: Script) -> Iterator[str]:
             yield from _step_lines(step, times, before, use)
             before += times
     yield f"return {use.result}"
-
-
-def _training(sample: Sample, other: Sample | None, keeps: str) -> Iterator[str]:
-    if other is None:
-        yield from assign_sample("sample", sample)
-        yield f"{keeps}yield Train(sample)  # the same in both worlds"
-    else:
-        yield from assign_sample("world_0", sample)
-        yield from assign_sample("world_1", other)
-        yield f"{keeps}yield Train(world_0, world_1)"
 
 
 def _step_lines(step: Step, times: int, before: int, use: _ReplyUse) -> Iterator[str]:

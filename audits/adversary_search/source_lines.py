@@ -16,6 +16,7 @@ from audits.adversary_search.script import (
     Hand,
     Point,
     Pull,
+    Script,
     Show,
     Special,
     Step,
@@ -36,7 +37,10 @@ def write_hand(hand: Hand) -> str:
 
 def write_pull(name: str, pull: Pull, parameters: int) -> list[str]:
     """A canary, as a variable."""
-    gradient = [f"gradient = np.zeros({parameters})", f"gradient[{pull.coordinate}] = {pull.size!r}"]
+    along, size = pull.coordinates, repr(pull.size)
+    place = repr(list(along)) if len(along) > 1 else along[0]
+    entries = f"{size} / np.sqrt({len(along)})" if len(along) > 1 else size
+    gradient = [f"gradient = np.zeros({parameters})", f"gradient[{place}] = {entries}"]
     return [*gradient, f"{name} = GradientCanary({write_point(pull.point)}, {pull.label}, gradient)"]
 
 
@@ -74,7 +78,22 @@ def write_point(point: Point) -> str:
     return f"[{', '.join(map(write_point, point))}]" if isinstance(point, tuple) else repr(point)
 
 
-def assign_sample(name: str, sample: Sample) -> list[str]:
+def assign_samples(script: Script) -> list[str]:
+    """The training sets of the worlds, as variables: `sample`, or `world_0` and `world_1`."""
+    assert script.world_0 is not None
+    names = ("sample",) if script.world_1 is None else ("world_0", "world_1")
+    samples = zip(names, (script.world_0, script.world_1), strict=False)
+    lines = [line for name, sample in samples if sample is not None for line in _assign_sample(name, sample)]
+    if script.pieces is not None:
+        lines.append(f"{names[0]} = {names[0]}.divide({script.pieces})  # the same list in other runs")
+    return lines
+
+
+def write_training(script: Script) -> str:
+    return "Train(sample)" if script.world_1 is None else "Train(world_0, world_1)"
+
+
+def _assign_sample(name: str, sample: Sample) -> list[str]:
     counts = ", ".join(f"{count:_}" if count >= 10_000 else str(count) for count in sample.counts.tolist())
     points = ", ".join(write_point(as_point(point)) for point in sample.points)
     parts = [f"[{points}]", str(sample.labels.tolist()), f"[{counts}]"]

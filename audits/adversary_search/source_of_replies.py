@@ -23,12 +23,13 @@ from audits.adversary_search.script import (
 )
 from audits.adversary_search.source_lines import (
     assign,
-    assign_sample,
+    assign_samples,
     write_hand,
     write_move,
     write_number,
     write_point,
     write_pull,
+    write_training,
 )
 
 
@@ -54,13 +55,9 @@ def body_of_replies(script: Script) -> Iterator[str]:
     if script.world_0 is None:
         yield "reply = yield Ready()"
         yield from ["replies.append(reply)"] * keeps
-    elif script.world_1 is None:
-        yield from assign_sample("sample", script.world_0)
-        yield keep.format("Train(sample)")
     else:
-        yield from assign_sample("world_0", script.world_0)
-        yield from assign_sample("world_1", script.world_1)
-        yield keep.format("Train(world_0, world_1)")
+        yield from assign_samples(script)
+        yield keep.format(write_training(script))
     yield from (write_hand(hand) for hand in script.handed)
     if isinstance(script, TrainingScript):
         names = [f"canary_{number}" for number, _ in enumerate(script.pulls)]

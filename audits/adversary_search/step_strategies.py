@@ -1,16 +1,20 @@
-"""Hypothesis strategies for the steps of a game: queries, streams, and unlabelled points."""
+"""Hypothesis strategies for the steps of a game: queries, streams, unlabelled points, and gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import attrs
+import numpy as np
 from hypothesis import strategies as st
 
 from arena import Learner
+from arena.step_scores import RATIO, StepScore
 from audits.adversary_search.point_strategies import (
+    constant_points_of,
     counts_of,
     draw_points,
     far_points_of,
@@ -38,6 +42,8 @@ from audits.adversary_search.script import (
 )
 
 MAX_QUERIES = 256  # of a game of Figure1 or Voting, unless a setting of the learner is larger
+_MAX_SINGLE = 4  # coordinates along which gradients are chosen alone
+_MAX_TOGETHER = 16  # coordinates of one gradient, spread over the layers of a model
 MAX_EXAMPLES = 64  # of a game of SpecialRound, unless a setting of the learner is larger
 _MAX_STRETCHES = 3  # before the challenge, and after it
 _PATTERNS = ["".join(bits) for length in range(1, 5) for bits in product("01", repeat=length)]
@@ -53,6 +59,23 @@ def queries(
     step = _query(learner, (), limit)
     challenges = _place_challenge(learner, limit, two_points(learner).map(lambda two: Challenge(*two)))
     return _stretches_around(challenges, step, _MAX_STRETCHES, limit)
+
+
+@st.composite
+def driven_queries(
+    draw: st.DrawFn, learner: Learner, down: Point, up: Point, tested: Point | None, limit: int
+) -> tuple[Step, ...]:
+    """Queries at points of clear answers, 0 and 1, that drive the answers to a pattern, and what follows.
+
+    That is a challenge with these two points or, where training sets differ at `tested`, queries there.
+    """
+    pattern = draw(sample_from(_PATTERNS))
+    driven = [Ask(up if bit == "1" else down) for bit in pattern]
+    times = draw(sample_from(counts_of(learner, limit)))
+    if tested is not None:
+        return _shorten_steps([*driven, Ask(tested, times)], limit)
+    challenge = Challenge(*draw(st.sampled_from([(down, up), (up, down)])))
+    return _shorten_steps([*driven, challenge, Ask(draw(st.sampled_from([down, up])), times)], limit)
 
 
 def _stretches_around(
@@ -114,8 +137,11 @@ def streams(learner: Learner, *, limit: int = MAX_EXAMPLES) -> st.SearchStrategy
     points = draw_points(learner)
     times = sample_from(counts_of(learner, limit))
     shown = st.builds(Show, points, sample_from([0, 1, WITH, AGAINST]), times)
-    usual, far = ([(point, y) for point in of(learner) for y in (0, 1)] for of in (points_of, far_points_of))
-    examples = st.one_of(two_different(usual), two_different([*usual, *far]))
+    special_points = [*constant_points_of(learner)[0], *far_points_of(learner)]
+    usual, other = (
+        [(p, y) for p in points for y in (0, 1)] for points in (points_of(learner), special_points)
+    )
+    examples = st.one_of(two_different(usual), two_different([*usual, *other]))
     special = _place_challenge(learner, limit, examples.map(lambda two: Special(*two)))
     anything = _stretches_around(special, shown, _MAX_STRETCHES - 1, limit)
     parts = st.tuples(points, times, sample_from([0, 1]), sample_from([AGAINST, WITH]), times)
@@ -144,3 +170,25 @@ def _shorten_steps(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
 
 def _same_step(one: Step, other: Step) -> bool:
     return hasattr(one, "times") and type(one) is type(other) and one.shorten(1) == other.shorten(1)
+
+
+def list_directions(parameters: int) -> list[tuple[int, ...]]:
+    """Coordinates of a gradient: a single one, the first and the last, or several over all of them.
+
+    A gradient along one coordinate lies in one layer of a model, and is clipped rightly where each layer is.
+    """
+    single = [(place,) for place in range(min(parameters, _MAX_SINGLE))]
+    spread = np.linspace(0, parameters - 1, min(parameters, _MAX_TOGETHER)).astype(int).tolist()
+    together = [coordinates for coordinates in ((0, parameters - 1), tuple(spread)) if parameters > 1]
+    return [*single, *dict.fromkeys(together)]
+
+
+def score_steps(
+    learner: Any, kind: str | None, coordinates: tuple[int, ...] = (0,), opposite: int = 0
+) -> StepScore | None:
+    """The score of this kind for the learner's steps. opposite: examples that pull against the canary."""
+    if kind is None:
+        return None
+    if kind != RATIO:
+        return StepScore(kind, coordinates)
+    return StepScore.for_canary(kind, learner, coordinates=coordinates, opposite=opposite)

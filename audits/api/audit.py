@@ -178,13 +178,14 @@ def load_sample(path: str | os.PathLike[str], **columns: Any) -> Sample:
 
 
 def _draw_bound(axes: Axes, history: RunHistory) -> None:
-    from audits.reports.plots import BLACK, BLUE, ORANGE, set_title  # with matplotlib
+    from audits.reports.plots import BLACK, BLUE, LONGEST, ORANGE, set_title  # with matplotlib
 
     verdict, games = history.verdict, history.games
-    highest = max(verdict.claim.epsilon, verdict.curve_epsilon_lower or 0.0)
+    claimed = min(verdict.claim.epsilon, LONGEST)
+    highest = max(claimed, verdict.curve_epsilon_lower or 0.0)
     top = 1.5 * max(verdict.epsilon_lower, highest)  # a ceiling is often far above
     axes.step(games, history.epsilon_lower, where="post", color=BLUE, linewidth=2, label="certified ε")
-    axes.axhline(verdict.claim.epsilon, color=ORANGE, linestyle="--", label="ε of the claim")
+    axes.axhline(claimed, color=ORANGE, linestyle="--", label="ε of the claim")
     if verdict.curve_epsilon_lower is not None:
         axes.axhline(
             verdict.curve_epsilon_lower, color=BLUE, linestyle="-.", label="certified for its privacy curve"

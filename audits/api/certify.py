@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument
+from arena.points import as_numbers, check_integers, refuse_masks
 from arena.privacy_curves import PrivacyCurve
 from arena.randomness import generator
 from arena.settings import at_least, check_value, less_than, more_than, number
@@ -272,10 +273,13 @@ def read_claim(
 
 def read_scores(name: str, scores: object, *, of: str = "game") -> np.ndarray:
     """Numbers as an array (n,) of floats; of: what each belongs to. Raises: InvalidArgument."""
+    refuse_masks(name, scores)
     try:
         values = np.asarray(scores)
     except ValueError:  # rows of different lengths
         values = np.array(None)
+    if values.dtype == object and values.ndim == 1:
+        values = as_numbers(name, values)
     if values.ndim != 1 or (values.dtype.kind not in "biuf" and len(values)):
         raise InvalidArgument(
             f"{name} must be an array of numbers, one for each {of}",
@@ -283,6 +287,7 @@ def read_scores(name: str, scores: object, *, of: str = "game") -> np.ndarray:
             if np.ndim(values) == 0
             else f"an array of {values.dtype.name}, shape {values.shape}",
         )
+    check_integers(name, scores)
     if np.isnan(values.astype(float)).any():
         raise InvalidArgument(f"{name} must not contain NaN", remedy=f"Score a {of} that failed by a number.")
     return values.astype(float)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from audits.reports.plots import BLUE, GREY, ORANGE, chart_style
+from audits.reports.plots import BLUE, GREY, LONGEST, ORANGE, chart_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,9 +49,10 @@ def draw_bars(axes: Axes, rows: Sequence[tuple[str, float]], *, label: str, titl
     """One horizontal bar for each name and value; the first one is emphasised."""
     names, values = zip(*rows, strict=True)
     places: Any = range(len(rows))
-    axes.barh(places, values, color=[BLUE, ORANGE, GREY, GREY][: len(rows)], height=0.6)
-    for place, value in enumerate(values):
-        axes.annotate(f"{value:.4g}", (value, place), xytext=(4, 0), textcoords="offset points", va="center")
+    widths = [min(value, LONGEST) for value in values]
+    axes.barh(places, widths, color=[BLUE, ORANGE, GREY, GREY][: len(rows)], height=0.6)
+    for place, (value, width) in enumerate(zip(values, widths, strict=True)):
+        axes.annotate(f"{value:.4g}", (width, place), xytext=(4, 0), textcoords="offset points", va="center")
     axes.set_yticks(places, names)
     axes.invert_yaxis()
     axes.margins(x=0.12)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from arena import PlayerError
 from arena.privacy_curves import PrivacyCurve
 from audits.registry.match import Match
 from audits.registry.tested_claim import resolve_claim, resolve_curve
 from audits.runs.blocks import choose_distinguisher
+from audits.runs.first_games import fails_sometimes
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 
 GAMES = 100_000
@@ -33,15 +35,23 @@ def plan_audit(
     """The plan of an audit of a match, and what the user should know about how it was chosen.
 
     epsilon, delta, games, distinguisher: None for the defaults, the learner's own claim among them. curve: to
-    test in its place, or a text that names one. option: how the user names an ε. The rest is as in `Plan`.
+    test in its place, or a text that names one. option: how the user names an ε. The rest is as in `Plan`. A
+    learner that raises in some games, but not in all, is audited with `faults`.
 
     Raises: InvalidArgument as `Plan` and `resolve_claim` do; whatever `arena.play` raises in a first game.
     """
     notes: tuple[str, ...] = ()
     if distinguisher is None:
-        distinguisher = choose_distinguisher(match.learner, match.adversary, match.referee, faults=faults)
+        players = match.learner, match.adversary, match.referee
+        try:
+            distinguisher = choose_distinguisher(*players, faults=faults)
+        except PlayerError as error:
+            if faults or not fails_sometimes(*players, error):
+                raise
+            faults, distinguisher = True, choose_distinguisher(*players, faults=True)
+            notes = (f"{error}, which the adversary sees (faults)",)
         if distinguisher != SCORE:
-            notes = (_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name),)
+            notes += (_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name),)
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, match.learner)
     epsilon, delta = resolve_claim(match.learner, epsilon, delta, option=option)
     if games is None:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import attrs
 
 from audits.data.output_files import check_output_file, write_atomically
+from audits.data.terminal_text import escape_controls
 from audits.reports.json_form import describe_header
+from audits.reports.page_policy import make_policy
 
 if TYPE_CHECKING:
     from audits.api.figure import ReportFigure
@@ -19,6 +21,7 @@ _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
@@ -88,7 +91,8 @@ class Report(ABC):
 
     def _render_page(self) -> str:
         chart = self.plot().to_svg()
-        return _PAGE.format(title=escape(self.headline), summary=escape(self.summary()), chart=chart)
+        title, summary = (escape(escape_controls(text)) for text in (self.headline, self.summary()))
+        return _PAGE.format(policy=make_policy(), title=title, summary=summary, chart=chart)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

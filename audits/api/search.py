@@ -24,7 +24,7 @@ from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProg
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_text import describe_search, format_search
 from audits.adversary_search.source_code import format_script
-from audits.api.arguments import check_extra, claim_for_function, split_settings
+from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
 from audits.api.report import Report, extend_record
 from audits.registry.given_players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
@@ -77,6 +77,7 @@ class SearchReport(Report, SearchResult):
 def search(
     learner: GivenLearner,
     *,
+    data: Any = None,
     epsilon: float | None = None,
     delta: float | None = None,
     curve: PrivacyCurve | str | None = None,
@@ -91,16 +92,17 @@ def search(
 ) -> SearchReport:
     """Search for an adversary that refutes a learner's claim of privacy.
 
-    learner, settings, curve: as in `audits.audit`. epsilon, delta: the claim, ε in nats; default: the
-        learner's.
+    learner, settings, curve: as in `audits.audit`, and so data, whose examples are tried, too.
+    epsilon, delta: the claim, ε in nats; default: the learner's.
     error: the probability, at most, that the whole search refutes a true claim.
     examples: the number of adversaries to try. games: in each world to confirm one, at most.
     progress: called after every adversary.
 
     Raises: as `audits.adversary_search.search`.
     """
-    asked = claim_for_function(learner, split_settings(settings), epsilon, delta)
-    player = configure_learner(learner, asked["learner"])
+    sample, asked = read_data(learner, data, None, split_settings(settings))
+    asked = claim_for_function(learner, asked, epsilon, delta)
+    player = configure_learner(learner, asked["learner"], sample)
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):
@@ -113,6 +115,7 @@ def search(
         error=error,
         examples=examples,
         confirm_games=games,
+        data=sample,
         seed=seed,
         jobs=jobs,
         watch=progress,

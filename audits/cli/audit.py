@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from audits import reports
 from audits.api.planning import plan_audit
@@ -111,7 +112,8 @@ def audit(
 
     \b
     Examples:
-      arena audit laplace-count --against count-swap
+      arena audit laplace-count
+      arena audit laplace-count --against low-bits
       arena audit everlasting-v1 --against halt-counter --until-refuted --jobs 4
       arena audit static-erm --against reconstruct --epsilon 1 --json
       arena audit everlasting-v2 --against query-swap --set teachers=2_001 \\
@@ -140,6 +142,10 @@ def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: Used
     with files.watch():
         match = game.build()
     output.print_notes(match.notes)
+    if match.default is not None:  # the recorded command names it, whatever is installed when it is repeated
+        context = click.get_current_context()
+        context.params["against"] = match.default
+        context.set_parameter_source("against", ParameterSource.COMMANDLINE)
     plan, notes = plan_audit(
         match,
         epsilon=asked.epsilon,

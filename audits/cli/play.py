@@ -27,7 +27,16 @@ def play(game: MatchOptions, output: Output) -> None:
     """
     match = game.build()
     output.print_notes(match.notes)
-    games = play_example_games(match.learner, match.adversary, match.referee, seed=game.seed)
+    rounds = match.referee.rounds or 0
+    with output.stage_progress() as show:
+        show("training", 0, 0)
+        games = play_example_games(
+            match.learner,
+            match.adversary,
+            match.referee,
+            seed=game.seed,
+            watch=lambda round: show("rounds" if round else "training", round, rounds if round else 0),
+        )
     names = f"{summarize_player(match.learner)}, against {summarize_player(match.adversary)}"
     title = f"{names}, under {match.referee.name}, seed {game.seed}"
     entries = {

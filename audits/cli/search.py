@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from arena import InvalidArgument, Learner
+from arena import InvalidArgument, Learner, Sample
 from arena.settings import check_value, less_than, more_than
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.adversary_search.search_text import format_search, search_json
@@ -19,7 +19,7 @@ from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.completion import complete_learners, complete_protocols, complete_settings
 from audits.cli.common.option_groups import argument, option, option_groups, option_record
-from audits.cli.common.options import ClaimOptions, SeedOption, WorkerOptions, parse_settings
+from audits.cli.common.options import ClaimOptions, DataOptions, SeedOption, WorkerOptions, parse_settings
 from audits.cli.common.output import Output
 from audits.data.output_files import check_output_file
 from audits.registry.players import LEARNERS, resolve_learner
@@ -28,7 +28,7 @@ from audits.registry.tested_claim import resolve_claim
 
 
 @option_record
-class SearchOptions(SeedOption, ClaimOptions):
+class SearchOptions(SeedOption, ClaimOptions, DataOptions):
     learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
     settings: tuple[str, ...] = option(
         "--set",
@@ -62,13 +62,13 @@ class SearchOptions(SeedOption, ClaimOptions):
         help="Write the adversary to this file, as a player for arena audit.",
     )
 
-    def build_learner(self) -> Learner:
-        """The configured learner."""
+    def build_learner(self, sample: Sample | None) -> Learner:
+        """The configured learner, for data of the size of the user's."""
         settings = parse_settings(self.settings)
         if settings["adversary"]:
             raise click.UsageError("A search makes its own adversary, which has no settings.")
         name, own_settings = resolve_learner(self.learner)
-        return build_player(LEARNERS.find(name), own_settings | settings["learner"])
+        return build_player(LEARNERS.find(name), own_settings | settings["learner"], sample=sample)
 
     def get_error(self) -> float:
         """The probability of refuting a true claim, as --error or as --confidence gives it."""
@@ -105,8 +105,10 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
       arena search static-erm --epsilon 1 -o found.py
       arena search everlasting-v1 --set halts=4 --seed 7 --jobs 2
       arena search my_learner.py:Mine --examples 5_000 --json
+      arena search my_file.py:f --set epsilon=1 --set receives=points --data people.csv --x age --y income
     """
-    learner = asked.build_learner()
+    sample = asked.load_sample()
+    learner = asked.build_learner(sample)
     if asked.curve is None:
         resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")  # before anything is written
     asked.check_file()
@@ -114,6 +116,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
     with _show_progress(output) as watch:
         result = search_adversary(
             learner,
+            data=sample,
             epsilon=asked.epsilon,
             delta=asked.delta,
             curve=asked.curve,

@@ -95,13 +95,7 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
       arena solve above-threshold --set size=11 --strategy best.py --graph best.svg
     """
     settings = parse_settings(game.settings)
-    with output.progress_bar("done") as bar:
-
-        def show(stage: str, done: int, total: int) -> None:
-            bar.set_description(stage, refresh=False)
-            bar.total, bar.n = total, done
-            bar.refresh()
-
+    with output.stage_progress() as show:
         report = solve_game(
             game.learner,
             game.against,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import gzip
 import io
 import math
 import os
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,13 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from arena.errors import InvalidArgument
+from arena.points import LARGEST_INTEGER
 from arena.sample import Sample
-from arena.settings import check_size, read_file
+from arena.settings import check_size, parse_rows, read_file
 
 _MAX_LISTED = 20  # names in an error message
 _MISSING = ("", "?", "na", "n/a", "nan", "null", "none")  # how files say that a value is missing
+_INTEGER = re.compile(r"[+-]?\d+")
 _MAX_SIZE = 256  # MiB of text, whose rows take some twenty times as much memory
 
 
@@ -95,6 +97,13 @@ class Table:
                 f"{self.name}, line {line}, column {self.columns[column]!r}: {kind} must be a finite number",
                 value=row[column],
                 remedy="Remove the line, write the value as a number, or name another column.",
+            )
+        if abs(value) >= LARGEST_INTEGER and _INTEGER.fullmatch(row[column]) and int(row[column]) != value:
+            raise InvalidArgument(
+                f"{self.name}, line {line}, column {self.columns[column]!r}: integers must lie within ±2^53, "
+                "where float64 is exact",
+                value=row[column],
+                remedy="Scale the column down, or code it in smaller numbers.",
             )
         return value
 
@@ -198,58 +207,19 @@ def _missing_header(name: str, line: int, value: str) -> InvalidArgument:
 
 
 def _read_rows(name: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not empty, with stripped fields, each with the number of its last line."""
-    reader = csv.reader(io.StringIO(_read_text(name), newline=""), skipinitialspace=True, strict=True)
-    try:
-        for row in reader:
-            fields = [field.strip() for field in row]
-            if fields not in ([], [""]):
-                yield reader.line_num, fields
-    except csv.Error as error:
-        raise InvalidArgument(
-            f"{name}, line {reader.line_num}: not CSV ({error})", remedy="Correct the quotes of the line."
-        ) from error
-
-
-def _read_text(name: str) -> str:
-    data = _read_bytes(name)
-    try:
-        text = data.decode("utf-8-sig")
-        offset = data.find(b"\0")
-    except UnicodeDecodeError as error:
-        text, offset = "", error.start
-    if offset >= 0:
-        line = data.count(b"\n", 0, offset) + 1
-        gzipped = data.startswith(b"\x1f\x8b")
-        raise InvalidArgument(
-            f"{name}, line {line}: not text in UTF-8",
-            value=data[offset : offset + 1],
-            remedy="It is gzipped: end its name in .gz." if gzipped else "Save it as CSV in UTF-8.",
-        )
-    return text
-
-
-def _read_bytes(name: str) -> bytes:
-    try:
-        data = read_file("data file", name, mebibytes=_MAX_SIZE)
-        if name.endswith(".gz"):
+    """The rows of a CSV file, which is unpacked if its name ends in .gz."""
+    data = read_file("data file", name, mebibytes=_MAX_SIZE)
+    if name.endswith(".gz"):
+        try:
             with gzip.open(io.BytesIO(data)) as file:
                 data = file.read(_MAX_SIZE * 2**20 + 1)
-            check_size("unpacked data file", name, len(data), mebibytes=_MAX_SIZE)
-        return data
-    except FileNotFoundError:
-        raise InvalidArgument(f"{name}: no such file", remedy="Check the path.") from None
-    except IsADirectoryError:
-        raise InvalidArgument(f"{name} is a directory", remedy="Give a CSV file in it.") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InvalidArgument(
-            f"{name} is not complete gzip data, though its name ends in .gz ({error})",
-            remedy="Download it again, or remove .gz from the name of a plain file.",
-        ) from error
-    except OSError as error:
-        raise InvalidArgument(
-            f"{name} cannot be read ({error.strerror})", remedy="Check its permissions."
-        ) from error
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise InvalidArgument(
+                f"{name} is not complete gzip data, though its name ends in .gz ({error})",
+                remedy="Download it again, or remove .gz from the name of a plain file.",
+            ) from error
+        check_size("unpacked data file", name, len(data), mebibytes=_MAX_SIZE)
+    return parse_rows(name, data)
 
 
 def _parse_number(text: str) -> float | None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from arena import Answer, Answers, InvalidArgument, Models, Played, Received, Reply
 from arena.points import freeze
+from arena.released import ABSENT, value_columns
 from arena.replies import list_answers
 from audits.statistics.score_pairs import (
     PairCounts,
@@ -28,8 +29,9 @@ from audits.statistics.score_pairs import (
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
 MAX_MOVES = 64  # numbers of a training run that are features by themselves
-_MISSING = -2.0  # the feature of a view that has no such answer or value
+_MISSING = -2.0  # the feature of a view that has no such answer; `ABSENT` if it has no such value
 _LARGEST = 1e300  # stands for infinity, which classifiers reject
+INFINITE = 1e299  # from which on features are no magnitudes, but stand for infinity, NaN or nothing
 _MAGIC = b"view"
 _HEAD = struct.Struct("<qqq")
 _MAX_UNPACKED = 1 << 24  # bytes of a compressed block; larger ones are not compressed
@@ -63,11 +65,11 @@ def _features_of_replies(played: Played) -> ViewFeatures:
     if played.view is None:
         raise InvalidArgument("the views of the games were not recorded", remedy="Play with record=True.")
     games, replies = len(played.worlds), played.view.replies
-    columns = _answer_columns(list_answers(replies)) | _value_columns(collect_values(replies), games)
+    columns = _answer_columns(list_answers(replies)) | released_columns(replies, games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
     rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
-    return ViewFeatures(freeze(_replace_infinities(rows)), tuple(columns))
+    return ViewFeatures(freeze(rows + 0.0), tuple(columns))  # -0 compares equal to 0, but has other bytes
 
 
 def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:
@@ -111,14 +113,21 @@ def _describe_moves(parameters: np.ndarray) -> np.ndarray:
     return np.concatenate([moves.sum(axis=1)[:, :half], (moves**2).sum(axis=2)[:, :half]], axis=1)
 
 
-def _value_columns(values: list[np.ndarray], games: int) -> dict[str, np.ndarray]:
+def released_columns(replies: Sequence[Reply], games: int, *, finite: bool = True) -> dict[str, np.ndarray]:
+    """The features (games,) of released values and published hypotheses, by name.
+
+    finite: whether infinities and NaN are replaced, as in the features of views.
+    """
+    values = collect_values(replies)
     columns: dict[str, np.ndarray] = {}
     for number, value in enumerate(values, start=1):
+        if len(values) == 1:
+            columns |= value_columns(value, "value")
+            continue
         flat = np.asarray(value, dtype=np.float64).reshape(games, -1)
-        kind = "value" if len(values) == 1 else f"hypothesis {number}"
-        alone = flat.shape[1] == 1
-        columns |= {kind if alone else f"{kind}[{i}]": column for i, column in enumerate(flat.T)}
-    return columns
+        name = f"hypothesis {number}"
+        columns |= value_columns(flat[:, 0] if flat.shape[1] == 1 else flat, name)
+    return {name: _replace_infinities(column) for name, column in columns.items()} if finite else columns
 
 
 @lru_cache(maxsize=64)
@@ -132,14 +141,14 @@ def follows_a_number(names: tuple[str, ...]) -> frozenset[int]:
 
 
 def summarise_rows(rows: np.ndarray) -> list[np.ndarray]:
-    """Of each row (m, F): its sum, its extremes and where these are, (m,) each."""
-    summary = (np.sum, np.min, np.max, np.argmin, np.argmax)
-    return [np.asarray(function(rows, axis=1), np.float64) for function in summary]
+    """Of each row (m, F): the sum of its numbers, its extremes and where these are, (m,) each."""
+    total = np.sum(np.where(np.abs(rows) < INFINITE, rows, 0.0), axis=1)
+    summary = (np.min, np.max, np.argmin, np.argmax)
+    return [total, *(np.asarray(function(rows, axis=1), np.float64) for function in summary)]
 
 
-def _replace_infinities(rows: np.ndarray) -> np.ndarray:
-    rows = rows + 0.0  # turns -0.0 into 0.0, which compares equal but has other bytes
-    return np.nan_to_num(rows, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
+def _replace_infinities(column: np.ndarray) -> np.ndarray:
+    return np.nan_to_num(column, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
 
 
 def _align_columns(parts: Sequence[ViewFeatures]) -> list[ViewFeatures]:
@@ -149,15 +158,22 @@ def _align_columns(parts: Sequence[ViewFeatures]) -> list[ViewFeatures]:
 
 
 def _select_columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str, ...]) -> np.ndarray:
-    """The wanted columns of rows; `_MISSING` in columns that they do not have."""
+    """The wanted columns of rows; what they do not have is the same in every block and every batch."""
     if names == wanted:
         return rows
     place = {name: column for column, name in enumerate(names)}
-    columns = np.full((len(rows), len(wanted)), _MISSING)
+    columns = np.empty((len(rows), len(wanted)))
     for column, name in enumerate(wanted):
         if name in place:
             columns[:, column] = rows[:, place[name]]
+        else:
+            columns[:, column] = ABSENT if is_released(name) else _MISSING
     return columns
+
+
+def is_released(name: str) -> bool:
+    """Whether a feature is one of a released value or hypothesis."""
+    return name.startswith(("value", "hypothesis "))
 
 
 @attrs.frozen(eq=False)

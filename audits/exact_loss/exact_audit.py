@@ -12,6 +12,7 @@ import numpy as np
 from arena import Adversary, Claim, Learner, NothingTested, Referee
 from arena.engine import check_protocol
 from arena.settings import at_least, at_most, check_value, less_than
+from arena.testing.laws.goodness_of_fit import Comparison
 from audits.exact_loss.declared_law import check_declared_law
 from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
 from audits.exact_loss.released_values import LabelledLoss
@@ -56,6 +57,7 @@ class ExactAudit:
     epsilon_at: the ε that the view requires at the δ asked for. score: the largest ε that the adversary's
         score could certify at that δ; None if it is unknown.
     views: the number of cells of views. error: how much a δ at ε = 0 may be off, apart from their width.
+    comparison: of games with the declared output distribution, of which alone the figures speak.
     worst, most_revealing: the views with the largest loss, and with the largest loss times probability.
     """
 
@@ -75,6 +77,7 @@ class ExactAudit:
     score: EpsilonBracket | None
     views: int
     error: float
+    comparison: Comparison
     worst: ViewProbabilities
     most_revealing: tuple[ViewProbabilities, ...]
     law: ViewLaw = attrs.field(repr=False)
@@ -132,7 +135,7 @@ def exact(
             f"{adversary.name} hands {learner.name} the same in both worlds, so there is no loss to compute. "
             "Let an example or a query differ, or choose another adversary."
         )
-    check_declared_law(learner, adversary, referee)
+    comparison = check_declared_law(learner, adversary, referee)
     loss = law.loss
     return ExactAudit(
         learner=learner.name,
@@ -148,6 +151,7 @@ def exact(
         score=None if law.score is None else _epsilon_at(law.score, delta),
         views=len(loss.p0),
         error=loss.stated_error,
+        comparison=comparison,
         worst=_describe_cell(law.views, _worst_cell(loss)),
         most_revealing=tuple(_describe_cell(law.coarse, cell) for cell in _revealing_cells(law.coarse.loss)),
         law=law,

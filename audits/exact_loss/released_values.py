@@ -10,6 +10,7 @@ import numpy as np
 
 from arena import Branches, Density, Finite, Independent, InvalidArgument, Transformed, ValueLaw
 from arena.laws import check_same_function, simplify_laws
+from arena.released import fit_rows
 from audits.exact_loss.independent_parts import product_cells
 from audits.exact_loss.loss_cells import HIDDEN, LossCells, concatenate_cells, density_cells
 from audits.exact_loss.privacy_loss import PrivacyLoss
@@ -78,12 +79,16 @@ def losses_of_values(world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HI
 
 def _finite_cells(world_0: Finite, world_1: Finite) -> tuple[LossCells, np.ndarray]:
     """The cells of values possible in some world, and the values (k, ...)."""
-    if world_0.values.shape[1:] != world_1.values.shape[1:]:
-        raise InvalidArgument(
-            "the values of both worlds must have the same shape",
-            value=[law.values.shape[1:] for law in (world_0, world_1)],
-        )
-    both = np.concatenate([world_0.values, world_1.values])
+    values = [world_0.values, world_1.values]
+    if values[0].shape[1:] != values[1].shape[1:]:  # releases with other numbers of entries
+        if max(law.ndim for law in values) > 2:
+            raise InvalidArgument(
+                "the values of both worlds must have the same shape",
+                value=[law.shape[1:] for law in values],
+            )
+        width = max(law.shape[1] if law.ndim == 2 else 2 for law in values)
+        values = [fit_rows(law, width)[0] for law in values]
+    both = np.concatenate(values)
     _, first, place = np.unique(both.reshape(len(both), -1), axis=0, return_index=True, return_inverse=True)
     masses = np.zeros((2, len(first)))
     place, count = place.ravel(), len(world_0.values)

@@ -42,12 +42,17 @@ class DataSource:
 
 @attrs.frozen(kw_only=True)
 class Match:
-    """The players and the referee of a game. notes: what the user should know about how they were chosen."""
+    """The players and the referee of a game.
+
+    notes: what the user should know about how they were chosen.
+    default: the name of the adversary, if none was given.
+    """
 
     learner: Learner
     adversary: Adversary
     referee: Referee
     notes: tuple[str, ...]
+    default: str | None = None
 
 
 def build_match(
@@ -79,11 +84,13 @@ def build_match(
     notes: tuple[str, ...] = ()
     if sample is not None and isinstance(learner, str):
         configured, notes = _fit_sizes(configured, sample, set(settings["learner"]))
+    default = None
     if against is None:
-        from audits.registry.default_adversary import choose_adversary  # a command names its adversary
+        from audits.registry.default_adversary import choose_adversary  # most commands name their adversary
 
-        against = choose_adversary(configured, sample, protocol)
-        notes += (f"no adversary is named, so {configured.name} plays against {against}",)
+        chosen = choose_adversary(configured, sample, protocol)
+        against = default = chosen.name
+        notes += (chosen.note,)
     adversary = configure_adversary(against, settings["adversary"], learner=configured, sample=sample)
     notes += configured.shortcomings
     if configured.own_coins:
@@ -92,7 +99,7 @@ def build_match(
     adversary, referee = configure_game(
         referee_class, adversary, rounds, rounds_set="rounds" in settings["adversary"]
     )
-    return Match(learner=configured, adversary=adversary, referee=referee, notes=notes)
+    return Match(learner=configured, adversary=adversary, referee=referee, notes=notes, default=default)
 
 
 def load_data(data: DataSource | Sample | None, adversary: type[Adversary]) -> Sample | None:

@@ -90,6 +90,10 @@ class Registry:
             if own and issubclass(item, self.base) and item.name and self._find_fault(item) is None:
                 yield item
 
+    def is_shipped(self, player: PlayerClass) -> bool:
+        """Whether the player is one of dp-arena's own, and not of another package or a user's file."""
+        return player.__module__.split(".")[0] == self.package
+
     def is_announced(self, name: str) -> bool:
         """Whether an installed package announces a player of that name."""
         return bool(self._list_entry_points(name))

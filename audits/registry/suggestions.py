@@ -13,7 +13,7 @@ from arena.errors import InvalidArgument
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_FEW = 10  # names that a message lists; of more it names the closest three
+_FEW = 10  # names that a message lists
 
 
 def suggest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str:
@@ -30,8 +30,7 @@ def unknown_name(kind: str, name: str, names: Collection[str], alternative: str 
     if len(names) <= _FEW:
         remedy = f"{suggest(str(name), names)}There are: {', '.join(names)}{alternative}."
     else:
-        close = suggest(str(name), names) or suggest(str(name), names, cutoff=0.0)
-        remedy = f"{close}Give a name from `arena list`{alternative}."
+        remedy = f"{suggest(str(name), names)}Give a name from `arena list`{alternative}."
     return InvalidArgument(f"there is no {kind} of that name", value=name, remedy=remedy)
 
 

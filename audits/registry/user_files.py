@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from arena.errors import InvalidArgument, describe_error, is_users_file
+from arena.parcels import register_source
 from arena.settings import read_file
 from audits.registry.own_packages import OWN, import_own_package
 
@@ -33,27 +36,22 @@ def load_function(text: str) -> Callable[..., Any]:
 def load_module(path: str) -> ModuleType:
     """The module in a file. It is imported once, and again if the file has changed.
 
-    It may import files in its folder. Worker processes receive its classes, and those of these files, by
-    value, so they need not be able to import them.
+    It may import files in its folder. Worker processes receive its source, and those of these files, so they
+    need not be able to find them.
     """
-    try:
-        source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
-        location = Path(os.path.realpath(path))
-    except OSError as error:
-        raise InvalidArgument(
-            f"the plug-in {path} cannot be read ({error.strerror})", remedy="Check the path."
-        ) from error
+    source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
+    location = Path(os.path.realpath(path))
     # The name distinguishes versions of a file, and does not depend on its folder.
     name = f"{_PREFIX}{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
     if name not in sys.modules:
-        from cloudpickle import register_pickle_by_value  # slow to import, and rarely needed
-
         _make_importable(location.parent)
         before = set(sys.modules)
-        register_pickle_by_value(_import_source(name, location, source, path))
+        register_source(_import_source(name, location, source, path), source, imported=False)
         for new in set(sys.modules) - before - {name}:
             if _is_in(sys.modules[new], location.parent):
-                register_pickle_by_value(sys.modules[new])
+                with suppress(OSError):  # a package without a file of its own
+                    imported = Path(str(sys.modules[new].__file__)).read_bytes()
+                    register_source(sys.modules[new], imported, imported=True)
     return sys.modules[name]
 
 
@@ -93,8 +91,11 @@ def _import_source(name: str, location: Path, source: bytes, path: str) -> Modul
         exec(compile(source, str(location), "exec"), vars(module))
     except (Exception, SystemExit) as error:
         del sys.modules[name]
+        encoded = isinstance(error, SyntaxError) and re.search("unicode error|null bytes", str(error))
         raise InvalidArgument(
             f"the plug-in {path} cannot be imported ({describe_error(error)})",
-            remedy=f"Fix it; `python {path}` shows where it fails.",
+            remedy="Save it in UTF-8, or declare its encoding in its first line."
+            if encoded
+            else f"Fix it; `python {path}` shows where it fails.",
         ) from error
     return module

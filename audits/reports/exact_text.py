@@ -14,7 +14,7 @@ from tabulate import tabulate
 from arena import Adversary, InvalidArgument, Learner
 from audits.exact_loss.exact_audit import ExactAudit
 from audits.exact_loss.privacy_loss import Bracket
-from audits.reports.formatting import name_table, wrap
+from audits.reports.formatting import WIDTH, name_table, wrap
 from audits.reports.json_form import describe_players, to_data, to_json
 
 _COLUMNS = ("view", "p0", "p1", "privacy_loss", "alpha", "beta")
@@ -72,7 +72,8 @@ def _rows(audit: ExactAudit, learner: str, adversary: str) -> list[tuple[str, st
         (f"ε at δ = {audit.epsilon_at.delta:.3g}", _epsilon(audit.epsilon_at)),
         ("ε of the score alone", score),
         ("views", f"{audit.views:,}"),
-        ("error", f"probabilities may be off by {audit.error:.1e}"),
+        ("error", f"probabilities may be off by {audit.error:.1e}, of the declared output distribution"),
+        ("compared with games", wrap(str(audit.comparison), WIDTH - 24)),
     ]
 
 
@@ -89,11 +90,14 @@ def _explain(audit: ExactAudit) -> str:
     if audit.claim.empty:
         verdict = "Nothing is claimed, so there is nothing to refute."
     elif audit.refuted:
-        verdict = "Refuted: the claim is false by the exact distribution of this adversary's view."
+        verdict = (
+            "Refuted: the claim is false of the declared output distribution, by the exact distribution of "
+            "this adversary's view."
+        )
     else:
         verdict = (
-            "Not refuted: against this adversary the claim holds, up to the stated error. Another adversary "
-            "may see more."
+            "Not refuted: against this adversary the claim holds of the declared output distribution, up to "
+            "the stated error. Another adversary may see more."
         )
     return f"{verdict} {explanation}".rstrip()
 

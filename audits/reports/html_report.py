@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 import re
 import textwrap
@@ -14,11 +12,13 @@ from audits.data.output_files import check_output_file, write_atomically
 from audits.data.terminal_text import escape_controls
 from audits.registry.settings_text import format_value
 from audits.reports.formatting import percent
+from audits.reports.page_policy import make_policy
 from audits.reports.verdict_text import (
     describe_ceiling,
     describe_certificate,
     describe_curve_bound,
     describe_seed,
+    describe_theorem,
     explain_outcome,
     name_outcome,
 )
@@ -102,18 +102,13 @@ def render_template(package: str, name: str, **values: object) -> str:
 
     template = resources.files(package).joinpath(name).read_text(encoding="utf-8")
     environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["csp_hash"] = _hash_script
+    environment.filters["policy"] = make_policy
     return environment.from_string(template).render(values)
 
 
 def _escape(value: object) -> object:
     """Text from the ledger without characters that would reorder the page; charts, of type Markup, as is."""
     return escape_controls(value) if type(value) is str else value
-
-
-def _hash_script(script: str) -> str:
-    """The source of an inline script, as a Content-Security-Policy names it."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _explain_meaning(run: RunHistory) -> str:
@@ -139,7 +134,7 @@ def _describe_games(run: RunHistory) -> str:
 def _list_figures(run: RunHistory) -> list[tuple[str, str]]:
     verdict, notes = run.verdict, run.notes
     claim, own_claim = str(verdict.claim), notes.claim
-    source = f", by {notes.theorem}" if notes.theorem else ""
+    source = describe_theorem(notes.theorem)
     rows = [
         ("claim under test", f"{claim}, the learner's own{source}" if claim == own_claim else claim),
         ("learner's own claim", f"{own_claim}{source}" if own_claim and claim != own_claim else ""),

@@ -21,6 +21,7 @@ BLUE, ORANGE, GREEN, BLACK = "#0072b2", "#d55e00", "#009e73", "#222222"
 GREY, GRID = "#666666", "#e3e3e3"
 _COLOURS = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", "#e69f00", BLACK)
 _ENDINGS = (".png", ".svg")
+LONGEST = 1e9  # nats: charts cut a larger ε off, since matplotlib overflows near the largest number
 
 
 def check_plot(path: str | os.PathLike[str]) -> None:

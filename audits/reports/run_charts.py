@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from audits.reports.formatting import nats, percent
-from audits.reports.plots import BLACK, BLUE, GREY, GRID, ORANGE, chart_style
+from audits.reports.plots import BLACK, BLUE, GREY, GRID, LONGEST, ORANGE, chart_style
 from audits.runs.run_history import MAX_POINTS, RunHistory
 
 if TYPE_CHECKING:
@@ -99,12 +99,13 @@ def _draw_certified_bound(replay: RunHistory) -> RunChart:
     # No ceiling is known before the first block.
     ceilings = np.array(replay.ceilings).T
     # A ceiling far above the chart would make the curve of the bound a flat line.
-    top = 1.1 * max(min(max(verdict.ceiling, claim), 3 * max(certified, claim)), on_curve or 0.0)
+    drawn = min(claim, LONGEST)
+    top = 1.1 * max(min(max(verdict.ceiling, drawn), 3 * max(certified, drawn)), on_curve or 0.0)
 
     def draw(axes: Axes) -> None:
         games, bounds = replay.games[shown], replay.epsilon_lower[shown]
         _draw_blocks(axes, games, bounds, label=f"certified ({nats(certified)})")
-        axes.axhline(claim, color=ORANGE, linestyle="--", label=f"claim ({nats(claim)})")
+        axes.axhline(drawn, color=ORANGE, linestyle="--", label=f"claim ({nats(claim)})")
         if on_curve is not None:
             axes.axhline(on_curve, color=BLUE, linestyle="-.", label=f"for its curve ({nats(on_curve)})")
         label = f"ceiling ({nats(verdict.ceiling)})"

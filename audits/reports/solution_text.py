@@ -39,14 +39,24 @@ def explain_solution(solution: Solution) -> str:
     if solution.claim.empty:
         text = f"Nothing is claimed, so there is nothing to prove or refute; the curve holds {against}."
     elif solution.outcome is Outcome.PROVED:
-        text = f"Proved: {against} the claim holds."
+        text = f"Proved of the declared output distribution: {against} the claim holds."
+    elif solution.outcome is Outcome.BRACKETED:
+        text = (
+            f"Bracketed: {against} the claim holds of the declared output distribution, by bounds that are "
+            "measured in part and not proved."
+        )
     elif solution.outcome is Outcome.REFUTED:
-        text = f"Refuted: the claim is false {against.replace('every', 'the best')}."
+        text = (
+            f"Refuted: the claim is false of the declared output distribution, "
+            f"{against.replace('every', 'the best')}."
+        )
     else:
         text = f"Neither proved nor refuted {against}."
         for point in solution.curve:
             if point.epsilon == solution.claim.epsilon:
                 text += f" Its ε holds with δ = {point.upper:.3g}, and with no δ below {point.lower:.3g}."
+    if solution.measured:
+        text += f" Measured: {'; '.join(solution.measured)}."
     if solution.rounds < solution.asked:
         text += (
             f" The computation was interrupted: this game is of {solution.rounds:,} {_unit(solution)}. Its "
@@ -111,6 +121,7 @@ def _rows(solution: Solution, learner: str) -> list[tuple[str, str]]:
         ("claim", str(solution.claim)),
         (f"least ε at δ = {at.delta:.3g}", f"{format_bracket(at.lower, at.upper)} nats"),
         ("error", f"bounds on δ allow {solution.rounding:.1e} for rounding"),
+        ("compared with games", wrap(str(solution.comparison), WIDTH - 20)),
     ]
 
 

@@ -48,7 +48,6 @@ def verdict_json(
 
 def verdict_rows(verdict: Verdict, players: PlayerSummary | None = None) -> list[tuple[str, str]]:
     """The figures of a verdict, each with its name."""
-    classical = verdict.clopper_pearson
     games = f"{verdict.games:,} in each world"
     if verdict.played_now < verdict.games:
         games += f", {verdict.games - verdict.played_now:,} of them from the ledger"
@@ -66,10 +65,7 @@ def verdict_rows(verdict: Verdict, players: PlayerSummary | None = None) -> list
         ("certified", describe_certificate(verdict)),
         *([] if verdict.curve_epsilon_lower is None else [("for its curve", describe_curve_bound(verdict))]),
         ("ceiling", describe_ceiling(verdict)),
-        (
-            "Clopper-Pearson",
-            "too few games" if classical is None else f"ε ≥ {nats(classical)} nats, for comparison",
-        ),
+        ("Clopper-Pearson", _describe_classical(verdict)),
         ("games", games),
         *([("speed", speed)] if verdict.played_now else []),
         ("seed", describe_seed(verdict.seed, players is not None and players.own_coins)),
@@ -110,6 +106,25 @@ def describe_curve_bound(verdict: Verdict) -> str:
     bound = f"ε ≥ {nats(verdict.curve_epsilon_lower)} nats at δ = {verdict.claim.delta:.3g}"
     largest = "" if verdict.curve_lower is None else f": that of {verdict.curve_lower} is false"
     return f"{bound}, among privacy curves of the claim's shape{largest}"
+
+
+def _describe_classical(verdict: Verdict) -> str:
+    """The classical bound, or why there is none."""
+    if verdict.clopper_pearson is not None:
+        return f"ε ≥ {nats(verdict.clopper_pearson)} nats, for comparison"
+    if verdict.until_refuted:
+        return "not computed, since the number of games was not fixed beforehand"
+    if verdict.interrupted:
+        return "not computed, since the fixed number of games was not reached"
+    return "not computed, since there are too few games to choose an event on some and count it on others"
+
+
+def describe_theorem(theorem: str) -> str:
+    """Where a claim comes from, to follow it in a sentence; empty if nobody says so."""
+    reason = theorem.removeprefix("none: ")
+    if reason != theorem:
+        return f"; no theorem: {reason}"
+    return f", by {theorem}" if theorem else ""
 
 
 def describe_ceiling(verdict: Verdict) -> str:

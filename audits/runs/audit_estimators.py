@@ -264,5 +264,6 @@ class AuditEstimators:
             clopper_pearson=None if settings.until_refuted or interrupted else self.held_out.epsilon_lower,
             games=self.games,
             interrupted=interrupted,
+            until_refuted=settings.until_refuted,
             **details,
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from arena import Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed, streams
+from arena.released import LEAST
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.registry.tested_claim import check_protected
 from audits.registry.used_files import UsedFiles, find_other_versions
@@ -19,7 +20,7 @@ from audits.runs.workers import Workers, WorkersFailed, map_in_order
 from audits.statistics.score_bins import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
-_FAULTY_GAMES = 64  # of which one that does not fail shows whether the adversary returns a score
+_SEVERAL_GAMES = 64  # which show whether the adversary returns a score, and whether text is released
 
 
 def play_blocks(
@@ -150,10 +151,12 @@ def choose_distinguisher(
     """
     returns_score = adversary.returns_score
     if referee.two_worlds and returns_score is None:
-        games = _FAULTY_GAMES if faults else 2
-        played = play(learner, adversary, referee, games=games, seed=0, faults=faults)
+        games = _SEVERAL_GAMES if faults or adversary.scores_release else 2
+        played = play(learner, adversary, referee, games=games, seed=0, faults=faults, record=True)
         # The engine scores games that failed.
         returns_score = played.score is not None and (played.failed is None or not played.failed.all())
+        if returns_score and adversary.scores_release:
+            returns_score = all(_shows_numbers(each) for each in played.single_games or [played])
     if returns_score or not referee.two_worlds:
         return SCORE
     if faults:
@@ -165,6 +168,11 @@ def choose_distinguisher(
     except Unsupported:
         return LEARNED
     return LIKELIHOOD
+
+
+def _shows_numbers(played: Played) -> bool:
+    """Whether the adversary saw nothing but finite numbers."""
+    return all((np.abs(part.astype(float)) < LEAST).all() for reply in played.replies for part in reply.parts)
 
 
 def check_outcome(plan: Plan, played: Played) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -84,14 +84,22 @@ def _read_view(played: Played, game: int) -> list[bytes]:
 
 
 def play_example_games(
-    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    seed: int,
+    faults: bool = False,
+    watch: Callable[[int], object] | None = None,
 ) -> tuple[Played, ...]:
     """One game in each world, recorded: one batch, or two if every game is played alone, world 0 first.
 
-    A protocol of one world has one game. faults: see `arena.play`, whose errors are raised.
+    A protocol of one world has one game. faults, watch: see `arena.play`, whose errors are raised.
     """
     games, random_seed = 2 if referee.two_worlds else 1, block_seed(seed, 0)
-    played = play(learner, adversary, referee, games=games, seed=random_seed, faults=faults, record=True)
+    played = play(
+        learner, adversary, referee, games=games, seed=random_seed, faults=faults, record=True, watch=watch
+    )
     return tuple(sorted(played.single_games, key=lambda game: bool(game.worlds[0]))) or (played,)
 
 

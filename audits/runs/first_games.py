@@ -24,7 +24,7 @@ from arena import (
     play,
 )
 from arena.capabilities import ReceivesPart
-from arena.errors import describe_error, format_place, is_users_file, locate_error
+from arena.errors import UnknownRelease, describe_error, format_place, is_users_file, locate_error
 from arena.randomness import block_seed
 from arena.referees.transcript import TrainingEntry
 from arena.testing import check_learner
@@ -83,16 +83,28 @@ def find_failure(learner: Learner, adversary: Adversary, referee: Referee) -> Pl
     return None if failure is None or isinstance(failure.__cause__, ArenaError) else failure
 
 
+def fails_sometimes(learner: Learner, adversary: Adversary, referee: Referee, error: PlayerError) -> bool:
+    """Whether `error` is the learner's own, and it raises in some games but not in all: this is seen."""
+    if error.player != "learner" or isinstance(error.__cause__, ArenaError | MemoryError):
+        return False
+    if not referee.two_worlds:
+        return False
+    played = play(learner, adversary, referee, games=2 * _FIRST_PAIRS, seed=0, faults=True)
+    return played.failed is not None and 0 < played.failed.sum() < len(played.failed)
+
+
 def check_learner_first(learner: Learner) -> None:
     """Check a learner before its claim is tested, once in a process.
 
     A learner that raises or refuses in games of the check is left to the test, which says how often it does.
-    Raises: NotConforming.
+    Raises: NotConforming; UnknownRelease.
     """
     if learner in _checked:
         return
     try:
         check_learner(learner)
+    except UnknownRelease:
+        raise
     except REFUSALS:
         return
     except NotConforming as error:

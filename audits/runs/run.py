@@ -12,8 +12,8 @@ import attrs
 
 from arena.errors import InvalidArgument
 from arena.testing import check_adversary
-from arena.testing.fresh_coins import check_own_coins
 from arena.testing.independence import check_batches_independent, check_common_random_numbers
+from arena.testing.memory import Record, check_memory, check_memory_after
 from audits.distinguishers.view_features import Block
 from audits.registry.used_files import SEVERAL, UsedFiles
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
@@ -68,7 +68,8 @@ def run(
         )
     workers = Workers.from_jobs(jobs, len(plan.blocks))
     start = time.perf_counter()
-    check_players(plan)
+    record = check_players(plan)
+    workers = workers.choose_for(plan)
     estimators = AuditEstimators(EstimatorSettings.from_plan(plan), all_estimators=all_estimators)
     played_now, interrupted = 0, False
     failure: RunStopped | None = None
@@ -99,7 +100,7 @@ def run(
                 opened_ledger.close()
         except RunStopped as error:
             failure = failure or error
-    _check_after(plan, estimators)
+    _check_after(plan, estimators, record)
     verdict = estimators.make_verdict(
         learner=plan.learner.name,
         adversary=plan.adversary.name,
@@ -118,16 +119,15 @@ def run(
     return verdict
 
 
-def check_players(plan: Plan) -> None:
-    """Check the properties of the players that the verdict relies on.
+def check_players(plan: Plan) -> Record | None:
+    """Check the properties of the players that the verdict relies on; returns as `check_memory` does.
 
     Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
     the random numbers that it declares, common to both worlds or its own; NothingTested if the first games
     show that none could refute the claim.
     """
     games = plan.blocks[0]
-    if plan.learner.own_coins:
-        check_own_coins(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+    record = check_memory(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
     check_independence(plan, games)
     if 1 < len(plan.blocks) < _FEW_BLOCKS and not plan.faults:
         check_scatter(plan, games)
@@ -136,13 +136,17 @@ def check_players(plan: Plan) -> None:
         from audits.exact_loss.declared_law import check_declared_law  # slow to import
 
         check_declared_law(plan.learner, plan.adversary, plan.referee)
+    return record
 
 
-def _check_after(plan: Plan, estimators: AuditEstimators) -> None:
-    """Check the players in a batch of the largest size that was played, and look at the scatter of blocks.
+def _check_after(plan: Plan, estimators: AuditEstimators, record: Record | None) -> None:
+    """Check the players in a batch of the largest size that was played, look at the scatter of blocks, and
+    check that a learner whose claim is refuted plays as before the run.
 
     Raises: NotConforming.
     """
+    if estimators.refuted and record is not None:
+        check_memory_after(record, plan.learner, plan.adversary, plan.referee, faults=plan.faults)
     largest = max(estimators.block_sizes, default=0)
     if largest > plan.blocks[0] and (estimators.betting.epsilon_lower > 0 or estimators.refuted):
         check_independence(plan, largest)

@@ -23,8 +23,9 @@ class Verdict:
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
     refutable: whether that adversary would have refuted the claim.
     clopper_pearson: the classical bound on an event chosen on other games, for comparison; None if the number
-        of games was not fixed beforehand or there are too few blocks.
+        of games was not fixed beforehand or not reached, or there are too few blocks.
     games: in each world. played_now, seconds: games of this invocation in each world, and its duration.
+    until_refuted: whether the run was to end when the claim is refuted.
     estimates: all estimators side by side, if asked for.
     """
 
@@ -46,6 +47,7 @@ class Verdict:
     seconds: float
     seed: int
     interrupted: bool = False
+    until_refuted: bool = False
     estimates: Estimates | None = None
     curve_epsilon_lower: float | None = None
     curve_lower: PrivacyCurve | None = None

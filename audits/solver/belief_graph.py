@@ -30,7 +30,8 @@ class WorldStage:
     """The n beliefs of one world that histories of one length reach.
 
     Shapes (kernels, outcomes, n): masses, the probability of an outcome; after, the next belief, -1 where
-    there is none; errors, the total variation between the next belief and the one it was merged with.
+    there is none; errors, the l1 distance at most from the next belief to the one it was merged with,
+    together with what the coordinates leave out.
     """
 
     masses: np.ndarray
@@ -114,7 +115,7 @@ class BeliefGraph:
         worlds = []
         for world in range(2):
             used, self.kernels[world] = np.unique(game.which[world], return_inverse=True)
-            worlds.append(_world_stages(game, game.start[world], game.kernels[used], limits.tolerance))
+            worlds.append(_world_stages(game, world, used, limits.tolerance))
         first, second = map(next, worlds)
         self.families = [Family(0, np.sort(ratios))]
         self.rounding = 0.0  # by which log ratios of merged histories differ
@@ -320,10 +321,9 @@ def _choose_ratios(values: list[np.ndarray], limits: GraphLimits) -> np.ndarray:
     return np.linspace(low, high, int(np.ceil((high - low) / limits.step)) + 1)
 
 
-def _world_stages(
-    game: LinearGame, start: np.ndarray, kernels: np.ndarray, tolerance: float
-) -> Iterator[WorldStage]:
-    """The beliefs of one world, stage by stage."""
+def _world_stages(game: LinearGame, world: int, used: np.ndarray, tolerance: float) -> Iterator[WorldStage]:
+    """The beliefs of one world, stage by stage; used: the numbers of its kernels."""
+    start, kernels, dropped = game.start[world], game.kernels[used], game.dropped[used]
     beliefs: np.ndarray = start[None, :] / (start @ game.masses)
     hashing = np.random.default_rng(0).integers(2**63, size=len(start), dtype=np.uint64) | np.uint64(1)
     goes_on = np.flatnonzero(~game.halts & kernels.any(axis=(0, 2, 3)))
@@ -360,10 +360,11 @@ def _world_stages(
         for kernel, matrices in enumerate(kernels):
             for piece, reached in _reach(beliefs, matrices[goes_on]):
                 on = followed[kernel, :, piece]
+                lost = dropped[kernel, goes_on] @ np.abs(beliefs[piece]).T
                 reached = reached[on] / masses[kernel, goes_on, piece][on][:, None]
                 apart = np.linalg.norm(reached - following[numbers[kernel, :, piece][on]], axis=1)
                 own_errors = np.zeros(on.shape)
-                own_errors[on] = apart
+                own_errors[on] = apart + lost[on] / masses[kernel, goes_on, piece][on]
                 errors[kernel, goes_on, piece] = own_errors
         yield WorldStage(masses, after, errors)
         beliefs = following

@@ -14,7 +14,7 @@ from audits.solver.game_value import GameSolution, Values
 from audits.solver.linear_game import MOST_ROUNDS, LinearGame
 from audits.solver.ratio_grid import RatioGrid
 from audits.solver.restarts import RestartSolution, find_restart
-from audits.solver.search.point_search import PointSearch, SearchLimits
+from audits.solver.search.point_search import DROPPED, PointSearch, SearchLimits
 
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 FAR = 12.0  # ε beyond which no bounds are of interest
@@ -30,12 +30,14 @@ class Bounds(ABC):
 
     epsilons: (e,) those at which bounds are known, in order. rounds: those that are solved. exact: whether
     bounds at further ε are quickly found. interrupted: whether a search for bounds was ended early.
+    measured: which part of the computation is measured and not proved; empty: none.
     """
 
     epsilons: np.ndarray
     rounds: int
     exact = True
     interrupted = False
+    measured = ""
 
     @abstractmethod
     def at(self, epsilons: np.ndarray) -> UpperAndLines:
@@ -116,6 +118,10 @@ class RestartBounds(Bounds):
     """From graphs of the beliefs up to a restart of the learner, and after it."""
 
     exact = False
+    measured = (
+        "the learner is taken to start afresh where its states agree to ten digits, and parts of them below "
+        "1e-13 are left out"
+    )
 
     def __init__(
         self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch | None = None
@@ -138,6 +144,7 @@ class SearchBounds(Bounds):
     """From a search, for games with too many beliefs for a graph."""
 
     exact = False
+    measured = f"the search for bounds leaves out parts of the learner's states below {DROPPED:.0e}"
 
     def __init__(
         self,
@@ -150,7 +157,11 @@ class SearchBounds(Bounds):
         report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
         search = PointSearch(game, epsilons, limits, watch=report)
         self._upper, self.interrupted = search.upper, search.interrupted
-        self._played = [search.play(number) for number in range(len(epsilons))]
+        self._played = []
+        for number in range(len(epsilons)):
+            if watch is not None:
+                watch("adversaries", number, len(epsilons))
+            self._played.append(search.play(number))
 
     def at(self, epsilons: np.ndarray) -> UpperAndLines:
         gains = np.array([gain for gain, _ in self._played])

@@ -19,6 +19,7 @@ from audits.exact_loss.path_enumeration import ANSWERING
 from audits.exact_loss.wrapped_players import PresetStates
 from audits.solver.answer_games import answer_game, number_points
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
+from audits.solver.bounds import Watch
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import drop_dominated
 from audits.solver.posed_game import QueryGame
@@ -121,6 +122,7 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
         text=f"the training samples of {adversary.name}{differ}",
         samples=(samples[0], samples[1]),
         points=list_queries(learner, samples),
+        measured=_describe_queries(learner),
     )
 
 
@@ -138,8 +140,19 @@ def pose_samples(learner: Learner, first: Sample, second: Sample) -> QueryGame:
         )
     text = f"the given samples of {first.size:,} examples"
     return QueryGame(
-        learner=learner, text=text, samples=(first, second), points=list_queries(learner, [first, second])
+        learner=learner,
+        text=text,
+        samples=(first, second),
+        points=list_queries(learner, [first, second]),
+        measured=_describe_queries(learner),
     )
+
+
+def _describe_queries(learner: Learner) -> str:
+    """What of `list_queries` is measured and not proved."""
+    if finite_domain(learner) is not None:
+        return ""
+    return f"answers between two points of the samples were compared at {_PROBES} points of the interval"
 
 
 def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
@@ -190,11 +203,13 @@ def pose_smallest(
     *,
     size: int | None = None,
     limits: GraphLimits | None = None,
+    watch: Watch | None = None,
 ) -> WorstSamples:
     """The neighbouring samples of a finite domain for which δ*(ε) of T queries is largest, by trying all.
 
     size: n, the number of examples; default: the least that the learner needs. Samples are multisets, and
-    those whose first two answers have the same distributions, whatever the queries, count once.
+    those whose first two answers have the same distributions, whatever the queries, count once. watch: as of
+    `solve`.
 
     Raises: Unsupported if the domain is not finite, the size is open, the order of examples matters, or there
         are too many samples.
@@ -208,9 +223,13 @@ def pose_smallest(
         )
     points = np.array(domain, float)
     _check_count(learner, size, 2 * len(points))
+    if watch is not None:
+        watch("pairs of samples", 0, 0)
     pairs = _list_neighbours(learner, size, points)
     best, delta = pairs[0], -np.inf
-    for pair in pairs:
+    for done, pair in enumerate(pairs):
+        if watch is not None:
+            watch("pairs of samples", done, len(pairs))
         for ordered in (pair, pair[::-1]):
             game, _ = drop_dominated(answer_game(learner, ordered, points, rounds)[0])
             graph = BeliefGraph(game, np.array([epsilon]), limits or GraphLimits())
@@ -218,7 +237,8 @@ def pose_smallest(
             if value > delta:
                 best, delta = ordered, value
     text = f"the worst of {len(pairs):,} neighbouring pairs of samples: {best[0]} and {best[1]}"
-    posed = QueryGame(learner=learner, text=text, samples=best, points=points)
+    measured = "pairs of samples whose first two answers agree to nine decimals were solved once"
+    posed = QueryGame(learner=learner, text=text, samples=best, points=points, measured=measured)
     return WorstSamples(posed, max(delta, 0.0), len(pairs))
 
 

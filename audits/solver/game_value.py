@@ -98,27 +98,39 @@ class GameSolution:
         watch: Callable[[int, int], None] | None = None,
     ) -> None:
         """ends: for outcomes that end the game of the graph but not the whole game, the values of what
-        follows with 1, 2, ... rounds left. watch: receives the number of families that are solved, and of
-        all."""
+        follows with 1, 2, ... rounds left. watch: receives how many groups of values are known, and of all.
+        """
         self.graph = graph
         self._ends = ends or {}
         self.families: dict[int, FamilyValues] = {}
         self.places = [_place_in_family(stage) for stage in graph.stages]
-        for done, number in enumerate(reversed(range(len(graph.families)))):
-            if watch is not None:
-                watch(done, len(graph.families))
+        self._watch, self._done = watch, 0
+        self._all = 0 if watch is None else sum(map(self._count_groups, range(len(graph.families))))
+        for number in reversed(range(len(graph.families))):
             self.families[number] = self._solve(number)
+        self._watch = None
 
     @property
     def root(self) -> FamilyValues:
         """The values at the start of the game."""
         return self.families[0]
 
-    def _solve(self, family: int) -> FamilyValues:
+    def _count_groups(self, family: int) -> int:
+        """The number of groups of values that are computed together for a family."""
+        head = self.graph.families[family]
+        sizes = [int((stage.family == family).sum()) for stage in self.graph.stages[head.time :]]
+        return sum(-(-size // _count_rows(piece)) for piece in self._split(family) for size in sizes)
+
+    def _split(self, family: int) -> list[np.ndarray]:
+        """The log ratios of a family, in pieces whose values can be kept at the same time."""
         head = self.graph.families[family]
         largest = max(int((stage.family == family).sum()) for stage in self.graph.stages[head.time :])
-        pieces = np.array_split(head.ratios, min(len(head.ratios), -(-len(head.ratios) * largest // _CHUNK)))
-        parts = [self.stage_values(family, piece)[0] for piece in pieces]
+        parts = min(len(head.ratios), -(-len(head.ratios) * largest // _CHUNK))
+        return np.array_split(head.ratios, parts)
+
+    def _solve(self, family: int) -> FamilyValues:
+        head = self.graph.families[family]
+        parts = [self.stage_values(family, piece)[0] for piece in self._split(family)]
         joined = (
             np.concatenate([getattr(part, name)[0] for part in parts])
             for name in ("upper", "accepts_0", "accepts_1", "error", "move")
@@ -146,8 +158,11 @@ class GameSolution:
             error=np.zeros(shape),
             move=np.full(shape, -1, np.int16),
         )
-        rows = max(1, _CACHED // len(ratios))
+        rows = _count_rows(ratios)
         for start in range(0, len(members), rows):
+            if self._watch is not None:
+                self._watch(self._done, self._all)
+                self._done += 1
             piece = slice(start, start + rows)
             self._induce_nodes(time, members[piece], family, ratios, later, best.select(piece))
         return best
@@ -261,6 +276,11 @@ class GameSolution:
                 part[on] = new
         merging = (error_0 + own * error_1) / 2 + self.graph.rounding * own * mass_1
         return upper + merging, accepts_0, accepts_1, error + merging
+
+
+def _count_rows(ratios: np.ndarray) -> int:
+    """The number of pairs of beliefs whose values at these log ratios are computed together."""
+    return max(1, _CACHED // len(ratios))
 
 
 def _guess(masses: Sequence[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

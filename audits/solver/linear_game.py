@@ -28,8 +28,9 @@ class LinearGame:
     and outcome. Every outcome is shown.
 
     rounds: T. start: (2, m). kernels: (distinct kernels, k, m, m). which: (2, moves). masses: (m,). halts:
-    (k,) bool, the outcomes that end the game. Coordinates are such that the l1 norm of a measure is at most
-    their l2 norm.
+    (k,) bool, the outcomes that end the game. dropped: (distinct kernels, k, m), the l2 norm of what is left
+    out of the measure that a kernel makes of each unit vector. Coordinates are such that the l1 norm of a
+    measure is at most their l2 norm.
     """
 
     rounds: int
@@ -38,6 +39,9 @@ class LinearGame:
     which: np.ndarray
     masses: np.ndarray
     halts: np.ndarray
+    dropped: np.ndarray = attrs.field(
+        default=attrs.Factory(lambda self: np.zeros(self.kernels.shape[:3]), takes_self=True)
+    )
 
     @property
     def moves(self) -> int:
@@ -67,11 +71,12 @@ def compress(
     halts: np.ndarray,
     watch: Callable[[int], None] | None = None,
 ) -> LinearGame:
-    """The game with the fewest coordinates that hold all measures of T rounds, to 1e-13.
+    """The game with the fewest coordinates that hold all measures of T rounds, but for parts below 1e-13.
 
-    A hidden number with a quadrature of 2,000 nodes becomes some 40 coordinates: probabilities of answers are
-    smooth in it, and so are all measures that a game can reach. steps: of each kernel. start: (2, m). watch:
-    receives the number of rounds whose measures are known.
+    What is left out is noted in `dropped`, and enters the bounds of a graph of beliefs. A hidden number with
+    a quadrature of 2,000 nodes becomes some 40 coordinates: probabilities of answers are smooth in it, and so
+    are all measures that a game can reach. steps: of each kernel. start: (2, m). watch: receives the number
+    of rounds whose measures are known.
 
     Raises: Unsupported if there are too many rounds for that.
     """
@@ -103,13 +108,20 @@ def compress(
         _NEGLIGIBLE,
         watch,
     )
+    kernels, dropped = [], []
+    for step in steps:
+        reached = step(basis / scale) * scale
+        held = reached @ basis.T
+        kernels.append(held.swapaxes(-1, -2))
+        dropped.append(np.linalg.norm(reached - held @ basis, axis=2))
     return LinearGame(
         rounds=rounds,
         start=start * scale @ basis.T,
-        kernels=np.array([(step(basis / scale) * scale @ basis.T).swapaxes(-1, -2) for step in steps]),
+        kernels=np.array(kernels),
         which=which,
         masses=(basis / scale).sum(axis=1),
         halts=halts,
+        dropped=np.array(dropped),
     )
 
 
@@ -130,12 +142,14 @@ def span_game(game: LinearGame, kernels: np.ndarray, negligible: float) -> np.nd
 
 
 def project_game(game: LinearGame, basis: np.ndarray) -> LinearGame:
-    """The game in the coordinates of an orthonormal basis (d, m)."""
+    """The game in the coordinates of an orthonormal basis (d, m), without regard to what that drops."""
+    kernels = basis @ game.kernels @ basis.T
     return attrs.evolve(
         game,
         start=game.start @ basis.T,
-        kernels=basis @ game.kernels @ basis.T,
+        kernels=kernels,
         masses=basis @ game.masses,
+        dropped=np.zeros(kernels.shape[:3]),
     )
 
 
@@ -157,7 +171,7 @@ def _reachable_axes(
     for done in range(rounds):
         if watch is not None:
             watch(done)
-        axes, sizes = _principal_axes(reached, basis, negligible)
+        axes, sizes = _principal_axes(reached, basis, negligible if done else _ROUNDING)
         if not len(axes):
             break
         basis = np.vstack([basis, axes])

@@ -54,12 +54,14 @@ class GameMoves:
 class PosedGame(ABC):
     """A game of any number of rounds, in which an adversary may do what it wants.
 
-    text: what the worlds are. settings: of the learner that the game has changed, as texts.
+    text: what the worlds are. settings: of the learner that the game has changed, as texts. measured: what of
+    the choice of samples and queries is measured and not proved; empty: nothing.
     """
 
     learner: Learner
     text: str
     settings: dict[str, str] = attrs.field(factory=dict)
+    measured: str = ""
 
     @abstractmethod
     def build(

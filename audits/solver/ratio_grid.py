@@ -16,6 +16,8 @@ from audits.solver.linear_game import LinearGame
 _STEPS = 64  # of the grid at least, for the largest privacy loss of one answer
 _POINTS, _WORK = 100_000, 1e7  # of the grid, where few rounds make that cheap, and times rounds
 _DEVIATIONS = 7  # by which the privacy loss of a game is followed
+_REACH = 600.0  # nats at most, since e^ε must be a number; the bounds hold whatever the reach
+_LARGE = 1e40  # a factor by which e^ε may still be multiplied
 
 
 class RatioGrid:
@@ -26,7 +28,7 @@ class RatioGrid:
         self._game = game
         self._chances = np.array([game.kernels[which, :, 0, 0] for which in game.which])  # (2, moves, k)
         loss = float(np.abs(_finite_losses(game)).max(initial=0.0)) or 1.0
-        reach = epsilon + _DEVIATIONS * loss * math.sqrt(game.rounds)
+        reach = min(epsilon + _DEVIATIONS * loss * math.sqrt(game.rounds), _REACH)
         points = min(_POINTS, _WORK / game.rounds)
         # A divisor of the loss: then the grid is exact where all losses are multiples of it.
         self._step = loss / max(_STEPS, math.ceil(points * loss / (2 * reach)))
@@ -41,7 +43,7 @@ class RatioGrid:
     def bounds(self, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(e,): upper bounds at some ε; (2, e): the probabilities that the best adversary accepts there."""
         z, right = (
-            np.exp(epsilons),
+            np.exp(np.minimum(epsilons, _REACH)),  # beyond it, bounds at a smaller ε
             np.clip(np.searchsorted(self._ratios, epsilons), 1, len(self._ratios) - 1),
         )
         lines = [self._accepts[:, right - 1], self._accepts[:, right]]
@@ -51,7 +53,7 @@ class RatioGrid:
     def add_round(self) -> None:
         """Compute the values of games of one more round."""
         # Beyond the grid: a chord from the value 1 at z = 0, and at most the last value, since it decreases.
-        before = np.exp(self._ratios[0] + self._step * np.arange(-self._pad, 0)) / self._z[0]
+        before = np.exp(self._step * np.arange(-self._pad, 0))
         upper = np.concatenate(
             [1 - (1 - self._upper[0]) * before, self._upper, np.full(self._pad, self._upper[-1])]
         )
@@ -80,13 +82,13 @@ class RatioGrid:
         self, upper: np.ndarray, accepts: np.ndarray, p: float, q: float, total: np.ndarray, line: np.ndarray
     ) -> None:
         """Add what an outcome with probabilities p and q contributes to upper bounds and lines."""
-        steps = math.log(q / p) / self._step
+        steps = (math.log(q) - math.log(p)) / self._step
         shift, size = math.floor(steps), len(self._z)
         weight = math.expm1((steps - shift) * self._step) / math.expm1(self._step)
         near = slice(self._pad + shift, self._pad + shift + size)
         far = slice(near.start + 1, near.stop + 1)
         total += p * ((1 - weight) * upper[near] + weight * upper[far])
-        z = self._z * (q / p)
+        z = self._z * (q / p if q < _LARGE * p else _LARGE)  # only chooses between two adversaries
         other = accepts[0, far] - z * accepts[1, far] > accepts[0, near] - z * accepts[1, near]
         line[0] += p * np.where(other, accepts[0, far], accepts[0, near])
         line[1] += q * np.where(other, accepts[1, far], accepts[1, near])
@@ -96,4 +98,4 @@ def _finite_losses(game: LinearGame) -> np.ndarray:
     """The finite privacy losses of the answers of a game without hidden states."""
     first, second = (game.kernels[which, :, 0, 0] for which in game.which)
     both = (first > 0) & (second > 0)
-    return np.asarray(np.log(first[both] / second[both]))
+    return np.asarray(np.log(first[both]) - np.log(second[both]))

@@ -12,6 +12,7 @@ import numpy as np
 
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
+from arena.testing.laws.goodness_of_fit import Comparison
 from audits.exact_loss.answer_paths import MAX_ROUNDS
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim
@@ -19,6 +20,7 @@ from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
 from audits.solver.bounds import FAR, Bounds, Watch, find_bounds, largest_loss
 from audits.solver.decision_graph import DecisionGraph, end_before_second_challenge
 from audits.solver.linear_game import LinearGame, drop_dominated
+from audits.solver.played_games import compare_solved_game
 from audits.solver.posed_game import GameMoves, PosedGame
 from audits.solver.search.point_search import SearchLimits
 
@@ -33,9 +35,10 @@ ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen tim
 
 
 class Outcome(StrEnum):
-    """What a solved game says about a claim."""
+    """What a solved game says about a claim; bracketed: it holds, if what is only measured is right."""
 
     PROVED = "proved"
+    BRACKETED = "bracketed"
     REFUTED = "refuted"
     OPEN = "open"
 
@@ -70,7 +73,9 @@ class Solution:
     learner: its name. worlds: what they are. rounds: T, of the game that is solved; asked: the rounds asked
     for, which are more if the computation was interrupted. interrupted: whether a search for closer bounds
     was. moves: how many an adversary can choose from in a round. claim: under test. outcome: whether the
-    claim is proved for these two worlds against every adversary of at most T rounds, refuted, or neither.
+    claim is proved for these two worlds against every adversary of at most T rounds, refuted, or neither; of
+    the declared output distribution. measured: what of the computation is measured and not proved, so that a
+    claim that holds is bracketed. comparison: of games of T rounds with the declared output distribution.
     epsilon_at: the least ε in nats that holds at the δ asked for. curve: δ*(ε) at increasing ε, the claim's
     among them, where it is finite. rounding: an allowance in every bound for the errors of floating point.
     """
@@ -85,6 +90,8 @@ class Solution:
     moves: int
     claim: Claim
     outcome: Outcome
+    measured: tuple[str, ...]
+    comparison: Comparison
     epsilon_at: EpsilonBracket
     curve: tuple[CurvePoint, ...]
     rounding: float
@@ -101,7 +108,7 @@ def solve(
     search: bool = True,
     watch: Watch | None = None,
 ) -> Solution:
-    """Solve a game of at most T rounds.
+    """Solve a game of at most T rounds, and compare played games with the distribution that was solved.
 
     epsilons: also computed; the strategy is the best one at the first of them, by default near half of the
     least ε that holds. delta: at which the least ε is computed; default: the claim's. watch: receives a stage
@@ -112,7 +119,8 @@ def solve(
     that is quickly solved.
 
     Raises: InvalidArgument if a number is out of range, or the worlds differ in what the claim does not
-        protect; Unsupported if the learner tells no distribution of what it shows, or the game is too large.
+        protect; NotConforming if games do not follow the distribution; Unsupported if the learner tells no
+        distribution of what it shows, or the game is too large.
     """
     check_value("rounds", rounds, whole, at_least(1), at_most(MAX_ROUNDS))
     for epsilon in epsilons:
@@ -144,13 +152,29 @@ def solve(
         if shorter is None:
             raise
         solver = shorter
+    solution = solver.solve(claim, delta, own)
+    if watch is not None:
+        watch("games", 0, 1)
+    comparison = compare_solved_game(posed, moves, solution.rounds, _renumber(solution.strategy.graph, kept))
+    measured = tuple(text for text in (posed.measured, *solution.measured) if text)
+    outcome = solution.outcome
+    if outcome is Outcome.PROVED and measured:
+        outcome = Outcome.BRACKETED
     return attrs.evolve(
-        solver.solve(claim, delta, own),
+        solution,
         learner=posed.learner.name,
         worlds=posed.text,
         moves=game.moves,
         asked=game.rounds,
+        outcome=outcome,
+        measured=measured,
+        comparison=comparison,
     )
+
+
+def _renumber(graph: DecisionGraph | None, kept: np.ndarray) -> DecisionGraph | None:
+    """Decisions among some of the moves as decisions among all."""
+    return None if graph is None else attrs.evolve(graph, move=kept[graph.move])
 
 
 def _solve_shorter(game: LinearGame, moves: GameMoves, epsilons: np.ndarray) -> _Solver | None:
@@ -204,7 +228,7 @@ class _Solver:
         watch: Watch | None,
     ) -> None:
         """epsilons, few: as of `find_bounds`."""
-        self._moves = moves
+        self._moves, self._watch = moves, watch
         self._rounding = ROUNDING * game.rounds * len(game.halts)
         self._tolerance = max(TOLERANCE, 4 * self._rounding)
         self._largest = game.rounds * largest_loss(game)
@@ -228,10 +252,12 @@ class _Solver:
         """own: the ε of the strategy; None for the one nearest to half of the least that holds."""
         bounds = self._bounds(self._epsilons)
         bracket, known = self._least_epsilon(bounds, delta), bounds
-        for _ in range(_REFINEMENTS if self._directions[0].exact else 0):
+        for step in range(_REFINEMENTS if self._directions[0].exact else 0):
             finer = _finer(known, bracket)
             if not len(finer):
                 break
+            if self._watch is not None:
+                self._watch("least ε", step, _REFINEMENTS)
             known = known.join(self._bounds(finer))
             bracket = self._least_epsilon(known, delta)
         upper = np.minimum.accumulate(bounds.upper)  # δ*(ε) decreases, and errors of merging grow with e^ε
@@ -247,6 +273,8 @@ class _Solver:
             moves=len(self._moves.names),
             claim=claim,
             outcome=_judge(claim, curve, self._tolerance),
+            measured=tuple(sorted({bounds.measured for bounds in self._directions})),
+            comparison=Comparison(games=0, events=0, rate=0.0),
             epsilon_at=bracket,
             curve=curve,
             rounding=self._rounding,
@@ -312,6 +340,9 @@ def _finer(bounds: _Bounds, bracket: EpsilonBracket) -> np.ndarray:
     if math.isinf(bracket.lower) or bracket.upper - bracket.lower <= TOLERANCE:
         return np.empty(0)
     end = bracket.upper if math.isfinite(bracket.upper) else max(2 * bracket.lower, bounds.epsilons[-1]) + 4
+    end = min(end, _LARGEST)  # e^ε must be a number
+    if end <= bracket.lower:
+        return np.empty(0)
     steps = np.append(0, np.geomspace(1e-9, 1, _REFINE))
     return bracket.lower + steps * (end - bracket.lower)
 

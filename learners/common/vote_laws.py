@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass
+from arena.errors import Unsupported
 from arena.laws import AnswerLaw
 from arena.points import is_shared
 from arena.sample import Sample
@@ -23,6 +24,7 @@ from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.marked_votes import log_answer_laws
 
 _MOST_DOMAIN = 1_024  # of a larger domain only the points of the sample and their neighbours are used
+_MOST_REMEMBERED = 4  # points whose answers are a part of the hidden state
 _MOST_VOTES = 64  # votes at which the quadrature of a hidden threshold has kinks
 
 # From votes (u, 1) and hidden numbers (q,), the probabilities of 0, of 1 and of firing, each (u, q).
@@ -161,11 +163,56 @@ class SteadyThresholdsLaw(AnswerLaw):
 
 
 class MarkedVotesLaw(SteadyThresholdsLaw):
-    """The answers of MarkedVotes, whose marks are the outcomes "between". Units: sigma and gap in votes."""
+    """The answers of MarkedVotes, whose marks are the outcomes "between", on a domain of at most 4 points.
+
+    States: what each point of the domain was answered (3^points: nothing yet, 0 or 1) × those of
+    `SteadyThresholdsLaw`. A point that is asked again is answered as before, and not charged.
+
+    Units: sigma and gap in votes. Raises: Unsupported for other domains.
+    """
 
     def __init__(self, electorate: Electorate, *, sigma: float, gap: float, size: int, **rule: Any) -> None:
         super().__init__(electorate, alpha=0.25, epsilon=1 / sigma, size=size, **rule)
         self._size, self._sigma, self._gap = size, sigma, gap
+        domain = electorate.concept_class.domain
+        if domain is None or len(domain) > _MOST_REMEMBERED:
+            raise Unsupported(
+                "the distribution of answers that are remembered for every point is listed for finite "
+                f"domains of at most {_MOST_REMEMBERED} points",
+                value=str(electorate.concept_class),
+                remedy="Set such a class, as thresholds:1..3, or audit it by playing.",
+            )
+        self._points = len(domain)
+
+    def start(self) -> np.ndarray:
+        return np.outer(np.eye(3**self._points)[0], super().start()).ravel()
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        votes = np.broadcast_to(self._electorate.votes(x), len(x))
+        place = np.broadcast_to(self._electorate.concept_class.domain_indices(x), len(x))
+        after = np.empty((4, *measure.shape))
+        for point in np.unique(place).tolist():
+            games = np.flatnonzero(place == point)
+            rest = 3**point, 3, 3 ** (self._points - 1 - point), self._halts
+            states = measure[games].reshape(len(games), *rest, -1)
+            parts = self._step_at_one_point(states, votes[games])
+            after[:, games] = parts.reshape(4, len(games), -1)
+        return after
+
+    def _step_at_one_point(self, states: np.ndarray, votes: np.ndarray) -> np.ndarray:
+        """(4, n, a, 3, b, c, q) from states (n, a, 3, b, c, q); axis 2 is what the point was answered."""
+        clear, between = self._probabilities(votes[:, None, None, None, None])
+        after = np.zeros((4, *states.shape))
+        fresh = states[:, :, 0]
+        for label in (0, 1):
+            answered = fresh * clear[label]
+            answered[..., 1:, :] += fresh[..., :-1, :] * between[label]
+            answered += states[:, :, 1 + label]
+            after[label, :, :, 1 + label] = answered * (1 - self._stops)
+            after[2 + label, :, :, 1 + label] = answered * self._stops
+            last = fresh[..., -1, :] * between[label][..., 0]
+            after[2 + label, :, :, 1 + label, :, -1] += last
+        return after
 
     def _probabilities(self, votes: np.ndarray) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
         laws = log_answer_laws(votes * self._size, size=self._size, sigma=self._sigma, gap=self._gap)

@@ -92,7 +92,7 @@ class EverlastingCounter(GenericBBL):
                 f"{self.name} does not declare the output distribution of its binary counter",
                 remedy=f"Set counter={CROSSING}, or audit it by playing.",
             )
-        ahead = (np.arange(self.halts_in_round(1)) - self.stopping_count(1)) * self.counter_epsilon_run
+        ahead = (np.arange(self.halts_in_round(1)) - self.stopping_count(1)) * self._bit_epsilon
         nodes, weights = laplace_nodes(1.0, ahead)
         stops = laplace_cdf(ahead[:, None] - nodes)
         return first_round_law(self, sample, lambda teachers: self._vote_law(teachers, weights, stops))
@@ -118,13 +118,18 @@ class EverlastingCounter(GenericBBL):
         """ε_c."""
         return self.epsilon / 2 if self.counter_epsilon is None else self.counter_epsilon
 
+    @property
+    def _bit_epsilon(self) -> float:
+        """What the count costs if one answer is charged that would not be; a query changes one answer."""
+        return self.counter_epsilon_run
+
     def halts_in_round(self, index: int) -> int:
         """c of a round."""
         return self.halts * 2 ** (index - 1)
 
     def stopping_count(self, index: int) -> float:
         """θ of a round, at which it halts. Raises: InvalidArgument if the count lags behind the hard stop."""
-        beta, epsilon = _HARD_STOP_SHARE * self.delta, self.counter_epsilon_run
+        beta, epsilon = _HARD_STOP_SHARE * self.delta, self._bit_epsilon
         if self.counter == CROSSING:
             lag = running_sum_lag(beta, epsilon=epsilon)
         else:
@@ -194,7 +199,7 @@ class CounterState(HaltingBBLState):
 
     def _build_counter(self, round: BBLRound) -> Callable[[np.ndarray], np.ndarray]:
         """The private count of this round's ⊤s: a function from which answers are ⊤ to which games halt."""
-        stop, epsilon = self._learner.stopping_count(round.index), self._learner.counter_epsilon_run
+        stop, epsilon = self._learner.stopping_count(round.index), self._learner._bit_epsilon
         if self._learner.counter == CROSSING:
             return RunningSum(self._games, self._rng, thresholds=stop, epsilon=epsilon).observe_many
         return _BinaryCountCrossing(self._games, self._rng, stop=stop, horizon=round.answers, epsilon=epsilon)

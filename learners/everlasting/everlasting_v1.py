@@ -39,6 +39,7 @@ class EverlastingV1(GenericBBL):
     """
 
     name = "everlasting-v1"
+    usual_adversary = "halt-counter"
     theorem = "Claim 5.3 of Private Everlasting Prediction, v1 (proved there, and wrong)"
     version = V1
     in_paper = True

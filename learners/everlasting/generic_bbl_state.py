@@ -29,6 +29,7 @@ class BBLState(ABC):
     answers_at_once: ClassVar[int] = 65_536  # in all games together; a halt in one game wastes the rest
     _round: BBLRound
     _cuts: np.ndarray
+    _queries: np.ndarray  # (n, k, ...), which are being answered
 
     def __init__(self, learner: GenericBBL, games: int, rng: np.random.Generator) -> None:
         self._learner = learner
@@ -69,6 +70,7 @@ class BBLState(ABC):
         if not self._prepare_answers():
             return np.zeros(self._games, bool)
         self._learner.concepts.check(x[:1] if is_shared(x) else x)
+        self._queries = x[:, None]
         label = self._answer(self._teachers.votes(x))
         self._count_answers(x[:, None])
         return label
@@ -80,6 +82,7 @@ class BBLState(ABC):
             return np.zeros(x.shape[:2], bool)
         x = x[:, : min(left, max(1, self.answers_at_once // max(1, self._games)))]
         self._learner.concepts.check(x[0] if is_shared(x) else x)
+        self._queries = x
         labels = self._answer_many(self._teachers.votes_in_a_row(x))
         self._count_answers(x[:, : labels.shape[1]])
         return labels
@@ -182,7 +185,7 @@ class BBLState(ABC):
 
     @abstractmethod
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
-        """Steps 3(d)ii and 3(d)iii for mean votes (n, k); set `_cuts`, or define `cuts`.
+        """Steps 3(d)ii and 3(d)iii for mean votes (n, k) at `_queries`; set `_cuts`, or define `cuts`.
 
         Returns the labels of the first j ≥ 1 queries, at most up to the first halt.
         """

@@ -55,7 +55,7 @@ def label_boost(
     Shapes: points (n, p, ...); zeros, ones (n, p): how often S holds the point with each label (0 for the
     points of T); present (n, p) bool: whether S∘T holds the point. Returns concepts (n, ...).
 
-    Raises: Unsupported if a game may have too many dichotomies (see `ConceptClass.candidate_concepts`).
+    Raises: Unsupported if a game may have too many dichotomies (see `ConceptClass.check_choice`).
     """
     points, signs, present = _merge_equal_points(points, ones - zeros, present)
     games, width = points.shape[:2]
@@ -92,6 +92,9 @@ def _choose(
     signs: np.ndarray,
     present: np.ndarray,
 ) -> np.ndarray:
+    drawn = concept_class.draw_unlisted(rng, points, signs, present, rate=SELECTION_EPSILON / 2)
+    if drawn is not None:
+        return drawn
     solutions = concept_class.candidate_concepts(points, signs, present)
     chosen = exponential_mechanism(
         rng,

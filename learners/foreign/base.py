@@ -13,8 +13,8 @@ import numpy as np
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error, suggest_extra
 from arena.fingerprint import callable_name, fingerprint
 from arena.neighbours import Neighbours, Relation, neighbours_setting, read_relation
-from arena.replies import encode_values
-from arena.sample import Sample, Training
+from arena.released import list_objects
+from arena.sample import Reads, Sample, Training
 from arena.settings import Check, at_least, setting, whole
 from learners.common.release_learner import ReleaseLearner
 
@@ -116,6 +116,12 @@ class ForeignMechanism(ReleaseLearner):
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         """The releases of `games` independent games on the sample: a list or an array (games, ...)."""
 
+    @property
+    def reads(self) -> Reads:
+        """Of the points and the labels, what it reads anything of."""
+        receives = getattr(self, "receives", BOTH)
+        return "points" if receives in (SUM, POINTS) else "labels" if receives in COUNTS else "both"
+
     def read_parts(self, sample: Sample) -> dict[str, Any]:
         """Every part of a sample that the setting `receives` can name."""
         return {part: extract_part(sample, part) for part in self.parts}
@@ -125,7 +131,7 @@ class ForeignMechanism(ReleaseLearner):
         return () if self.dimension is None else (self.dimension,)
 
     def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
-        """Raises: Unsupported if games release numbers of several shapes, or what `encode_values` refuses."""
+        """Raises: Unsupported if it does not release one value for each game."""
         if not training.games:
             return np.zeros(0)
         for sample in training.samples:
@@ -135,7 +141,7 @@ class ForeignMechanism(ReleaseLearner):
             order.append(games)
             releases = self.draw_releases(sample, len(games), rng)
             parts.append(_read_releases(self.name, releases, len(games)))
-        return _join_releases(self.name, parts)[np.argsort(np.concatenate(order))]
+        return _join_releases(parts)[np.argsort(np.concatenate(order))]
 
     def _drop_users(self, points: np.ndarray) -> np.ndarray:
         """The points without a coordinate for their users."""
@@ -244,34 +250,30 @@ def missing_library(library: str, error: ImportError) -> Unsupported:
     return Unsupported(f"{library} cannot be imported ({error})", remedy=suggest_extra(library))
 
 
-def _read_releases(name: str, values: Any, games: int) -> np.ndarray | list[Any]:
-    """Numbers (games, ...), or a list of anything else."""
-    try:
-        array = np.asarray(values)
-    except ValueError:  # entries of different shapes
-        array = np.fromiter(values, object)
-    if array.shape[:1] != (games,):
-        raise _release_error(name, f"{array.dtype.name} of shape {array.shape} for {games} games")
-    if array.dtype.kind not in "biuf":
-        return list(values)
-    if np.isnan(array).any():
-        raise _release_error(name, "nan")
-    return array
+def _read_releases(name: str, values: Any, games: int) -> np.ndarray:
+    """An array whose first axis is the game. Raises: Unsupported unless there is one release a game."""
+    if not isinstance(values, np.ndarray | list | tuple) and hasattr(values, "__array__"):
+        values = np.asarray(values)  # an array of another library
+    if type(values) is not np.ndarray and isinstance(values, np.ndarray | list | tuple):
+        values = list_objects(list(values))
+    if not isinstance(values, np.ndarray) or values.shape[:1] != (games,):
+        got = f"shape {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
+        raise _release_error(name, f"{got} for {games} games")
+    return values
 
 
-def _join_releases(name: str, parts: list[np.ndarray | list[Any]]) -> np.ndarray:
-    arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    if len(arrays) == len(parts) and len({array.shape[1:] for array in arrays}) == 1:
-        return np.concatenate(arrays)
-    try:
-        return encode_values([value for part in parts for value in part])
-    except Unsupported as error:
-        raise Unsupported(f"{name}: {error.rule}", value=error.value, remedy=error.remedy) from error
+def _join_releases(parts: list[np.ndarray]) -> np.ndarray:
+    """The releases of all games, which the referee encodes."""
+    if len(parts) == 1 or (
+        len({(part.dtype.kind, part.shape[1:]) for part in parts}) == 1 and parts[0].dtype.kind in "biuf"
+    ):
+        return np.concatenate(parts)
+    return list_objects([value for part in parts for value in part])
 
 
 def _release_error(name: str, release: str) -> Unsupported:
     return Unsupported(
-        f"{name} must release one value for each game, without nan",
+        f"{name} must release one value for each game",
         value=release,
-        remedy="Wrap the mechanism in a function that returns numbers, text, None, or tuples of these.",
+        remedy="Return an array or a list whose first axis is the game.",
     )

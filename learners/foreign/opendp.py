@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.errors import InvalidArgument, Unsupported
+from arena.errors import InvalidArgument, UnknownRelease, Unsupported
 from arena.privacy_curves import ConcentratedCurve, PrivacyCurve
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
@@ -48,7 +48,8 @@ class OpenDP(ForeignClaim):
     domain). It can then be `vectorised`: one call plays a batch, entry g holds the number of game g, and only
     the entry of the game concerned can change. The bound of the map at d_in holds for one entry too.
 
-    The library draws its own random numbers, so that no seed repeats a run.
+    The library draws its own random numbers, so that no seed repeats a run. A measurement that returns a
+    queryable is refused.
     """
 
     name = "opendp"
@@ -99,7 +100,7 @@ class OpenDP(ForeignClaim):
                     remedy="Make it on a vector domain and let it receive ones or sum.",
                 )
             return measurement(_convert(np.full(games, data), carrier))
-        return [measurement(_convert(data, carrier)) for _ in range(games)]
+        return [_check_released(measurement(_convert(data, carrier))) for _ in range(games)]
 
     def _evaluate_map(self) -> tuple[float, float, PrivacyCurve | None]:
         """(ε, δ) of the measurement's privacy map at d_in, and its privacy curve, if it has one."""
@@ -159,6 +160,18 @@ class OpenDP(ForeignClaim):
 def _measurement(make: Callable[[], Any]) -> Any:
     """The measurement, made once in a process."""
     return call_maker(OpenDP.name, make, "opendp")
+
+
+def _check_released(released: Any) -> Any:
+    """Raises: UnknownRelease for a queryable, which releases nothing until it is asked."""
+    if any(kind.__name__ == "Queryable" for kind in type(released).__mro__):
+        raise UnknownRelease(
+            "the measurement must release numbers, not answer queries",
+            value=type(released).__name__,
+            remedy="Wrap it in a Python function that asks it and returns the answers, and audit that by the "
+            "learner function.",
+        )
+    return released
 
 
 def _convert_from_zcdp(measurement: Any) -> Any:

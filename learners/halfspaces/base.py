@@ -33,6 +33,7 @@ class HalfspaceLearner(Learner):
     """
 
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
+    usual_adversary = "first-swap"
 
     concepts: Halfspaces = setting(
         Halfspaces(64, 0.2),

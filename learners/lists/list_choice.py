@@ -31,6 +31,7 @@ class ListChoice(ReleaseLearner):
     """
 
     name = "list-choice"
+    usual_adversary = "cover-swap"
     theorem = "the exponential mechanism (McSherry and Talwar 2007)"
     common_random_numbers = True  # every game draws one random number
 

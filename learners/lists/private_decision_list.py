@@ -44,6 +44,7 @@ class PrivateDecisionList(Learner):
     """
 
     name = "private-decision-list"
+    usual_adversary = "cover-swap"
     protocols = ("Release",)
     theorem = "Theorem 3.5 of Bun and Fang; privacy by our form of its Lemma A.1"
     common_random_numbers = True  # every game draws one random number for each round, used or not

@@ -22,6 +22,7 @@ class Rivest(FittedLearner):
     """
 
     name = "rivest"
+    usual_adversary = "cover-swap"
 
     concepts: DecisionLists = decision_lists_setting("decision lists, as lists:8 or lists:8:literals")
 

@@ -37,6 +37,7 @@ class CountingLearner(ReleaseLearner):
 
     common_random_numbers = True
     domain = (0.0, 1.0)
+    usual_adversary = "statdp"
 
     epsilon: float = setting(
         0.1, unit="nats", help="ε of the mechanism's definition", check=[more_than(0), less_than(inf)]

@@ -18,6 +18,8 @@ from arena import (
     project,
 )
 from arena.laws import simplify_laws
+from arena.released import encode_values
+from audits.exact_loss.released_values import loss_of_values
 
 
 def laplace(location: float, share: float = 1.0) -> Density:
@@ -124,3 +126,22 @@ def test_projections() -> None:
 def test_weights_of_a_mixture_are_checked(weights: list[float]) -> None:
     with pytest.raises(InvalidArgument, match="weights"):
         Mixture(weights, (laplace(0.0), laplace(1.0)))
+
+
+def test_a_distribution_of_releases_of_several_shapes() -> None:
+    """Densities do not depend on the longest release of a batch."""
+    values = [None, 2.5, [1.0], [1.0, 2.0], {"a": 1.0}]
+    law = Finite(values, [0.1, 0.2, 0.3, 0.25, 0.15])
+    for batch in (values, values[:1], values[:3], values[2:3], values[3:], [[1.0, 2.0], [1.0] * 9]):
+        density = np.exp(law.log_density(encode_values(batch)))
+        possible = [law.probabilities[values.index(value)] if value in values else 0.0 for value in batch]
+        assert density == pytest.approx(possible)
+    scalars = Finite([None, 2.5], [0.4, 0.6])
+    assert np.exp(scalars.log_density(encode_values([2.5, [2.5], "a"]))).tolist() == pytest.approx(
+        [0.6, 0, 0]
+    )
+
+
+def test_the_loss_between_releases_of_several_shapes() -> None:
+    one, other = Finite([[1.0], None], [0.5, 0.5]), Finite([[1.0], [1.0, 2.0], None], [0.2, 0.3, 0.5])
+    assert loss_of_values(one, other).delta(0.0).upper == pytest.approx(0.3)

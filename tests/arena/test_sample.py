@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -59,6 +61,17 @@ def test_distinct_is_the_same_multiset(sample: Sample) -> None:
     assert pairs == sorted(set(pairs))
 
 
+@given(samples, st.data())
+def test_divided_samples_are_the_same_list(sample: Sample, data: st.DataObject) -> None:
+    runs = len(sample.divide().counts)
+    pieces = data.draw(st.integers(1, 9) | st.lists(st.integers(1, 9), min_size=runs, max_size=runs))
+    divided = sample.divide(pieces)
+    assert divided == sample
+    assert len(divided.counts) == np.minimum(sample.divide().counts, pieces).sum()
+    assert sample.divide(sample.size).counts.max() == 1
+    assert divided.divide().counts.tolist() == sample.divide().counts.tolist()
+
+
 def test_vectors_are_points_too() -> None:
     a = Sample([[0.0, 1.0], [2.0, 3.0]], [0, 1], [2, 1])
     b = a.replace_one(1, [2.0, 4.0], 1)
@@ -102,3 +115,25 @@ def test_training_groups_games_by_sample() -> None:
         a.digest: [0, 2],
         b.digest: [1, 3],
     }
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([2**53 + 1, 0.5], "integers must lie within ±2^53, where float64 is exact, got 9007199254740993"),
+        ([[2**53 + 1, 0], [0.5, 1]], "integers must lie within ±2^53, where float64 is exact"),
+        (np.array([2**60, 1]), "integers must lie within ±2^53, where float64 is exact"),
+        (np.array([2**64 - 1, 1], np.uint64), "integers must lie within ±2^53, where float64 is exact"),
+        ([2**70, 1], "integers must lie within ±2^53, where float64 is exact"),
+        (np.array([0.5, "a"], object), "points must be numbers, got 'str'"),
+        (np.ma.array([0.5, 1.0], mask=[1, 0]), "points must be plain numbers, got 'a masked array'"),
+    ],
+)
+def test_points_that_floats_do_not_hold_are_refused(points: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        Sample(points, [0, 1])
+    assert message in str(refused.value)
+
+
+def test_an_array_of_objects_holds_points() -> None:
+    assert Sample(np.array([0.5, 2], object), [0, 1]) == Sample([0.5, 2.0], [0, 1])

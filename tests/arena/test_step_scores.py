@@ -18,10 +18,10 @@ MODELS = -np.cumsum(STEPS, axis=1)
     [
         (StepScore(SUM), [3.0, 2.0]),
         (StepScore(SUM, clip=0.5, sign=-1), [-6.0, -4.0]),
-        (StepScore(SUM, coordinate=1), [1.5, 2.0]),
+        (StepScore(SUM, coordinates=(1,)), [1.5, 2.0]),
         (StepScore(SPREAD), [6.0, 1.5]),
         (StepScore(LENGTH), np.log([22.25, 12.5])),
-        (StepScore(LAST_BITS, coordinate=1), [-1.0, 2000.0]),
+        (StepScore(LAST_BITS, coordinates=(1,)), [-1.0, 2000.0]),
     ],
     ids=str,
 )

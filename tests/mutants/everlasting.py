@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.vote_points import find_vote_points
-from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
+from arena import Adversary, Claim, Learner, Moves, Queries, Query, Sample, Train
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
-from learners.everlasting.everlasting_gaussian import EverlastingGaussian
+from learners.everlasting.everlasting_gaussian import EverlastingGaussian, GaussianState
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
-from learners.mechanisms.sparse_vector.marked_votes import marked_votes_cost
+from learners.mechanisms.sparse_vector.marked_votes import CHANCE, MarkedVotes, marked_votes_cost
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds
 from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor, SteadyThresholdsState
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
 ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)
-MARKED = EverlastingGaussian(teachers=2_001, chunk=1, answers=3_000, rounds=1, halts=300, counter_epsilon=0.5)
+MARKED = EverlastingGaussian(teachers=2_001, chunk=1, answers=3_000, rounds=1, halts=300, counter_epsilon=0.9)
+# Its votes may show much, and so the votes of a tie that is asked for ever.
+LOOSE = attrs.evolve(MARKED, delta=0.01, halts=18, counter_epsilon=3.0, noise=0.08, answers=20_000)
+# Its votes show hardly anything, so that it claims what the count shows of a query.
+QUIET = attrs.evolve(MARKED, halts=1_000, counter_epsilon=0.05, noise=1e-4)
 STEADY = SteadyThresholdsPredictor(size=200, epsilon=0.1, alpha=0.4)
 
 
@@ -133,6 +139,83 @@ class PaysForOneMark(EverlastingGaussian):
         return marked_votes_cost(1, size=teachers, sigma=sigma, gap=self.gap * sigma, slack=self.delta)
 
 
+class DrawsAgainVotes(MarkedVotes):
+    """Draws the noise of every answer anew, and charges none: few points are asked, and each but once."""
+
+    def _draw(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._sigma * self._rng.standard_normal(values.shape), np.zeros(values.shape, bool)
+
+
+class KeyedByVotes(MarkedVotes):
+    """Takes the votes at a point for the point."""
+
+    def respond(self, values: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
+        return super().respond(values, values)
+
+
+class RemembersMarkedVotes(DrawsAgainVotes):
+    """Draws anew until an answer is marked, and gives that one from then on."""
+
+    def __init__(self, games: int, rng: np.random.Generator, **settings: Any) -> None:
+        super().__init__(games, rng, **settings)
+        self._noises: dict[tuple[int, float], float] = {}
+
+    def respond(self, values: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
+        assert points is not None
+        answers = []
+        for k in range(values.shape[1]):
+            fresh = values[:, k : k + 1] + self._sigma * self._rng.standard_normal((len(values), 1))
+            marked = self._rng.random(len(values)) < CHANCE
+            for game, x in enumerate(points[:, k].tolist()):
+                if (game, x) in self._noises:
+                    fresh[game] = self._noises[game, x]
+                elif marked[game]:
+                    self._noises[game, x] = fresh[game, 0]
+            answers.append(fresh >= 0.5)
+        self.cuts = np.full(values.shape, 0.5)
+        return np.concatenate(answers, axis=1)
+
+
+class OtherVotesState(GaussianState):
+    """everlasting-gaussian with another mechanism."""
+
+    _learner: DrawsAgain
+
+    def _build_mechanism(self, round: BBLRound) -> MarkedVotes:
+        usual = super()._build_mechanism(round)
+        settings = {"sigma": 1 / round.noise, "gap": self._learner.gap / round.noise, "size": round.teachers}
+        return self._learner.mechanism(
+            self._games, self._rng, halts=usual._halts, watch=usual._watch, **settings
+        )
+
+
+@attrs.frozen
+class DrawsAgain(EverlastingGaussian):
+    """The slip: a point is charged once, but its noise is drawn anew whenever it is asked."""
+
+    name = "draws-again"
+    mechanism: ClassVar[type[MarkedVotes]] = DrawsAgainVotes
+
+    def start(self, games: int, rng: np.random.Generator) -> OtherVotesState:
+        return OtherVotesState(self, games, rng)
+
+
+@attrs.frozen
+class NoiseByVotes(DrawsAgain):
+    """The slip: points with equal votes are answered alike, so that answers show which votes are equal."""
+
+    name = "noise-by-votes"
+    mechanism = KeyedByVotes
+
+
+@attrs.frozen
+class RemembersMarked(DrawsAgain):
+    """The slip: an answer is remembered from its mark on, so that a query changes those of later ones."""
+
+    name = "remembers-marked"
+    mechanism = RemembersMarkedVotes
+
+
 class NeverHaltsState(SteadyThresholdsState):
     """never-halts in a batch of games."""
 
@@ -187,6 +270,40 @@ class TrueTopsPredictor(NeverHalts):
 
 
 # --- adversaries --------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class AsksOnePoint(Adversary):
+    """One of 2,001 examples has another label, and its point is asked so often. The score: the answers 1."""
+
+    name = "asks-one-point"
+    protocols = ("Figure1",)
+
+    times: int
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        sample = Sample([0.5, 0.5], [0, 1], [1_001, 1_000])
+        yield Train(sample, sample.replace_one(0, 0.5, 1))
+        reply = yield Queries([0.5] * self.times)
+        return reply.label.sum(axis=1)
+
+
+@attrs.frozen
+class AsksTheChallengeAgain(Adversary):
+    """The challenge is one of two points, and the first is asked again. The score: all answers are equal."""
+
+    name = "asks-the-challenge-again"
+    protocols = ("Figure1",)
+
+    times: int
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(build_tied_sample(self.learner))
+        yield Query(0.25, 0.75)
+        reply = yield Queries([0.25] * self.times)
+        return (reply.label == reply.label[:, :1]).all(axis=1)
 
 
 @attrs.frozen

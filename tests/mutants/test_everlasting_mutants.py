@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import attrs
+import numpy as np
 import pytest
 from mutants.everlasting import (
+    LOOSE,
     MARKED,
+    QUIET,
     ROUND,
     STEADY,
+    AsksOnePoint,
+    AsksTheChallengeAgain,
     CounterRefreshes,
     CounterRefreshesLate,
     CountsHalf,
+    DrawsAgain,
     NeverHalts,
+    NoiseByVotes,
     PaysForOneMark,
+    RemembersMarked,
     TrueTopsPredictor,
     WaitsForTheHalt,
 )
@@ -26,11 +34,16 @@ from audits.runs.run import run
 from audits.runs.verdict import Verdict
 
 
+def first_two_differ(values: np.ndarray) -> np.ndarray:
+    return values[:, 0] != values[:, 1]
+
+
 def settings(learner: Learner) -> dict:
     return {field.name: getattr(learner, field.name) for field in attrs.fields(type(learner))}
 
 
 AT_THE_EDGE = Sample([0.0, 0.0], [0, 1], [181, 19])  # one vote short of the lower threshold of STEADY
+TIED = Sample([0.5, 0.5], [1, 0], [1_001, 1_000])
 ONE_HALT = attrs.evolve(STEADY, halts=1)
 # The slip, the correct one, the adversary, games.
 SLIPS: list[tuple[Learner, Learner, Adversary, int]] = [
@@ -38,6 +51,14 @@ SLIPS: list[tuple[Learner, Learner, Adversary, int]] = [
     (CounterRefreshesLate(**settings(ROUND)), ROUND, StaleThresholds(), 8_000),
     (CountsHalf(**settings(ROUND)), ROUND, WaitsForTheHalt(before=92, after=5), 32_000),
     (PaysForOneMark(**settings(MARKED)), MARKED, TrainingSwap(queries=800), 8_000),
+    (DrawsAgain(**settings(LOOSE)), LOOSE, AsksOnePoint(times=5_000), 2_000),
+    (
+        NoiseByVotes(**settings(MARKED)),
+        MARKED,
+        AskQueries(TIED, TIED.replace_one(0, 0.6, 1), first_two_differ, queries=(0.55, 0.65)),
+        2_000,
+    ),
+    (RemembersMarked(**settings(QUIET)), QUIET, AsksTheChallengeAgain(times=6), 8_000),
     (NeverHalts(**settings(STEADY)), STEADY, TrainingSwap(queries=800), 4_000),
     (
         TrueTopsPredictor(**settings(ONE_HALT)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,9 +10,9 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass
 from arena.concepts.finite.matrix import MatrixClass, as_indices
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, count_things
 from arena.points import as_labels, as_points, freeze
-from arena.settings import at_least, at_most, check_value, read_file, whole
+from arena.settings import at_least, at_most, check_value, parse_rows, read_file, whole
 
 _MAX_SIZE = 256  # MiB of text
 _MAX_TEACHERS = 1_000
@@ -57,12 +55,7 @@ class FiniteClass(MatrixClass):
 
         Raises: InvalidArgument with the file, line and column of an entry that cannot be read.
         """
-        try:
-            text = read_file("matrix", path, mebibytes=_MAX_SIZE).decode("utf-8-sig")
-            lines = csv.reader(io.StringIO(text, newline=""))
-            rows = [(lines.line_num, [entry.strip() for entry in line]) for line in lines if line]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise InvalidArgument(f"cannot read a matrix from {path}: {error}") from error
+        rows = [*parse_rows(path, read_file("matrix", path, mebibytes=_MAX_SIZE))]
         if not rows:
             raise InvalidArgument(f"{path} is empty, and must hold a matrix", remedy=_FORMAT)
         for number, row in rows:
@@ -71,7 +64,7 @@ class FiniteClass(MatrixClass):
 
     def __repr__(self) -> str:
         concepts, points = self.matrix.shape
-        return f"FiniteClass({_count(concepts, 'concept')} x {_count(points, 'point')})"
+        return f"FiniteClass({count_things(concepts, 'concept')} x {count_things(points, 'point')})"
 
     def __reduce__(self) -> tuple[object, ...]:
         # Unpickling gives a writable array; the constructor makes it read-only again.
@@ -158,7 +151,3 @@ def _check_line(where: str, row: list[str], columns: int) -> None:
             value=len(row),
             remedy=_FORMAT,
         )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number > 1 else ''}"

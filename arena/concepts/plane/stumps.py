@@ -14,6 +14,8 @@ from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSam
 from arena.errors import InvalidArgument
 from arena.settings import at_least, whole
 
+_MANY = 64  # points, of which there are more labellings than any number of stumps gives them
+
 
 @attrs.frozen
 class Stumps(ConceptClass):
@@ -64,7 +66,7 @@ class Stumps(ConceptClass):
         row = self._check_row(points)
         self.check_growth(len(row))
         cuts = _Cuts.sort(row[None], np.zeros((1, len(row))), np.ones((1, len(row)), bool))
-        places = np.flatnonzero((cuts.allowed & _first_of_equals(cuts.labels(row[None])))[0])
+        places = np.flatnonzero(_first_labellings(cuts, row[None], np.ones((1, len(row)), bool))[0])
         concepts = cuts.concepts_at(np.zeros(len(places), np.intp), places)
         return Dichotomies(self._label(concepts[:, None], row[None]), concepts)
 
@@ -72,7 +74,7 @@ class Stumps(ConceptClass):
         """m points have at most 2 constant labellings and 2(m - 1) others for each feature."""
         if points == 0:
             return 1
-        return min(2 + 2 * self.features * (points - 1), 1 << points)
+        return min(2 + 2 * self.features * (points - 1), 1 << min(points, _MANY))
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
         """A uniform feature and sign, and t uniform between 1/4 and 3/4."""
@@ -94,7 +96,7 @@ class Stumps(ConceptClass):
         cuts = _Cuts.sort(points, signs, present)
         return CandidateConcepts(
             cuts.gains,
-            cuts.allowed & _first_of_equals(cuts.labels(points) & present[:, None]),
+            _first_labellings(cuts, points, present),
             lambda which: cuts.concepts_at(np.arange(len(which)), which),
         )
 
@@ -142,14 +144,6 @@ class _Cuts:
             np.concatenate([constant, allowed], axis=1),
         )
 
-    def labels(self, points: np.ndarray) -> np.ndarray:
-        """(b, k, m) bool: the labels that the concepts of all slots give the points (b, m, d)."""
-        samples, size, _ = points.shape
-        above = points.transpose(0, 2, 1)[:, :, None] >= self.values[..., None]
-        cuts = np.stack([above, ~above], axis=2).reshape(samples, self.gains.shape[1] - 2, size)
-        constant = np.broadcast_to([[False], [True]], (samples, 2, size))
-        return np.concatenate([constant, cuts], axis=1)
-
     def concepts_at(self, samples: np.ndarray, slots: np.ndarray) -> np.ndarray:
         """The concepts (n, 3) in slots (n,) of samples (n,)."""
         _, features, size = self.values.shape
@@ -164,16 +158,19 @@ class _Cuts:
         return concepts
 
 
-def _first_of_equals(labels: np.ndarray) -> np.ndarray:
-    """(b, k) bool: whether a row of labels (b, k, m) is the first of those equal to it in its sample."""
-    bits = np.packbits(labels, axis=2)
-    words = np.zeros((*bits.shape[:2], max(1, -(-bits.shape[2] // 8)) * 8), np.uint8)
-    words[..., : bits.shape[2]] = bits
-    keys = np.moveaxis(words.view(np.uint64), -1, 0)
-    order = np.lexsort(keys, axis=-1)  # stable, so the first of equal rows comes first
+def _first_labellings(cuts: _Cuts, points: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """(b, k) bool: whether an allowed slot labels the present points (b, m, d) like no allowed one before it.
+
+    Labellings are compared by the sum of two random words of each point labelled 1. Two that differ have
+    equal sums with probability 2^-128.
+    """
+    words = np.random.default_rng(0).integers(-(2**63), 2**63 - 1, (2, 1, points.shape[1]))
+    sums = [_Cuts.sort(points, np.where(present, word, 0), present).gains for word in words]
+    keys = np.stack([*sums, ~cuts.allowed])
+    order = np.lexsort(keys, axis=-1)  # stable, so the first of equal labellings comes first
     changes = np.ones(order.shape, bool)
     ordered = np.take_along_axis(keys, order[None], axis=2)
     changes[:, 1:] = (ordered[:, :, 1:] != ordered[:, :, :-1]).any(axis=0)
     first = np.empty(order.shape, bool)
     np.put_along_axis(first, order, changes, axis=1)
-    return first
+    return cuts.allowed & first

@@ -239,12 +239,11 @@ def settings_option() -> Any:
 @option_record
 class PlayerOptions:
     learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
-    against: str = option(
+    against: str | None = option(
         "--against",
         metavar="ADVERSARY",
-        required=True,
         shell_complete=complete_adversaries,
-        help="The adversary.",
+        help="The adversary. Default: the usual one of the learner, by what its claim protects.",
     )
     settings: tuple[str, ...] = settings_option()
     set_adversary: tuple[str, ...] = option(

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -41,6 +42,7 @@ def format_command() -> str:
     return shlex.join(words)
 
 
+_REFRESH = 1.0  # seconds
 _VERDICT = re.compile(r"\b(not )?refuted\b", re.IGNORECASE)
 
 
@@ -119,18 +121,58 @@ class Json:
 class Output(Quiet, Json):
     """The options --json and --quiet. As a rule, either hides progress bars."""
 
+    @contextmanager
     def progress_bar(
         self, unit: str, total: int | None = None, *, scaled: bool = False, beside_json: bool = False
-    ) -> Any:
+    ) -> Iterator[Any]:
         """A progress bar on standard error. It is shown on a terminal only, and removed at the end.
 
-        scaled: whether thousands are written as k. beside_json: whether it is shown also with --json.
+        The time that it shows goes on while a step takes long. scaled: whether thousands are written as k.
+        beside_json: whether it is shown also with --json.
         """
         from tqdm import tqdm
 
         hidden = self.quiet or (self.as_json and not beside_json)
         hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
-        return tqdm(total=total, unit=f" {unit}", unit_scale=scaled, disable=hidden, leave=False)
+        with tqdm(total=total, unit=f" {unit}", unit_scale=scaled, disable=hidden, leave=False) as bar:
+            if hidden:
+                yield bar
+                return
+            done = threading.Event()
+
+            def refresh() -> None:
+                while not done.wait(_REFRESH):
+                    bar.refresh()
+
+            clock = threading.Thread(target=refresh, daemon=True)
+            clock.start()
+            try:
+                yield bar
+            finally:
+                done.set()
+                clock.join()
+
+    @contextmanager
+    def stage_progress(self) -> Iterator[Callable[[str, int, int], None]]:
+        """A progress bar of several stages. The time, and its estimate, are those of the stage.
+
+        It is a function of the stage, how much of it is done, and the whole, which is 0 if it is not known.
+        """
+        with self.progress_bar("done") as bar:
+            if bar.disable:
+                yield lambda stage, done, total: None
+                return
+            bar.desc = ""
+
+            def show(stage: str, done: int, total: int) -> None:
+                if bar.desc != stage:
+                    bar.set_description_str(stage, refresh=False)
+                    bar.reset(total or None)
+                    bar.refresh()
+                bar.total = total or None
+                bar.update(done - bar.n)
+
+            yield show
 
     @contextmanager
     def count_progress(

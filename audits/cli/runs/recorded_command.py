@@ -102,7 +102,10 @@ def _parse_command(command: str, path: str | os.PathLike[str]) -> dict[str, Any]
     options = [parameter for parameter in audit.params if parameter.name not in UNRECORDED]
     parser = click.Command("arena audit", params=options, add_help_option=False)
     try:
-        return parser.make_context("arena audit", words[2:]).params
+        params = parser.make_context("arena audit", words[2:]).params
+        if params["against"] is None:  # a recorded command names the default
+            raise click.UsageError("Missing option '--against'.")
+        return params
     except click.ClickException as error:
         raise _blame_command(path, command, error) from error
 

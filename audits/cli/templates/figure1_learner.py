@@ -47,9 +47,11 @@ class RunningMyPlayer:
         """Receive the training sets.
 
         Many games share a sample, so `training.samples` lists the distinct ones, and `training.which` says
-        which one each game is trained on. A sample has `points`, `labels` and `size`.
+        which one each game is trained on. A sample is a list of `size` examples, stored as runs: `counts[i]`
+        copies of the example (`points[i]`, `labels[i]`). Equal examples may be in one run or in several.
         """
-        excess = np.array([sample.labels.sum() - sample.size / 2 for sample in training.samples], float)
+        ones = np.array([sample.counts[sample.labels == 1].sum() for sample in training.samples], float)
+        excess = ones - [sample.size / 2 for sample in training.samples]
         noise = self._rng.laplace(scale=1 / self._learner.epsilon, size=len(training.which))
         self._answer = excess[training.which] + noise > 0
 

@@ -8,10 +8,15 @@ import numpy as np
 from arena import Claim, Learner, PrivacyUnit, Training, setting
 from arena.settings import more_than
 
+# Released values are multiples of it. The last bits of a floating-point sum such as count + noise show to
+# what the noise was added, and the adversary `low-bits` reads them. Rounding removes them. It costs no
+# privacy, since what is computed from a private value alone is private.
+GRID = 2.0**-10
+
 
 @attrs.frozen
 class MyPlayer(Learner):
-    """Releases #{i : y_i = 1} + Lap(1/ε).
+    """Releases #{i : y_i = 1} + Lap(1/ε), rounded to a multiple of `GRID`.
 
     The class holds the settings only. What happens in the games is in `RunningMyPlayer`, below.
     """
@@ -43,8 +48,10 @@ class RunningMyPlayer:
         """One released value for each game: an array (games,) or (games, k).
 
         Many games share a sample, so `training.samples` lists the distinct ones, and `training.which` says
-        which one each game is trained on. A sample has `points`, `labels` and `size`.
+        which one each game is trained on. A sample is a list of `size` examples, stored as runs: `counts[i]`
+        copies of the example (`points[i]`, `labels[i]`). Equal examples may be in one run or in several.
         """
-        counts = np.array([sample.labels.sum() for sample in training.samples], float)
-        true_values = counts[training.which]
-        return true_values + self.rng.laplace(scale=1 / self.learner.epsilon, size=len(true_values))
+        ones = np.array([sample.counts[sample.labels == 1].sum() for sample in training.samples], float)
+        true_values = ones[training.which]
+        noisy = true_values + self.rng.laplace(scale=1 / self.learner.epsilon, size=len(true_values))
+        return np.round(noisy / GRID) * GRID

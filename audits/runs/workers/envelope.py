@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from arena.errors import describe_error
+from arena.parcels import unpack
 from audits.runs.plan import versions
 
 RESULT, ERROR, UNOPENED = "result", "error", "unopened"
@@ -94,12 +95,10 @@ def _unpack(parcel: Any, digest: str) -> Callable[[Any], Any]:
     if callable(parcel):
         return parcel
     if digest not in _CALLS:
-        from cloudpickle import loads  # slow to import, and not needed by threads
-
         ray = sys.modules.get("ray")  # imported if it brought the parcel
         if ray is not None and isinstance(parcel, ray.ObjectRef):
             parcel = ray.get(parcel)
-        call = loads(parcel)
+        call = unpack(parcel)
         while len(_CALLS) >= _MAX_CALLS:
             _CALLS.pop(next(iter(_CALLS)))
         _CALLS[digest] = call

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import attrs
 
-from arena.errors import describe_error
+from arena.errors import CannotBeSent, describe_error
 from audits.runs.interrupts import start_processes
 from audits.runs.workers.envelope import ERROR, RESULT, UNOPENED, Envelope, perform, restore_error, software
 from audits.runs.workers.pools import Pool, open_pool
-from audits.runs.workers.workers import Workers, WorkersFailed
+from audits.runs.workers.workers import Workers, WorkersFailed, warn_of_one_process
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -41,7 +41,8 @@ def map_in_order(
 ) -> Generator[Result, None, None]:
     """The result of `call` for every task, in order.
 
-    workers: number of processes, or `Workers`; one worker of this machine is this process.
+    workers: number of processes, or `Workers`; one worker of this machine is this process, which also does
+        what cannot be sent to others.
     keep: called with every task and its result as they arrive, in any order, by this thread.
     find_fault: describes what is wrong with a result of a worker, or returns ""; a faulty task is done again.
     unit: what messages call a task.
@@ -55,16 +56,17 @@ def map_in_order(
     """
     workers = Workers.from_jobs(workers)
     if workers.alone or not tasks or (len(tasks) == 1 and workers.local):
-        for task in tasks:
-            result = call(task)
-            if keep is not None:
-                keep(task, result)
-            yield result
+        yield from _map_here(call, tasks, keep)
         return
     arrived: dict[int, Envelope | Result] = {}
     with ExitStack() as stack:
-        with start_processes():
-            pool = stack.enter_context(open_pool(workers, call))
+        try:
+            with start_processes():
+                pool = stack.enter_context(open_pool(workers, call))
+        except CannotBeSent as error:
+            warn_of_one_process(error)
+            yield from _map_here(call, tasks, keep)
+            return
         dispatcher = _Dispatcher(pool, tasks, find_fault, unit)
         results = stack.enter_context(closing(dispatcher.results()))
         for place in range(len(tasks)):
@@ -78,6 +80,16 @@ def map_in_order(
             if isinstance(outcome, Envelope):
                 raise restore_error(outcome.content)
             yield outcome
+
+
+def _map_here(
+    call: Callable[[Task], Result], tasks: Sequence[Task], keep: Callable[[Task, Result], None] | None
+) -> Iterator[Result]:
+    for task in tasks:
+        result = call(task)
+        if keep is not None:
+            keep(task, result)
+        yield result
 
 
 def map_missing(

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from arena.parcels import pack
 from audits.runs.interrupts import end_with_parent, start_worker
 from audits.runs.workers.workers import DASK, LOKY, RAY, THREADING, Workers, WorkersFailed
 
@@ -69,9 +70,7 @@ class Pool(ABC):
         """End workers that hang, if joblib has not done so."""
 
     def _pack(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
-        from cloudpickle import dumps  # pickles plug-ins by value, since workers lack their modules
-
-        pickled = dumps(call)
+        pickled = pack(call, by_value=not self.workers.local)
         return np.frombuffer(pickled, np.uint8), sha256(pickled).hexdigest()
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from importlib.util import find_spec
 
 import attrs
 
-from arena.errors import InvalidArgument, suggest_extra
+from arena.errors import CannotBeSent, InvalidArgument, PlaysAlone, suggest_extra
+from arena.parcels import pack
 from arena.settings import at_least
 from audits.registry.suggestions import unknown_name
 from audits.runs.verdict import RunStopped
@@ -63,6 +65,17 @@ class Workers:
         """Whether the workers end with this process."""
         return self.cluster in (None, LOCAL)
 
+    def choose_for(self, players: object) -> Workers:
+        """These workers; if the players cannot be sent to other processes, this process, with a warning."""
+        if self.alone or self.backend == THREADING:
+            return self
+        try:
+            pack(players)
+        except CannotBeSent as error:
+            warn_of_one_process(error)
+            return Workers()
+        return self
+
     def _check_jobs(self) -> None:
         cores = os.cpu_count() or 1
         limit = JOBS_PER_CORE * cores
@@ -109,3 +122,14 @@ class Workers:
 
 class WorkersFailed(InvalidArgument, RunStopped):
     """The workers failed. The blocks that they had finished are kept."""
+
+
+def warn_of_one_process(error: CannotBeSent) -> None:
+    """Warn that one process plays everything."""
+    warnings.warn(
+        f"one process plays all games, since the players cannot be sent to others ({error}). Figures are the "
+        "same. To use several, make what cannot be pickled at the top level of a file, and name the function "
+        "there as path/to/file.py:function.",
+        PlaysAlone,
+        stacklevel=4,
+    )

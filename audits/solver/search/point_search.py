@@ -17,7 +17,7 @@ from audits.solver.linear_game import LinearGame, reduce_coordinates
 from audits.solver.search.belief_points import BeliefPoints
 from audits.solver.search.final_rounds import FINAL, FinalRounds
 
-_DROPPED = 1e-7  # of a measure that has mass 1: coordinates that are left out of the search
+DROPPED = 1e-7  # of a measure that has mass 1: coordinates that are left out of the search
 _SLACK = 2e-4  # relative: a move that promises less than this above the lower bound is not solved
 _PROGRESS = 1e-5  # relative: an adversary that raises the lower bound by less is not kept
 _NEGLIGIBLE = 1e-15  # an outcome of less probability is not followed
@@ -58,7 +58,7 @@ class PointSearch:
     ) -> None:
         """watch: receives how many pairs are solved, and the limit."""
         self._game, self._ratios, self._limits = game, ratios, limits
-        self._reduced = reduce_coordinates(game, _DROPPED)
+        self._reduced = reduce_coordinates(game, DROPPED)
         self._final = FinalRounds(self._reduced)
         self._last = min(FINAL, game.rounds - 1)  # rounds in closed form
         self._mirrored = game.mirrored_moves
@@ -78,7 +78,7 @@ class PointSearch:
             self._run(watch)
         except KeyboardInterrupt:
             self.interrupted = True
-        self.upper += game.rounds * _DROPPED
+        self.upper += game.rounds * DROPPED
 
     def _run(self, watch: Callable[[int, int], None] | None) -> None:
         limits, next_sweep = self._limits, 0.0

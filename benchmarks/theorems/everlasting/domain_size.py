@@ -17,6 +17,10 @@ Learners:
 
 Predictors: the privacy is that of their claim, for rounds without end; of the noise in the answers of round 1
 the largest is drawn at once. Teachers are trained, at most 2,000 of them: votes of more hardly differ.
+A game that halts in round 1 is an error: charged answers are counted, with the noise of the count. The budget
+of everlasting-counter suffices for an atom at which votes tie; everlasting-gaussian charges it only once. A
+learner that finds nothing to publish errs, too.
+
 n of a case is the least of a grid of step 5 % with which 27 of 30 trials succeed.
 """
 
@@ -39,6 +43,8 @@ from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.noise.gaussian_noise import gaussian_sigma
+from learners.mechanisms.noise.laplace_noise import laplace_between
+from learners.mechanisms.sparse_vector.marked_votes import CHANCE
 
 EPSILON, DELTA, ALPHA = 1.0, 1e-6, 0.05
 BITS = (4, 8, 15, 30, 60)
@@ -47,6 +53,7 @@ SEEDS, TRIALS, NEEDED = 12, 30, 27
 STEP = 1.05  # of the grid of n
 CHUNK = 30  # λ: a teacher errs on 1/30 on average
 MOST_TEACHERS = 2_000
+MOST_PLACES = 2**15  # of a cluster, at which votes are counted
 GAP = 0.15  # of everlasting-counter
 SCALES = np.geomspace(0.002, 0.2, 80).tolist()  # of its noise, that are tried
 # ε of the depth, of the node's histogram, and of the end or middle, of the interior point.
@@ -161,32 +168,49 @@ def learn_interior(data: Cluster, n: int, rng: np.random.Generator) -> int:
 # --- everlasting predictors ---------------------------------------------------------------------------------
 
 
+@attrs.frozen
+class Round:
+    """Round 1 of a predictor with a claim of (1, 1e-6).
+
+    scale: of the noise on the mean vote, inf where no noise keeps the claim. answers: R_1. stop: the count of
+    charged answers at which it halts, inf if it never does. bit_epsilon: of the noise in that count.
+    """
+
+    scale: float
+    answers: int
+    stop: float = inf
+    bit_epsilon: float = 1.0
+
+
 @cache
-def noise_of(name: str, teachers: int) -> tuple[float, int]:
-    """(scale of the noise on the mean vote, R_1) with which the claim is (1, 1e-6); inf where none does."""
+def first_round(name: str, teachers: int) -> Round:
     sizes = {"teachers": teachers, "chunk": CHUNK, "delta": DELTA}
     if name == "gaussian":
         default = EverlastingGaussian()
-        run = attrs.evolve(
-            default, **sizes, halts=max(500, ceil(default.halts * teachers / default.teachers))
-        )
-        return 1 / (run.round(1).noise * teachers), run.round(1).answers
+        halts = max(1_000, ceil(default.halts * teachers / default.teachers))
+        return _round_of(attrs.evolve(default, **sizes, halts=halts))
     if name == "v2":
         base: EverlastingV2 = EverlastingV2(**sizes, training_rate=1.0, answers=None)
         noise = largest_affordable(
             lambda each: inf if each > 1 else attrs.evolve(base, noise=each).claim.epsilon, EPSILON
         )
-        return 1 / (noise * teachers), base.round(1).answers
+        return Round(1 / (noise * teachers), base.round(1).answers)
     answers = EverlastingV2(**sizes, answers=None).round(1).answers
-    # Votes of Exp(λ) thresholds are within `gap` of a tie on 4·gap/λ of D, and noise adds to that.
-    halts = ceil((4 * GAP + 0.1) / CHUNK * answers) + 100
+    # The most of D whose votes lie within `gap` of a tie: up to a vote of 1/2 + gap, in one atom. Noise adds.
+    halts = ceil((-log(0.5 - GAP) + 0.1) / CHUNK * answers) + 100
     for scale in SCALES:  # the cost is not monotone: marks pay for clear answers where noise is small
         noise = 1 / (scale * teachers)
         if noise <= 1:
             counter = EverlastingCounter(**sizes, training_rate=1.0, gap=GAP, halts=halts, noise=noise)
             if counter.claim.epsilon <= EPSILON:
-                return scale, answers
-    return 1.0, answers
+                return _round_of(counter)
+    return Round(inf, answers)
+
+
+def _round_of(learner: EverlastingCounter) -> Round:
+    run = learner.round(1)
+    scale = 1 / (run.noise * run.teachers)
+    return Round(scale, run.answers, learner.stopping_count(1), learner._bit_epsilon)
 
 
 class Trial:
@@ -196,19 +220,45 @@ class Trial:
         data = Cluster.draw(bits, rng)
         points = data.points(rng, (MOST_TEACHERS, CHUNK))
         ones = np.where(points >= data.target, points, 2**62)  # ERM: the least point of label 1
-        self.errors = np.sort([data.error(t) for t in ones.min(axis=1).tolist()])
+        thresholds = np.sort(ones.min(axis=1))
+        self.errors = np.sort([data.error(t) for t in thresholds.tolist()])
         self.rare = rng.standard_exponential(2)
+        # Votes at the points of the cluster, or at many of them; the two ends are clear.
+        self.size = data.size
+        places = np.arange(min(data.size, MOST_PLACES)) * (data.size // min(data.size, MOST_PLACES))
+        self.votes = np.searchsorted(thresholds, data.start + places, side="right") / MOST_TEACHERS
+        self.count_noise = rng.normal(), rng.laplace(), rng.gumbel()
 
     def succeeds(self, name: str, n: int) -> bool:
-        """Whether no hypothesis of round 1 errs on more than α."""
-        teachers = max(2, n // CHUNK)
-        scale, answers = noise_of(name, teachers)
-        chance = np.minimum(self.rare / answers, 1.0)  # of larger noise, upwards and downwards
+        """Whether no hypothesis of round 1 errs on more than α, and it does not halt."""
+        run = first_round(name, max(2, n // CHUNK))
+        chance = np.minimum(self.rare / run.answers, 1.0)  # of larger noise, upwards and downwards
         law = stats.norm if name == "gaussian" else stats.laplace
-        up, down = law.isf(chance, scale=scale)
-        if max(up, down) >= 0.5:
+        up, down = law.isf(chance, scale=run.scale)
+        if max(up, down) >= 0.5 or self.halts(name, run):
             return False
         return bool(self.errors[int((0.5 + up) * len(self.errors))] <= ALPHA)
+
+    def halts(self, name: str, run: Round) -> bool:
+        """Whether the noisy count of charged answers reaches its limit.
+
+        Fresh noise is added to every count; that of the last answers matters, while the count is within
+        1/ε of its end, and its largest value is nearly a Gumbel number.
+        """
+        if run.stop == inf:
+            return False
+        asked = 4 * ALPHA * run.answers  # queries in the cluster
+        if name == "gaussian":
+            chances = CHANCE * np.exp(-np.abs(self.votes - 0.5) / (EverlastingGaussian().gap * run.scale))
+            asked = self.size * -np.expm1(-asked / self.size)  # distinct points
+        else:
+            away = np.abs(self.votes - 0.5)
+            chances = laplace_between((-GAP - away) / run.scale, (GAP - away) / run.scale)
+        mean = max(1.0, asked * float(chances.mean()))
+        normal, threshold, largest = self.count_noise
+        near_the_end = max(1.0, run.answers / (mean * run.bit_epsilon))
+        noise = (threshold + log(max(1.0, near_the_end / 2)) + largest) / run.bit_epsilon
+        return bool(mean + sqrt(mean) * normal + noise >= run.stop)
 
 
 # --- examples needed ----------------------------------------------------------------------------------------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
 
 from learners.mechanisms.accounting.composition import Guarantee, zcdp_guarantee
+from learners.mechanisms.noise.random_function import RandomFunction, point_bits
 from learners.mechanisms.parameter_checks import check_positive, check_probability
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, epsilon_of_moment
 
@@ -24,6 +25,10 @@ class MarkedVotes(SteadyThresholds):
     game halts with the c-th mark. Any number of answers cost `marked_votes_cost` together. Gaussian noise
     has no far tails, so the largest noise of a million answers is a third of that of Laplace noise of equal
     variance. Marks do not depend on it: where it would mark an answer seldom, a mark would reveal much.
+
+    Noise and marks are functions of the point (`RandomFunction`): a point that is asked again is answered as
+    before, and a mark is charged when its point is asked first. So an atom of the queries at which the votes
+    tie is charged once at most, and no answer depends on which points were asked before.
     Proof: docs/proofs/marked_votes.md.
 
     Units: sigma and gap in votes of one of `size` teachers. The rest is as in `SteadyThresholds`.
@@ -42,15 +47,56 @@ class MarkedVotes(SteadyThresholds):
     ) -> None:
         check_positive(sigma=sigma, gap=gap)
         self._sigma, self._gap = sigma / size, gap / size
+        self._random_function = RandomFunction(games, rng)
+        self._charged: set[tuple[int, int | bytes]] = set()  # games with points
+        self._answered = 0
         super().__init__(
             games, rng, lower=0.0, upper=1.0, epsilon=1 / sigma, size=size, halts=halts, watch=watch
         )
 
+    def respond(self, values: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
+        """As in `SteadyThresholds`, for the mean votes `values` (n, k) at points (n, k) or (n, k, d).
+
+        points: by default, every value is that of a new point.
+        """
+        if points is None:
+            points = np.broadcast_to(self._answered + np.arange(values.shape[-1]), values.shape)
+        self._points = points
+        answers = super().respond(values)
+        self._answered += answers.shape[1]
+        self._charged.update(_points_of_games(self.between, points))
+        return answers
+
     def _draw(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        noise = self._rng.standard_normal(values.shape)
+        from scipy.special import ndtri  # slow to import
+
+        points = self._points[:, : values.shape[1]]
+        normal, uniform = self._random_function.draw(points)
+        noise = ndtri(normal)
         noise *= self._sigma
-        marked = self._rng.random(values.shape) < CHANCE * np.exp(-np.abs(values - 0.5) / self._gap)
-        return noise, marked
+        marked = uniform < CHANCE * np.exp(-np.abs(values - 0.5) / self._gap)
+        return noise, self._first_of_each_point(marked, points)
+
+    def _first_of_each_point(self, marked: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """(n, k) bool: the marked answers to points that are asked for the first time."""
+        games, places = np.nonzero(marked)
+        here: set[tuple[int, int | bytes]] = set()
+        new = np.zeros(len(games), bool)
+        for number, key in enumerate(_points_of_games(marked, points)):
+            if key not in self._charged and key not in here:
+                here.add(key)
+                new[number] = True
+        first = np.zeros(marked.shape, bool)
+        first[games[new], places[new]] = True
+        return first
+
+
+def _points_of_games(where: np.ndarray, points: np.ndarray) -> Iterator[tuple[int, int | bytes]]:
+    """The game and the bits of its point, for each True of `where` (n, k), of points (n, k) or (n, k, d)."""
+    games, places = np.nonzero(where)
+    bits = point_bits(points[games, places][:, None])[:, 0]
+    keys = bits[:, 0].tolist() if bits.shape[1] == 1 else map(bytes, bits)
+    return zip(games.tolist(), keys, strict=True)
 
 
 def log_answer_laws(votes: np.ndarray, *, size: int, sigma: float, gap: float) -> tuple[np.ndarray, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import attrs
@@ -11,7 +9,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.points import as_points, freeze
-from arena.settings import read_file
+from arena.settings import parse_rows, read_file
 
 _MAX_SIZE = 256  # MiB of text
 
@@ -51,17 +49,18 @@ class PublicPoints:
         text = text.strip()
         if not text.endswith(".csv"):
             return cls(_numbers(text.split(","), "public points"))
-        try:
-            content = read_file("file of public points", text, mebibytes=_MAX_SIZE).decode("utf-8-sig")
-            lines = csv.reader(io.StringIO(content, newline=""))
-            rows = [_numbers(line, f"{text}, line {lines.line_num}") for line in lines if line]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise InvalidArgument(f"cannot read public points from {text}: {error}") from error
-        if len({len(row) for row in rows}) > 1:
+        content = read_file("file of public points", text, mebibytes=_MAX_SIZE)
+        rows = [_numbers(fields, f"{text}, line {line}") for line, fields in parse_rows(text, content)]
+        if not rows:
+            raise InvalidArgument(f"{text} is empty", remedy="Write one point on each line.")
+        lengths = [len(row) for row in rows]
+        if len({*lengths}) > 1:
             raise InvalidArgument(
-                f"{text}: every line must have as many coordinates as the first", value=text
+                f"{text}: every line must have as many coordinates as the first, {lengths[0]}",
+                value=next(length for length in lengths if length != lengths[0]),
+                remedy="Correct the lines that have another number.",
             )
-        return cls([row[0] for row in rows] if rows and len(rows[0]) == 1 else rows)
+        return cls([row[0] for row in rows] if lengths[0] == 1 else rows)
 
     def __len__(self) -> int:
         return len(self.points)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from itertools import combinations, pairwise, permutations
 from math import comb
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from support.laws.concept_laws import NAIVE_CLASSES, NaiveClass, as_array, halfplanes, separable
 
 from arena.concepts import (
@@ -195,6 +197,37 @@ class TestLimits:
             spec.dichotomies(array)
         with pytest.raises(Unsupported, match=f"{message}. Use fewer points"):
             spec.candidate_concepts(array[None], np.ones((1, points)), np.ones((1, points), bool))
+
+    @pytest.mark.thorough
+    @pytest.mark.parametrize(("spec", "points"), [(Thresholds(), 1_100_000), (Stumps(2), 300_000)], ids=str)
+    def test_a_few_labellings_a_point_are_never_too_many(self, spec: ConceptClass, points: int) -> None:
+        array = np.random.default_rng(0).random((1, points, *spec.point_shape))
+        found = spec.candidate_concepts(array, np.ones((1, points)), np.ones((1, points), bool))
+        assert np.count_nonzero(found.counted) == spec.growth_bound(points) > 2**20
+
+    # A false alarm with probability at most 1e-8.
+    @pytest.mark.statistical(rate=1e-8)
+    def test_intervals_are_drawn_without_a_list(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        games, spec, rate = 20_000, RealIntervals(), 0.7
+        points = np.tile([3.0, 1.0, 2.0, 2.0, 9.0], (games, 1))
+        signs = np.tile([1.0, -2.0, 1.0, 1.0, 0.0], (games, 1))
+        present = np.tile([True, True, True, True, False], (games, 1))
+        rng = np.random.default_rng(1)
+        assert spec.draw_unlisted(rng, points, signs, present, rate=rate) is None
+        listed = spec.candidate_concepts(points[:1], signs[:1], present[:1])
+        slots = np.flatnonzero(listed.counted[0])
+        chances = np.exp(rate * listed.gains[0, slots])
+        expected = {
+            tuple(listed.concepts(np.array([slot]))[0].tolist()): chance / chances.sum()
+            for slot, chance in zip(slots.tolist(), chances.tolist(), strict=True)
+        }
+        monkeypatch.setattr("arena.concepts.line.real_intervals.MAX_LABELLINGS", 1)
+        drawn = spec.draw_unlisted(rng, points, signs, present, rate=rate)
+        assert drawn is not None
+        counts = Counter(map(tuple, drawn.tolist()))
+        assert counts.keys() == expected.keys()
+        for concept, chance in expected.items():
+            assert stats.binomtest(counts[concept], games, chance).pvalue > 1e-8 / len(expected)
 
     def test_copies_do_not_count_where_dichotomies_are_gone_through(
         self, monkeypatch: pytest.MonkeyPatch

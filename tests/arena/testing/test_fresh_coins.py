@@ -26,7 +26,8 @@ from support.players.foreign_mechanisms import (
 from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Moves, NotConforming, Release, Sample, Train
 from arena.testing import check_adversary, check_learner
-from arena.testing.fresh_coins import check_own_coins, forbid_global_randomness
+from arena.testing.fresh_coins import forbid_global_randomness
+from arena.testing.memory import check_memory
 from learners.foreign.function import Function
 
 
@@ -36,7 +37,7 @@ def make_coin(seed: int) -> Any:
 
 
 def check(function: Any, **settings: Any) -> None:
-    check_own_coins(Function(function=function, coins="own", **settings), CountSwap(), Release())
+    check_memory(Function(function=function, coins="own", **settings), CountSwap(), Release())
 
 
 @pytest.mark.thorough
@@ -89,8 +90,13 @@ def test_an_import_is_no_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         forbid_global_randomness("someone", import_and_draw)
 
 
-def test_a_learner_that_cannot_be_pickled_is_refused() -> None:
+def test_what_cannot_be_pickled_is_played_in_a_copy_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     lock = threading.Lock()
+    rng = random.Random(3)
+    check(lambda data: lock.locked() + SYSTEM.random())
+    with pytest.raises(NotConforming, match="two processes drew the same"):
+        check(lambda data: lock.locked() + rng.random())
+    monkeypatch.setattr("arena.testing.new_process._FORKS", False)
     with pytest.raises(NotConforming, match="it can be sent to another process; pickling it raised TypeErr"):
         check(lambda data: lock.locked() + secrets.randbelow(2))
 
@@ -105,11 +111,11 @@ def test_what_fails_in_a_new_process_is_refused() -> None:
 
 
 def test_what_takes_long_in_a_new_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.testing.fresh_coins._SECONDS", 0.01)
+    monkeypatch.setattr("arena.testing.new_process._SECONDS", 0.01)
     with pytest.raises(NotConforming) as refused:
         check(lambda data: with_system_generator(data) + 1)
     assert str(refused.value) == (
-        "function does not conform: a new process plays 512 games with it within 0.01 s; it was "
+        "function does not conform: a new process plays some games with it within 0.01 s; it was "
         "still playing: make it faster"
     )
 

@@ -146,8 +146,8 @@ FALSE_DECLARATIONS = [
     ),
     (
         mutants.CoinWithLaw(mutants.CoinLaw(low=0.5)),
-        "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
-        "has frequency 0.7",
+        "coin does not conform: its answers follow the output distribution that it declares; round 1 with "
+        "answer 0 has frequency 0.7",
     ),
     (
         mutants.CoinWithLaw(mutants.CoinLaw(high=1.5)),
@@ -166,38 +166,37 @@ FALSE_DECLARATIONS = [
     ),
     (
         mutants.Halting(),
-        "coin does not conform: its answers follow the output distribution that it declares; answer 1 "
-        "with an unknown outcome has frequency 0.2",
+        "coin does not conform: its answers are outcomes of the distribution that it declares; label 1 with "
+        "a halt in round 1",
     ),
     (
         mutants.Budget(mutants.CoinLaw(low=0.5)),
-        "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
-        "has frequency 0.7",
+        "coin does not conform: its answers follow the output distribution that it declares; round 1 with "
+        "answer 0 has frequency 0.7",
     ),
     (
         mutants.HaltingBudget(mutants.LastLaw(answers=5)),
-        "coin does not conform: its answers follow the output distribution that it declares; answer 4 "
-        "with an unknown outcome has",
+        "coin does not conform: its answers are outcomes of the distribution that it declares; label 0 with "
+        "a halt in round 4",
     ),
     (
         mutants.HaltingBudget(mutants.LastLaw(answers=3)),
-        "coin does not conform: its answers follow the output distribution that it declares; a game that "
-        "goes on after the last answer has frequency 0.",
+        "coin does not conform: every game halts with answer 3, which it declares as the last",
     ),
     (
         mutants.HaltingBudget(mutants.LastLaw(low=0.5)),
-        "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
-        "has frequency 0.7",
+        "coin does not conform: its answers follow the output distribution that it declares; round 1 with "
+        "answer 0 has frequency 0.7",
     ),
     (
         mutants.Stuck(),
-        "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
-        "with answer ",
+        "coin does not conform: its answers follow the output distribution that it declares; round 2 with "
+        "answer 0, and then round 3 with answer 1 has frequency 0 in ",
     ),
     (
         mutants.Value("number", lambda: mutants.exponential(rate=1.5)),
-        "value does not conform: its values follow the output distribution that it declares; a value ≤ "
-        "0.3292 has frequency 0.",
+        "value does not conform: its values follow the output distribution that it declares; the value at "
+        "most at its declared 0.9375-quantile has frequency 0.8",
     ),
     (
         mutants.Value("number", lambda: mutants.exponential(share=0.5)),
@@ -210,18 +209,18 @@ FALSE_DECLARATIONS = [
     ),
     (
         mutants.Value("bit", lambda: mutants.finite(0.25, 0.75)),
-        "value does not conform: its values follow the output distribution that it declares; value 0 has "
+        "value does not conform: its values follow the output distribution that it declares; a value 0 has "
         "frequency 0.7",
     ),
     (
         mutants.Value("bit", lambda: mutants.finite(1.0)),
-        "value does not conform: its values follow the output distribution that it declares; a value of "
-        "probability 0 has frequency 0.2",
+        "value does not conform: its values follow the output distribution that it declares; a value 0 has "
+        "frequency 0.7",
     ),
     (
         mutants.Value("branch", lambda: mutants.branches(0.75, 0.25)),
-        "value does not conform: its values follow the output distribution that it declares; branch 0 has "
-        "frequency 0.2",
+        "value does not conform: its values follow the output distribution that it declares; the value at "
+        "most at its declared 0.75-quantile has frequency 0.2",
     ),
     (
         mutants.Value("branch", lambda: mutants.branches(0.25, 0.5)),
@@ -235,8 +234,8 @@ FALSE_DECLARATIONS = [
     ),
     (
         mutants.Value("one for both", mutants.pair),
-        "value does not conform: its values follow the output distribution that it declares; in parts 0 and "
-        "1, a value ≤ 0.4938 with a value ≤ 0.4938 has frequency 0.",
+        "value does not conform: its values follow the output distribution that it declares; an event of "
+        "parts 0 and 1 of the value together has frequency 1 ",
     ),
 ]
 

@@ -8,9 +8,10 @@ from typing import Any
 import attrs
 import pytest
 from hypothesis import strategies as st
+from mutants.runs import RunsLearner
 from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
 
-from arena import Claim, InvalidArgument, Learner, NothingTested, Sample
+from arena import Claim, InvalidArgument, Learner, NotConforming, NothingTested, Sample
 from audits.adversary_search import (
     Ask,
     Challenge,
@@ -82,6 +83,21 @@ def test_leaks_are_found(learner: Learner, feature: str) -> None:
     assert len(found.adversary.steps) <= 2
     assert found.plan is not None
     assert found.plan.faults == (feature == "failed")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["ignores-counts", "counts-runs", "last-run"])
+def test_a_search_divides_lists_into_other_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = RunsLearner(name)
+    with pytest.raises(NotConforming, match="however that is divided into runs"):
+        search(learner)
+    monkeypatch.setattr(adversary_search, "check_learner_first", lambda learner: None)
+    # One search in fifty may miss it.
+    results = (search(learner, examples=120, pairs=64, seed=seed) for seed in range(3))
+    found = next(result for result in results if result.refuted)
+    assert found.adversary is not None
+    # The last run also becomes shorter where the last example is another one.
+    assert found.adversary.pieces == 16 or name == "last-run"
 
 
 def test_a_learner_without_privacy_falls_at_once() -> None:

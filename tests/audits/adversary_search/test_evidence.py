@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
+from scipy.stats import binom
 from support.players.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
 from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
+from arena.privacy_curves import (
+    ConcentratedCurve,
+    GaussianCurve,
+    NoisyStepsCurve,
+    PrivacyCurve,
+    RenyiCurve,
+    TabulatedCurve,
+    compose_curves,
+)
+from arena.privacy_curves.gaussian_curve import gaussian_delta
+from arena.replies import Released
 from audits.adversary_search import Ask, Score, Script, SearchTarget, referee_for, weigh_adversary
 from audits.adversary_search.evidence import weigh_halves
 from audits.adversary_search.score import simple_scores
@@ -115,6 +128,72 @@ def test_noise_that_two_numbers_share_cancels() -> None:
     found = weigh_halves((halves[0], halves[1]), CLAIM)
     assert found.nats > 20
     assert found.score == Score("value", "weighted", weights=(1.0, -1.0, 0.0))
+
+
+CURVES = {
+    "Gaussian": GaussianCurve(1.0),
+    "zCDP": ConcentratedCurve(0.5),
+    "Rényi": RenyiCurve(2.0, 1.0),
+    "tabulated": TabulatedCurve.from_function(lambda epsilon: gaussian_delta(epsilon, 1.0)),
+    "composed": compose_curves([GaussianCurve(0.8), NoisyStepsCurve(1.0, 2.0, 1)]),
+    "noisy steps": NoisyStepsCurve(1.0, 2.0, 4),
+}
+
+
+def shifted_halves(shift: float, seed: int = 1, pairs: int = 200) -> tuple[ViewCounts, ViewCounts]:
+    """Normal values of variance 1, whose mean is `shift` in world 1."""
+    rng = np.random.default_rng(np.random.SFC64(seed))
+    halves = [views(rng.normal(size=pairs), rng.normal(shift, size=pairs), "value") for _ in range(2)]
+    return halves[0], halves[1]
+
+
+@pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
+def test_evidence_against_a_curve_needs_no_event_that_breaks_its_epsilon(curve: PrivacyCurve) -> None:
+    claim = Claim(epsilon=curve.epsilon(1e-5), delta=1e-5, protects=(), curve=curve)
+    halves = shifted_halves(2.5)
+    assert weigh_halves(halves, claim).nats > 10
+    assert weigh_halves(halves, attrs.evolve(claim, curve=None)).nats < 1
+    assert weigh_halves(shifted_halves(1.0), claim).nats < 3
+
+
+@pytest.mark.thorough
+def test_evidence_against_a_true_curve_is_rare() -> None:
+    curve = CURVES["Gaussian"]
+    claim = Claim(epsilon=curve.epsilon(0.01), delta=0.01, protects=(), curve=curve)
+    tries, nats = 300, 2.0
+    above = sum(weigh_halves(shifted_halves(1.0, seed), claim).nats >= nats for seed in range(tries))
+    assert above <= binom.isf(1e-7, tries, np.exp(-nats))
+
+
+def test_a_record_at_a_random_place_shows_in_all_entries() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = []
+    for _ in range(2):
+        shown = rng.normal(size=(2, 400, 40))
+        games = np.flatnonzero(rng.random(400) < 0.2)
+        shown[1, games, rng.integers(40, size=len(games))] = 7.5
+        halves.append(views(*shown, *(f"value[{i}]" for i in range(40))))
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    assert found.nats > 10
+    assert found.score in (Score("value", "largest"), Score("value", "occurrences", 7.5))
+
+
+@pytest.mark.parametrize("form", ["largest", "smallest", "total", "occurrences"])
+def test_scores_of_entries_are_the_same_for_games_and_for_views(form: str) -> None:
+    values = np.array([[1.0, 3.0, 2.0], [2.0, -np.inf, 2.0], [np.inf, 0.0, 2.0]])
+    score = Score("value", form, 2.0 if form == "occurrences" else 0.0)
+    expected = {
+        "largest": [3.0, 2.0, 1e300],
+        "smallest": [1.0, -1e300, 0.0],
+        "total": [6.0, -1e300, 1e300],
+        "occurrences": [1.0, 2.0, 1.0],
+    }[form]
+    assert score.of([Released(values)], 3).tolist() == expected
+    rows = np.nan_to_num(values, posinf=1e300, neginf=-1e300)
+    block = ViewCounts(
+        rows, np.array([[0, 1], [1, 2]]), np.ones(2, int), ("value[0]", "value[1]", "value[2]")
+    )
+    assert score.column(block).tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from support.players.search_players import Copying, OnePoint
 
 from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
-from audits.adversary_search import Challenge, Script, Show, Special, referee_for
+from audits.adversary_search import Challenge, Script, Show, Special, referee_for, search
 from audits.adversary_search.point_strategies import counts_of, far_points_of, points_of, round_limit
 from audits.adversary_search.script_strategies import adversaries, neighbours, samples
 from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES, queries, streams
@@ -66,6 +66,23 @@ def test_neighbours_differ_in_exactly_one_place(learner: Learner, data: st.DataO
     assert one.differences(other) == 1
 
 
+@pytest.mark.parametrize(
+    "learner", [SMALL_SGD, Function(function=len, receives="points", epsilon=1.0, dimension=2, coins="own")]
+)
+def test_examples_of_the_data_occur_in_samples_of_the_right_size(learner: Learner) -> None:
+    data = Sample([[4444.5, 2.0], [-3.0, 5.0]], [1, 0])
+    sample = find(samples(learner, data), lambda sample: 4444.5 in sample.points, settings=few)
+    assert learner.sample_size in (None, sample.size)
+    worlds = find(neighbours(learner, data), lambda worlds: 4444.5 in worlds[1].points, settings=few)
+    assert abs(worlds[0].size - worlds[1].size) <= 1
+
+
+def test_data_have_points_of_the_learner() -> None:
+    shape = "the points of the data must have the shape of those of laplace-count"
+    with pytest.raises(InvalidArgument, match=shape):
+        search(LaplaceCount(), data=Sample([[1.0, 2.0]], [0]))
+
+
 @few
 @given(st.data())
 def test_samples_have_the_size_that_the_learner_needs(data: st.DataObject) -> None:
@@ -110,7 +127,7 @@ def test_far_points_have_sizes_on_a_logarithmic_grid_within_the_domain() -> None
     far = far_points_of(Function(function=total, receives="points", epsilon=1.0))
     assert {1e6, -1e6, 1e-6, 10.0, -100.0} <= set(far)
     bounded = Function(function=total, receives="points", epsilon=1.0, domain=(0.0, 100.0))
-    assert set(far_points_of(bounded)) == {10.0, 1.0, 0.1, 0.001, 1e-06} - set(points_of(bounded))
+    assert set(far_points_of(bounded)) == {10.0, 1.0, 0.1, 0.001, 1e-06, np.finfo(float).tiny}
     assert set(points_of(bounded)) == {0.0, 25.0, 50.0, 75.0, 100.0}
     assert (1.0, 0.0) not in far_points_of(OnePoint())  # one of the usual ones
     assert (1e3, 1e3) in far_points_of(OnePoint())

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from mutants.runs import RunsLearner
 from mutants.voting_learners import BARE, HALF
 from support.paths import ROOT
 from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
@@ -45,6 +47,9 @@ SHOWN_WHEN = (
     Show(0.5, "against", 3),
 )
 PAIR = (Sample([0.0], [0], [5]), Sample([0.0, 0.0], [0, 1], [4, 1]))
+DIVIDED = Script(
+    protocol="Release", world_0=PAIR[0], world_1=PAIR[1], pieces=2, score=Score("value", "distance", 1.5)
+)
 VECTOR = Sample([[0.0, 1.0], [1.0, 1.0]], [0, 1], [1, 2])
 
 MANY = [
@@ -100,14 +105,19 @@ CASES = [
     ),
     *(
         (LaplaceCount(), Script(protocol="Release", world_0=PAIR[0], world_1=PAIR[1], score=score))
-        for score in (Score("value"), Score("value[0]", "distance", 1.5, -1), Score("value", "equal", 2.0))
+        for score in (Score("value"), Score("value", "distance", 1.5, -1), Score("value", "equal", 2.0))
+    ),
+    *((RunsLearner("counts-runs"), attrs.evolve(DIVIDED, score=score)) for score in (None, DIVIDED.score)),
+    (
+        RunsLearner("counts-runs", "Figure1"),
+        Script(protocol="Figure1", world_0=TIED, pieces=16, steps=ASKED[:1], score=Score("answers 1")),
     ),
     *(
         (NoisyMajority(), Script(protocol="SpecialRound", steps=SHOWN, score=score))
         for score in (
             None,
             Score("hypothesis 1"),
-            Score("hypothesis 4[0]", sign=-1),
+            Score("hypothesis 4", sign=-1),
             Score("hypotheses", "at most", -np.inf, -1),
             Score("hypotheses", "at most", 0.5),
         )
@@ -161,7 +171,7 @@ CASES = [
                 protocol="TrainingRun",
                 world_0=VECTOR.remove_one(1),
                 world_1=VECTOR,
-                pulls=(Pull((0.0, 1.0), 0, 1, 1e6), Pull((1.0, 1.0), 1, 1, -0.5)) if pulled else (),
+                pulls=(Pull((0.0, 1.0), 0, (1,), 1e6), Pull((1.0, 1.0), 1, (0, 1), -0.5)) if pulled else (),
                 parameters=2,
                 score=score,
             ),
@@ -172,7 +182,9 @@ CASES = [
             (False, StepScore("length", sign=-1)),
             (
                 True,
-                StepScore(RATIO, 1, clip=0.5, rate=0.25, noise=2.0, shift=2.0, centre=-0.75, replaced=True),
+                StepScore(
+                    RATIO, (1,), clip=0.5, rate=0.25, noise=2.0, shift=2.0, centre=-0.75, replaced=True
+                ),
             ),
         )
     ),

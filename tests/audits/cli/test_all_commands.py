@@ -46,7 +46,7 @@ def test_the_version_is_printed() -> None:
             "arena.Adversary. Name a subclass of one of them.",
         ),
         (["show"], "arena: Missing argument 'PLAYER'. See arena show --help."),
-        (["play", "static-erm"], "arena: Missing option '--against'. See arena play --help."),
+        (["race", "soa"], "arena: Missing option '--against'. See arena race --help."),
     ],
 )
 def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:

@@ -189,6 +189,17 @@ def test_a_ledger_is_resumed(tmp_path: Path) -> None:
 # --- interruption and progress ------------------------------------------------------------------------
 
 
+def test_an_adversary_need_not_be_named_and_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "run.ledger"
+    done = arena("audit", "static-erm", "--epsilon", "1", "--games", "200", "--ledger", path)
+    assert done.exit_code == 3
+    assert "note: no adversary is named, so static-erm plays against training-swap" in done.stderr
+    resumed = arena("runs", "resume", path)
+    assert resumed.exit_code == 3
+    assert resumed.stdout.splitlines()[-1] == done.stdout.splitlines()[-1]
+    assert b"arena audit static-erm --against training-swap" in path.read_bytes()
+
+
 def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
     def interrupt(plan, **options):
         def stop(now: RunProgress) -> None:

@@ -79,7 +79,9 @@ def test_what_is_not_csv_is_refused(tmp_path: Path) -> None:
     player = ("audit", "everlasting-v1", "--against", "halt-counter", "--x", "age", "--y", "income")
     assert refusal(*player, "--data", str(path)).startswith(f"{path}, line 1: not text in UTF-8")
     assert refusal(*player, "--data", str(zipped)).startswith(f"{zipped} is not complete gzip data")
-    assert refusal(*player, "--data", str(missing)) == f"{missing}: no such file. Check the path."
+    assert refusal(*player, "--data", str(missing)) == (
+        f"the data file {missing} cannot be read (No such file or directory). Check the path."
+    )
 
 
 DATA_NEEDS = "--data needs --x COLUMN for the points and --y COLUMN for the labels. See arena audit --help."

@@ -16,6 +16,29 @@ from audits.data.example_data import FILES
 
 arena = Command("new")
 
+# Neighbouring lists; that of world 0 consists of ten runs.
+RUNS = """
+import attrs
+from arena import Adversary, Query, Sample, Train
+
+WORLDS = Sample([0.0] * 10, [1] * 6 + [0] * 4), Sample([0.0, 0.0], [1, 0], [5, 5])
+
+@attrs.frozen
+class RunsRelease(Adversary):
+    name, protocols = "runs-release", ("Release",)
+    def play(self, games, rng):
+        reply = yield Train(*WORLDS)
+        return -reply.value
+
+@attrs.frozen
+class RunsFigure1(Adversary):
+    name, protocols = "runs-figure1", ("Figure1",)
+    def play(self, games, rng):
+        yield Train(*WORLDS)
+        reply = yield Query(0.0)
+        return 0.0 - reply.label
+"""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["Release", "Figure1"])
@@ -44,6 +67,20 @@ def test_a_new_player_plays_by_the_command_that_is_printed(
     assert "Not refuted" in Command()(*command, "--games", "200").stdout
     assert "two-swap" in Path("two_swap.py").read_text()
     assert "my-player" not in Path("two_swap.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("protocol", "against"), [("Release", "low-bits"), ("Release", "runs"), ("Figure1", "runs")]
+)
+def test_a_new_learner_weighs_runs_and_hides_its_last_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str, against: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arena.text("learner", "mine", "--protocol", protocol)
+    Path("runs.py").write_text(RUNS)
+    adversary = {"runs": f"runs.py:Runs{protocol}"}.get(against, against)
+    audited = Command()("audit", "mine.py:Mine", "--against", adversary, "--games", "4000")
+    assert "Not refuted" in audited.stdout, audited.stderr
 
 
 def test_nothing_is_overwritten_or_hidden(tmp_path: Path) -> None:

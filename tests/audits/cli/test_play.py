@@ -182,3 +182,16 @@ def test_rounds_bound_the_queries_of_figure_1() -> None:
     refused = arena(*players, "--rounds", "8")
     assert refused.exit_code == 2
     assert "adversary halt-counter, round 9: Figure 1 with t = 8 has at most 8 rounds" in refused.stderr
+
+
+def test_records_are_shown_as_a_function_receives_them(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def f(data, rng):\n    return 0.0\n")
+    shown = {
+        receives: arena.text("play", f"{path}:f", "--set", f"receives={receives}", "--against", "count-swap")
+        for receives in ("points", "labels", "both")
+    }
+    assert "example: 1 x 0" in shown["points"] or "examples: " in shown["points"]
+    assert "(0, 0)" not in shown["points"]
+    assert "label 1" in shown["labels"]
+    assert "(0, 1)" in shown["both"]

@@ -49,11 +49,25 @@ def test_nothing_found_is_no_refutation() -> None:
 
 def test_the_report_says_what_was_searched_and_what_it_would_have_found() -> None:
     words = " ".join(arena("laplace-count", "--examples", "30").stdout.split())
-    assert "20 points with numbers from -1e+06 to 1e+06 (domain: unbounded)" in words
+    assert "points with numbers from -1.79769e+308 to 1.79769e+308 (domain: unbounded)" in words
     assert "would have been found with probability 90 %" in words
     file = f"{ROOT / 'tests' / 'support' / 'players' / 'foreign_mechanisms.py'}:laplace"
     bounded = arena(file, "--set", "domain=0,1", "--epsilon", "1", "--examples", "5")
     assert "numbers from 0 to 1 (domain: 0 to 1)" in " ".join(bounded.stdout.split())
+
+
+def test_data_of_the_user_are_tried(tmp_path: Path) -> None:
+    (tmp_path / "code.py").write_text(
+        "def total(points, games, rng):\n    return points.clip(0, 60).sum() + 60 * rng.laplace(size=games)\n"
+    )
+    (tmp_path / "people.csv").write_text("age,income\n20,0\n31.25,1\n")
+    file = f"{tmp_path / 'code.py'}:total"
+    settings = ("--set", "receives=points", "--set", "vectorised=true", "--set", "epsilon=1")
+    data = ("--data", f"{tmp_path / 'people.csv'}", "--x", "age", "--y", "income")
+    done = arena(file, *settings, *data, "--examples", "5")
+    assert done.exit_code == 0
+    assert "of them from the constants of its code" in " ".join(done.stdout.split())
+    assert "--data needs --x COLUMN" in arena(file, *settings, *data[:2]).stderr
 
 
 def test_confirmations_that_fail_often_are_a_sign_of_dependent_games() -> None:

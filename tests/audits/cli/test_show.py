@@ -60,7 +60,7 @@ def test_show_says_what_is_filled_in() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nobody"], "there is no player of that name, got 'nobody'. Did you mean "),
+        (["nobody"], "there is no player of that name, got 'nobody'. Give a name from "),
         (["halt-counter", "--set", "budgt=3"], "halt-counter has no setting 'budgt'. Did you mean budget? "),
         (
             ["halt-counter", "--set", "budget"],

@@ -32,7 +32,7 @@ def test_python_and_the_command_line_agree() -> None:
 
 def test_the_report_says_what_is_proved_and_what_the_best_adversary_does() -> None:
     report = " ".join(arena.text(*SMALL).split())
-    assert "Proved: against every adversary of at most 3 queries on this pair of datasets" in report
+    assert "Proved of the declared output distribution: against every adversary of at most 3 queries on this pair" in report
     assert "least ε at δ = 0 0.676266 nats" in report
     assert "1. 2|3: 0 → 2; 1, halts → end, score 0.1663" in report
 
@@ -107,9 +107,13 @@ def test_the_worst_samples_and_given_ones() -> None:
     settings = {"size": 2, "epsilon": 1.0, "concepts": "thresholds:1..2"}
     worst = audits.solve("noisy-votes", rounds=1, settings=settings, worst_samples=True)
     assert worst.epsilon_at.upper == pytest.approx(1)
+    assert (worst.outcome, len(worst.measured)) == ("bracketed", 1)
+    assert "Bracketed: against every adversary of at most 1 quer" in " ".join(worst.summary().split())
+    assert "Measured: pairs of samples whose first two" in " ".join(worst.summary().split())
     data, neighbour = ([1.0, 1.0], [0, 0]), ([1.0, 1.0], [0, 1])
     given = audits.solve("noisy-votes", rounds=1, settings=settings, data=data, neighbour=neighbour)
     assert given.curve[0].lower <= worst.curve[0].upper
+    assert (given.outcome, given.measured) == ("proved", ())
     with pytest.raises(InvalidArgument, match="differ in at most one place"):
         audits.solve("noisy-votes", settings=settings, data=data, neighbour=([2.0, 2.0], [1, 1]))
 

@@ -13,7 +13,7 @@ from support.paths import ROOT
 from support.waiting import count_blocks, wait_until
 
 tournament = Command("tournament")
-SMALL = ("laplace-count", "randomised-response", "--against", "count-swap", "--games", "100")
+SMALL = ("laplace-count", "diffprivlib", "--against", "count-swap", "--games", "100")
 
 
 def drop_times(value):
@@ -26,7 +26,7 @@ def test_it_prints_the_pairs_the_ranking_and_what_cannot_be_played() -> None:
     text = tournament.text(*SMALL)
     assert "laplace-count  count-swap" in text
     assert "Adversaries by protocol:" in text
-    assert "randomised-response against count-swap: " in text.partition("Cannot be played:")[2]
+    assert "diffprivlib against count-swap: " in text.partition("Cannot be played:")[2]
 
 
 def test_a_refuted_claim_is_status_3_with_all_files(tmp_path) -> None:
@@ -42,7 +42,7 @@ def test_a_refuted_claim_is_status_3_with_all_files(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("nobody", *SMALL), "there is no learner of that name, got 'nobody'. Did you mean "),
+        (("nobody", *SMALL), "there is no learner of that name, got 'nobody'. Give a name from "),
         ((*SMALL[:-1], "0"), "games must be at least 1, got 0"),
         ((*SMALL, "--confidence", "95"), "confidence must be less than 1, got 95.0. Write 0.95 for 95 %."),
         (("soa", "--against", "count-swap"), "no learner of this tournament can meet an adversary of it"),

@@ -154,15 +154,19 @@ class TestUsers:
 class TestFiles:
     def test_missing(self, write_file):
         write_file("")
-        assert refusal("no.csv", x="x", y="y") == "no.csv: no such file. Check the path."
+        assert refusal("no.csv", x="x", y="y") == (
+            "the data file no.csv cannot be read (No such file or directory). Check the path."
+        )
 
     def test_directory(self, write_file, tmp_path):
-        assert refusal(tmp_path, x="x", y="y") == f"{tmp_path} is a directory. Give a CSV file in it."
+        assert refusal(tmp_path, x="x", y="y") == (
+            f"the data file {tmp_path} cannot be read (Is a directory). Name a file in it."
+        )
 
     def test_unreadable(self, write_file):
         name = write_file("x,y\n1,0\n")
         assert refusal(f"{name}/more.csv", x="x", y="y") == (
-            "d.csv/more.csv cannot be read (Not a directory). Check its permissions."
+            "the data file d.csv/more.csv cannot be read (Not a directory). Check the path."
         )
 
     @pytest.mark.parametrize(
@@ -188,7 +192,8 @@ class TestFiles:
 
     def test_gzip_under_a_plain_name(self, write_file):
         assert refusal(write_file(gzip.compress(b"x,y\n", mtime=0)), x="x", y="y") == (
-            "d.csv, line 1: not text in UTF-8, got b'\\x8b'. It is gzipped: end its name in .gz."
+            "d.csv, line 1: not text in UTF-8, got b'\\x8b'. "
+            "It is gzipped: unpack it, or end the name of a data file in .gz."
         )
 
     @pytest.mark.parametrize(
@@ -361,3 +366,10 @@ def test_labels_are_whole_numbers_and_points_read_only(write_file):
     sample = load_sample(write_file("x,y\n1,0\n2,1\n"), x="x", y="y")
     assert sample.labels.dtype == np.int8
     assert not sample.points.flags.writeable
+
+
+def test_integers_that_floats_do_not_hold_are_refused(write_file):
+    with pytest.raises(InvalidArgument) as refused:
+        load_sample(write_file("x,y\n9007199254740993,0\n1,1\n"), x="x", y="y", positive="1")
+    assert "line 2, column 'x': integers must lie within ±2^53, where float64 is exact" in str(refused.value)
+    assert load_sample(write_file("x,y\n1e300,0\n9007199254740994,1\n"), x="x", y="y", positive="1").size == 2

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arena.replies import encode_values
+from arena.released import encode_values
 from audits.distinguishers import learned_distinguisher
 from audits.distinguishers.learned_distinguisher import (
     DistinguisherTraining,

@@ -275,7 +275,7 @@ def test_branches_of_no_chance() -> None:
     ("world_0", "world_1", "rule"),
     [
         (laplace(0.0), response(0), "of the same kind"),
-        (response(0), Finite([[0, 1]], [1.0]), "must have the same shape"),
+        (response(0), Finite([[[0, 1], [2, 3]]], [1.0]), "must have the same shape"),
         (Independent((laplace(0.0),)), Independent((laplace(0.0),) * 2), "must have the same length"),
         (Independent((laplace(0.0),)), Independent((response(0),)), "Finite in both worlds or have"),
         (branches(1.0), branches(0.5, 0.5), "must have the same branches"),

@@ -16,6 +16,7 @@ from arena.concepts import ConceptClass, Thresholds
 from arena.settings import at_least, whole
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, find_player
 from audits.registry.settings_text import build_player, get_required_fields, parse_value, summarize_player
+from audits.registry.suggestions import unknown_name
 
 PLAYERS = '''
 from __future__ import annotations
@@ -437,3 +438,12 @@ def test_annotations_that_name_nothing_are_told_of(tmp_path: Path) -> None:
         "the annotations of typed contain an unknown name (name 'Nowhere' is not defined). "
         "Import it at run time, not only for type checkers."
     )
+
+
+@pytest.mark.parametrize("name", ["nosuch", "zzz", "", "\N{SNOWMAN}"])
+def test_only_close_names_are_suggested(name: str) -> None:
+    names = [f"player-{number}" for number in range(20)]
+    message = str(unknown_name("player", name, names))
+    assert "Did you mean" not in message
+    assert message.endswith("Give a name from `arena list`.")
+    assert "Did you mean player-1" in str(unknown_name("player", "playr-1", names))

@@ -52,11 +52,25 @@ def test_the_report_has_every_figure() -> None:
         "claim under test  (1, 1e-05)-DP for a training example (replace one)",
         "certified         ε ≥ 0.5 nats at δ = 1e-05, confidence 99.9 %",
         "ceiling           ε ≥ 9.25 nats, had the adversary told the worlds apart every time",
-        "Clopper-Pearson   too few games",
+        "Clopper-Pearson   not computed, since there are too few games to choose an event on some and count "
+        "it on others",
         "games             1,000 in each world",
         "speed             1,000 games a second, both worlds counted (2.0 s)",
         "seed              7",
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"interrupted": True}, "since the fixed number of games was not reached"),
+        ({"until_refuted": True}, "since the number of games was not fixed beforehand"),
+        ({"until_refuted": True, "interrupted": True}, "since the number of games was not fixed beforehand"),
+    ],
+)
+def test_the_classical_bound_says_why_it_is_missing(fields: dict[str, bool], reason: str) -> None:
+    text = report.verdict_text(attrs.evolve(VERDICT, games=167_936, **fields))
+    assert f"Clopper-Pearson   not computed, {reason}\n" in text
 
 
 def test_the_plan_adds_the_settings_that_are_not_usual() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+import audits
 from arena import Adversary, Moves, Query, Sample, Train, Unsupported
 from arena.referees import Figure1
 from audits.exact_loss.view_laws import view_law
@@ -182,3 +183,14 @@ def test_the_least_epsilon_is_found_near_a_kink_of_the_curve() -> None:
         if point.epsilon == bracket.upper
     )
     assert point.upper == pytest.approx(1.44e-4, abs=1e-11)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("epsilon", [20.0, 50.0, 200.0, 700.0])
+def test_long_games_of_large_losses_are_solved_without_overflow(epsilon: float) -> None:
+    """Warnings are errors here: e^ε of the grid, and of what an answer multiplies it by, stays a number."""
+    settings = {"size": 5, "epsilon": epsilon, "answers": 20}
+    report = audits.solve("noisy-votes", rounds=20, settings=settings)
+    assert report.epsilon_at.lower <= report.epsilon_at.upper
+    assert all(0 <= point.lower <= point.upper <= 1 for point in report.curve)
+    assert report.epsilon_at.lower > epsilon

@@ -208,7 +208,6 @@ def test_exact_losses_are_computed_or_the_reason_is_given(small: TournamentResul
 def test_pairs_that_cannot_be_played_say_why(small: TournamentResult) -> None:
     reasons = {str(row.cell): row.result.reason for row in small.rows if row.verdict == "not played"}
     assert reasons["static-erm against honest"].startswith("honest draws all examples from one distribution")
-    assert "configured for" in reasons["randomised-response against count-swap"]
 
 
 def test_a_learner_without_a_claim_is_tested_but_not_ranked(small: TournamentResult) -> None:

@@ -34,7 +34,7 @@ SMALL: dict[str, Any] = {
 }
 POINTS = [2.0, 2.0, 1.0]
 COUNTER = EverlastingCounter(**SMALL, halts=3, counter_epsilon=10.0, gap=0.2)
-GAUSSIAN = EverlastingGaussian(**SMALL, halts=4, counter_epsilon=10.0)
+GAUSSIAN = EverlastingGaussian(**SMALL, halts=2, counter_epsilon=80.0)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,10 @@ def test_other_settings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             attrs.evolve(learner, **settings).law(SAMPLE)
     with pytest.raises(Unsupported, match="binary counter"):
         attrs.evolve(COUNTER, counter="binary", counter_epsilon=500.0).law(SAMPLE)
+    with pytest.raises(
+        Unsupported, match="remembered for every point is listed for finite domains of at most 4 "
+    ):
+        attrs.evolve(GAUSSIAN, concepts=Thresholds()).law(SAMPLE)
     with pytest.raises(Unsupported, match="needs a sample of 6"):
         learner.law(Sample([1.0], [1]))
     monkeypatch.setattr("learners.everlasting.first_round_law._MOST_ELECTORATES", 3)

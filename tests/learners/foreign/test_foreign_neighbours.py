@@ -58,8 +58,8 @@ def test_data_of_unequal_length_are_legal_where_the_claim_says_so() -> None:
     with pytest.raises(InvalidArgument) as caught:
         audits.audit(count_rows, **given)
     assert str(caught.value) == (
-        "neighbouring data have the same number of records and differ in one of them, got '3 and 2 records, "
-        "-1 different'. Replace one record of the data, in its place, or set neighbours to 'add or remove "
+        "neighbouring data have the same number of records and differ in one of them, got '3 records "
+        "and 2 records'. Replace one record of the data, in its place, or set neighbours to 'add or remove "
         "one' if the claim is for that."
     )
 

@@ -44,8 +44,8 @@ from learners.foreign.function import Function
 
 SAMPLE = Sample([0.5, 2.0], [1, 0], [2, 1])
 ONE_VALUE = (
-    "function must release one value for each game, without nan, got '{}'. Wrap the mechanism in a function "
-    "that returns numbers, text, None, or tuples of these."
+    "function must release one value for each game, got '{}'. Return an array or a list whose first axis is "
+    "the game."
 )
 
 
@@ -225,28 +225,36 @@ def test_refused_settings(settings: dict[str, Any], message: str) -> None:
     assert str(refused.value) == message
 
 
+class FittedModel:
+    """A model whose text leaves out what it learned."""
+
+    def __init__(self) -> None:
+        self.coef_ = [1.0]
+
+    def __repr__(self) -> str:
+        return "FittedModel()"
+
+
 @pytest.mark.parametrize(
     ("function", "vectorised", "message"),
     [
         (
             lambda data, rng: object(),
             False,
-            "function: a release must be made of numbers, text and None, got 'object'. Return numbers, text, "
-            "None, or tuples, lists and dictionaries of these.",
-        ),
-        (lambda data, games, rng: "one", True, ONE_VALUE.format("str96 of shape () for 3 games")),
-        (lambda data, rng: np.nan, False, ONE_VALUE.format("nan")),
-        (
-            lambda data, games, rng: np.zeros(games + 1),
-            True,
-            ONE_VALUE.format("float64 of shape (4,) for 3 games"),
+            "function: a release must be made of numbers, text and None, got 'object'. Return numbers, "
+            "text, None, or tuples, lists and dictionaries of these. Of another object return its "
+            "attributes one by one, or vars(value).",
         ),
         (
-            lambda data, rng: np.zeros(rng.integers(1, 10**6)),
+            lambda data, rng: FittedModel(),
             False,
-            "function: a release must have the same shape in every game, got 'values of several shapes'. "
-            "Fill what is missing with None.",
+            "function: a release must be made of numbers, text and None, got "
+            f"'{__name__}.FittedModel'. Return numbers, text, None, or tuples, lists and dictionaries of "
+            "these. Of a fitted model return its attributes, such as (model.coef_); the learners of "
+            "models have a setting release_of for that.",
         ),
+        (lambda data, games, rng: "one", True, ONE_VALUE.format("str for 3 games")),
+        (lambda data, games, rng: np.zeros(games + 1), True, ONE_VALUE.format("shape (4,) for 3 games")),
     ],
 )
 def test_refused_values(function: Any, vectorised: bool, message: str) -> None:

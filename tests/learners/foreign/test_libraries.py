@@ -17,7 +17,7 @@ from support.players.foreign_mechanisms import (
 
 import audits
 from adversaries.release.count_swap import CountSwap
-from arena import InvalidArgument, Learner, Release, Sample, Unsupported
+from arena import InvalidArgument, Learner, Release, Sample, UnknownRelease, Unsupported
 from arena.privacy_curves import ConcentratedCurve, GaussianCurve
 from arena.testing import check_learner
 from audits.runs.plan import Plan
@@ -145,6 +145,23 @@ def test_data_that_a_measurement_cannot_receive(receives: str, about: dict[str, 
     with pytest.raises(InvalidArgument) as refused:
         play_releases(wrap_measurement(receives=receives, **about), SAMPLE)
     assert str(refused.value).startswith(message)
+
+
+class Queryable:
+    """Stands for what a measurement of OpenDP returns that answers queries later."""
+
+
+def test_a_queryable_is_refused() -> None:
+    class Interactive(Measurement):
+        def __call__(self, data: Any) -> Any:
+            return Queryable()
+
+    with pytest.raises(UnknownRelease) as refused:
+        play_releases(OpenDP(make=Interactive, d_in=1), SAMPLE)
+    assert str(refused.value) == (
+        "the measurement must release numbers, not answer queries, got 'Queryable'. Wrap it in a Python "
+        "function that asks it and returns the answers, and audit that by the learner function."
+    )
 
 
 # --- diffprivlib ------------------------------------------------------------------------------------------

@@ -35,12 +35,10 @@ FLAWS: tuple[tuple[Learner, str], ...] = (
     (releases.TailLosesClipping(), "Release"),
     (releases.DistinctPoints(), "Release"),
     (releases.RunningSums(), "Release"),
+    (releases.PublishesSubsample(), "Release"),
+    (releases.ShowsARecord(), "Release"),
+    (releases.KeepsARecord(), "Release"),
 )
-# Flaws that not every seed finds within a minute, and why.
-UNFOUND = {
-    "keeps-the-query": "It shows only if the challenge falls right after 1, 0, 1, at a point without data "
-    "in one world and with nearly all of it in the other, and leaves six of the ten answers."
-}
 # The correct learners behind them.
 TWINS: tuple[tuple[Learner, str], ...] = (
     (predictors.Votes(answers=10), "Figure1"),

@@ -122,3 +122,60 @@ class RunningSums(Planted):
 
     def measure(self, sample: Sample) -> list[float]:
         return [float(sample.counts @ sample.labels)] * 4
+
+
+@attrs.frozen
+class Published(Planted):
+    """Base: a vector of numbers that are public, among which records are shown."""
+
+    entries: int = 40
+
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+        values = rng.normal(size=(len(training.which), self.entries))
+        for sample, games in training.groups():
+            values[games] = self.show(sample.rows()[0], values[games], rng)
+        return values
+
+    def show(self, points: np.ndarray, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The numbers (g, entries) of g games with records among them."""
+        raise NotImplementedError
+
+
+@attrs.frozen
+class PublishesSubsample(Published):
+    """The flaw: each record is shown with chance 5 %, in random order among zeros."""
+
+    name = "publishes-subsample"
+
+    def show(self, points: np.ndarray, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        shown = points[: self.entries]
+        values[:] = 0.0
+        values[:, : len(shown)] = np.where(rng.random((len(values), len(shown))) < 0.05, shown, 0.0)
+        return rng.permuted(values, axis=1)
+
+
+@attrs.frozen
+class ShowsARecord(Published):
+    """The flaw: in one release of ten, a random number is replaced by a random record."""
+
+    name = "shows-a-record"
+
+    def show(self, points: np.ndarray, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        games = np.flatnonzero(rng.random(len(values)) < 0.1)
+        values[games, rng.integers(self.entries, size=len(games))] = rng.choice(points, size=len(games))
+        return values
+
+
+@attrs.frozen
+class KeepsARecord(Planted):
+    """The flaw: of the noisy copies of a record, one in twenty has no noise."""
+
+    name = "keeps-a-record"
+
+    def measure(self, sample: Sample) -> list[float]:
+        return np.resize(np.clip(sample.points, 0, 1), 20).tolist()
+
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+        truth = np.array([self.measure(sample) for sample in training.samples])[training.which]
+        bare = rng.random(truth.shape) < 0.05
+        return truth + np.where(bare, 0.0, laplace_noise(rng, truth.shape, 20 / self.epsilon))

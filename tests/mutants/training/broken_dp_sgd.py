@@ -118,6 +118,86 @@ class ReusesNoise(BrokenDPSGD):
     state_class = ReusedNoiseState
 
 
+class LateNoiseState(DPSGDState):
+    _taken = 0
+
+    def _draw_noise(self) -> np.ndarray:
+        self._taken += 1
+        return super()._draw_noise() / (1 if self._taken <= 5 else 2)
+
+
+@attrs.frozen
+class HalvesLateNoise(BrokenDPSGD):
+    """The slip: from the sixth step on, the noise is half of what is accounted for."""
+
+    name = "halves-late-noise"
+    state_class = LateNoiseState
+
+
+class EachCoordinateState(DPSGDState):
+    def _add_clipped(self, group, games, canaries, copies, chosen):
+        clip = self._learner.clip
+        x, y = (
+            values if chosen is None else values.take(chosen, axis=0)
+            for values in (group.points, group.labels)
+        )
+        total = np.zeros((len(games), self._network.size))
+        for canary, places in zip(canaries, group.canaries, strict=True):
+            inside = places if chosen is None else places.take(chosen, axis=0)
+            total += (copies * inside).sum(axis=1)[:, None] * np.clip(canary.gradient[games], -clip, clip)
+            copies = copies * ~inside
+        slope = self._network._slope(self._network.predict(self.parameters[games], x.astype(float)), y)
+        gradients = np.clip(slope[:, :, None] * x, -clip, clip)
+        return total + (copies[:, :, None] * gradients).sum(axis=1)
+
+
+@attrs.frozen
+class ClipsEachCoordinate(BrokenDPSGD):
+    """The slip: each part of a gradient is clipped to the whole length, as where layers are clipped alone."""
+
+    name = "clips-each-coordinate"
+    state_class = EachCoordinateState
+
+    features: int = 3
+
+
+class ParticipantsState(DPSGDState):
+    _participants: np.ndarray | None = None
+
+    def _add_clipped(self, group, games, canaries, copies, chosen):
+        if self._participants is None:
+            self._participants = np.zeros(self._games)
+        self._participants[games] = copies.sum(axis=1)
+        return super()._add_clipped(group, games, canaries, copies, chosen)
+
+    def _draw_noise(self) -> np.ndarray:
+        share = self._participants / self._learner.size
+        return super()._draw_noise() * np.sqrt(share)[:, None]
+
+
+@attrs.frozen
+class NoiseOfParticipants(BrokenDPSGD):
+    """The slip: everybody in a batch adds the share of the noise that all would add together."""
+
+    name = "noise-of-participants"
+    state_class = ParticipantsState
+
+
+@attrs.frozen
+class OneStepShort(BrokenDPSGD):
+    """The slip: the curve is claimed for one step fewer than are taken."""
+
+    name = "one-step-short"
+
+    batch: int = 10
+    steps: int = 2
+    noise: float | None = 1.5
+
+    @property
+    def twin(self) -> DPSGD:
+        return attrs.evolve(super().twin, steps=self.steps - 1)
+
+
 class RealSizeState(DPSGDState):
     def _update(self, total: np.ndarray) -> None:
         before = self.parameters.copy()

@@ -154,7 +154,10 @@ def test_literals_can_be_asked(small: str) -> None:
         (("pate-gaussian", *MUSHROOMS), "pate-gaussian does not learn from columns of data."),
         (("pate-psq", *MUSHROOMS, "--set", "teachers=1e5"), "100,000 teachers need at least as many"),
         (("rivest", *MUSHROOMS, "--splits", "0"), "splits must be at least 1, got 0"),
-        (("rivest", "--data", "no.csv", "--y", "y"), "no.csv: no such file. Check the path."),
+        (
+            ("rivest", "--data", "no.csv", "--y", "y"),
+            "the data file no.csv cannot be read (No such file or directory). Check the path.",
+        ),
         (("private-decision-list", *MUSHROOMS, "--delta", "0", "--set", "delta=1"), "delta is set twice."),
         (("rivest", *MUSHROOMS, "--features", "words"), "Invalid value for '--features'"),
     ],

@@ -111,6 +111,47 @@ def test_answers_have_the_law_that_is_charged(vote: float) -> None:
     assert (mechanism.halted == marks).all()
 
 
+@pytest.mark.parametrize("dimension", [0, 2])
+def test_a_point_is_answered_alike_and_charged_once(dimension: int) -> None:
+    """In one call or in several, whatever else is asked, and for vectors as for numbers."""
+    games = 400
+    mechanism = MarkedVotes(games, np.random.default_rng(3), halts=100, **SETTINGS)
+    row = np.array([1.0, 2.0, 1.0, 3.0, 2.0])
+    points = np.broadcast_to(row, (games, 5))
+    if dimension:
+        points = np.stack([points, -points], axis=2)
+    ties = np.full((games, 5), 0.5)
+    answers, charged = [], []
+    for order in ([0, 1, 2, 3, 4], [4, 0, 3, 1, 2]):
+        labels = mechanism.respond(ties, points[:, order])
+        assert (labels[:, order.index(0)] == labels[:, order.index(2)]).all()
+        answers.append(labels[:, np.argsort(order)])
+        charged.append(mechanism.between)
+    assert (answers[0] == answers[1]).all()
+    assert not charged[0][:, [2, 4]].any()
+    assert not charged[1].any()
+    assert (mechanism._count == charged[0].sum(axis=1)).all()
+    assert 0.1 * games < charged[0][:, 0].sum() < 0.3 * games
+
+
+def test_a_query_changes_at_most_two_of_the_bits_that_are_counted() -> None:
+    """Games with the same random numbers, of which one asks 0 where the other asks 1; other labels agree."""
+    queries = np.random.default_rng(4).integers(0, 4, (300, 12)).astype(float)
+    largest = 0
+    for place in range(12):
+        seen = []
+        for x in (0.0, 1.0):
+            asked = queries.copy()
+            asked[:, place] = x
+            mechanism = MarkedVotes(300, np.random.default_rng(5), halts=100, **SETTINGS)
+            labels = mechanism.respond(np.full(asked.shape, 0.5), asked)
+            seen.append((mechanism.between, np.delete(labels, place, axis=1)))
+        (first, labels), (second, others) = seen
+        assert (labels == others).all()
+        largest = max(largest, int((first != second).sum(axis=1).max()))
+    assert largest == 2
+
+
 def test_noise_is_found_for_a_budget() -> None:
     def cost(sigma: float) -> float:
         return marked_votes_cost(100, size=400, sigma=sigma, gap=1.2 * sigma, slack=1e-6).epsilon

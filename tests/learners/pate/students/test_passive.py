@@ -50,7 +50,10 @@ def test_public_points_from_text(tmp_path) -> None:
     [
         ("1,x", "public points: points must be numbers, got '1,x'. Write 0.5,1,2 or the name of a file"),
         ("nan", "points must be finite: no NaN, no infinity, got nan"),
-        ("no.csv", "cannot read public points from no.csv: "),
+        (
+            "no.csv",
+            "the file of public points no.csv cannot be read (No such file or directory). Check the path.",
+        ),
     ],
 )
 def test_bad_text(text: str, message: str) -> None:
@@ -68,7 +71,7 @@ def test_bad_files(tmp_path) -> None:
     with pytest.raises(InvalidArgument, match="line 2: points must be numbers"):
         PublicPoints.from_text(str(path))
     path.write_text("")
-    with pytest.raises(InvalidArgument, match="public points must be an array of at least one point"):
+    with pytest.raises(InvalidArgument, match=r"points\.csv is empty\. Write one point on each line\."):
         PublicPoints.from_text(str(path))
 
 

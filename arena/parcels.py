@@ -1,0 +1,163 @@
+"""Pickles for other processes, with the sources of the user's files.
+
+No other process can import a file that was named by its path. What such a file defines is pickled as the
+names of the module and of the attribute, and the parcel holds the source, from which the receiving process
+makes the module. So whatever a module may hold can be sent: caches, locks, measurements of other libraries.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import attrs
+
+from arena.errors import CannotBeSent, describe_error
+
+_PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None), ModuleType)  # pickled as they are
+
+
+@attrs.frozen
+class SourceModule:
+    """A module of the user's and its source. imported: whether another file imports it by its name."""
+
+    name: str
+    path: str
+    source: bytes
+    imported: bool
+
+    @property
+    def folder(self) -> str:
+        return str(Path(self.path).parent)
+
+
+_sources: dict[str, SourceModule] = {}  # by the module's name
+
+
+def register_source(module: ModuleType, source: bytes, *, imported: bool) -> None:
+    """Let parcels take the module along. imported: whether another file imports it by its name."""
+    name = module.__name__
+    _sources[name] = SourceModule(name, str(module.__file__), source, imported)
+
+
+def pack(value: object, *, by_value: bool = False) -> bytes:
+    """The value as a parcel, which `unpack` opens in another process.
+
+    by_value: whether functions and classes of the user's files are pickled themselves where possible, for a
+    machine that may lack what these files read when they are imported.
+
+    Raises: CannotBeSent if the value, or something that it holds, cannot be pickled.
+    """
+    try:
+        content = _pickle(value, by_value=by_value)
+    except Exception as error:  # objects of other libraries may raise anything
+        if by_value:
+            return pack(value)
+        raise CannotBeSent(describe_error(error)) from error
+    return pickle.dumps((_choose_sources(content), content), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def unpack(parcel: Any) -> Any:
+    """The value in a parcel, which is bytes or a buffer."""
+    sources, content = pickle.loads(parcel)
+    _install(sources)
+    return _Unpickler(io.BytesIO(content)).load()
+
+
+def _pickle(value: object, *, by_value: bool) -> bytes:
+    import cloudpickle  # slow to import, and rarely needed
+
+    attributes = {} if by_value else dict(_list_attributes())
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def persistent_id(self, item: object) -> tuple[str, str] | None:
+            return attributes.get(id(item))
+
+    buffer = io.BytesIO()
+    with _register_by_value(_sources if by_value else ()):
+        Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
+    return buffer.getvalue()
+
+
+class _Unpickler(pickle.Unpickler):
+    def persistent_load(self, identity: tuple[str, str]) -> Any:
+        return getattr(import_module(identity[0]), identity[1])
+
+
+def _list_attributes() -> Iterator[tuple[int, tuple[str, str]]]:
+    """The identity of whatever the user's files define, with the names of its module and of the attribute."""
+    for name in _sources:
+        for attribute, item in vars(sys.modules.get(name, ModuleType(name))).items():
+            foreign = isinstance(item, type | FunctionType | BuiltinFunctionType) and item.__module__ != name
+            if not (attribute.startswith("__") or foreign or isinstance(item, _PLAIN)):
+                yield id(item), (name, attribute)
+
+
+@contextmanager
+def _register_by_value(names: Iterable[str]) -> Iterator[None]:
+    import cloudpickle
+
+    modules = [sys.modules[name] for name in names if name in sys.modules]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _choose_sources(content: bytes) -> list[SourceModule]:
+    """The modules that a pickle names, and those that they may import."""
+    named = [module for module in _sources.values() if module.name.encode() in content]
+    folders = {module.folder for module in named}
+    return [m for m in _sources.values() if m in named or (m.imported and m.folder in folders)]
+
+
+def _install(sources: list[SourceModule]) -> None:
+    """Let this process import the modules of a parcel, in the versions of the parcel."""
+    if all(_sources.get(module.name) == module for module in sources):
+        return
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    for module in sources:
+        sys.modules.pop(module.name, None)  # also a former version of it
+        _sources[module.name] = module
+        if module.folder not in sys.path and Path(module.folder).is_dir():
+            sys.path.append(module.folder)  # for what it imports while it plays
+    with redirect_stdout(io.StringIO()):  # the output of a command is not a plug-in's
+        for module in sources:
+            import_module(module.name)
+
+
+class _SourceFinder(MetaPathFinder, Loader):
+    """Imports the modules of parcels from their sources."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
+        module = _sources.get(name)
+        if module is None:
+            return None
+        package = Path(module.path).name == "__init__.py"
+        spec = spec_from_loader(name, self, origin=module.path, is_package=package)
+        assert spec is not None
+        spec.has_location = True
+        if package:
+            spec.submodule_search_locations = [module.folder]
+        return spec
+
+    def exec_module(self, module: ModuleType) -> None:
+        source = _sources[module.__name__]
+        exec(compile(source.source, source.path, "exec"), vars(module))
+
+
+_finder = _SourceFinder()

@@ -1,0 +1,1 @@
+"""Comparison of games with the output distribution that a learner declares."""

@@ -1,0 +1,297 @@
+"""Checks that games follow the output distribution that their learner declares.
+
+What is compared, and what that can notice: docs/proofs/declared_distributions.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.capabilities import DeclaresOnlineLaw
+from arena.engine import Played, play
+from arena.errors import NotConforming
+from arena.game_style import GameAdversary
+from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
+from arena.players import Adversary, Learner
+from arena.points import hash_rows
+from arena.randomness import block_seed, child_seed
+from arena.referees import Referee
+from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry
+from arena.replies import Hypothesis, Released, Shown, Stream
+from arena.sample import Sample
+from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_events
+from arena.testing.laws.predictions import Predictions, describe_outcomes, predict_answers, predict_hypotheses
+from arena.testing.laws.round_events import RoundEvents
+from arena.testing.laws.value_events import list_ratio_events, list_value_events
+from arena.testing.probe import Probe
+
+MOST_GAMES = 200_000  # in each world
+_FEW_GAMES = 4_000  # in each world, which are looked at before more are played
+_MOST_NUMBERS = 4_000_000  # that are released in each world
+_MOST_CHANCES = 1_000_000  # of outcomes of rounds in each world
+_MOST_COST = 2 * 10**8  # probabilities of hidden states that are followed in each world
+_MOST_PLAYED_ALONE = 4_000  # games of an adversary in game style, in each world
+_BATCH_NUMBERS = 500_000  # numbers that are shown in a batch
+_SECONDS = 2.0  # for the games of each world, beyond the first batch
+
+
+@attrs.frozen(eq=False)
+class _World:
+    """The games of one world: the values that were released, or the events of rounds."""
+
+    games: int
+    sums: tuple[EventSums, ...]
+    law: ValueLaw | None = None
+    values: np.ndarray = attrs.field(factory=lambda: np.zeros(0))
+
+
+def compare_with_law(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    rate: float,
+    games: int = MOST_GAMES,
+    worlds: tuple[bool, ...] = (False, True),
+) -> Comparison | None:
+    """Compare games of an adversary with the output distribution that the learner declares.
+
+    Under Release values are compared, otherwise what is shown in each round given the rounds before. There
+    are as many games in each world as a fixed amount of work allows, at most `games`; players that take
+    longer than usual play fewer.
+
+    Returns None if the distribution is not that of this protocol, or of other points than the adversary's.
+    Raises: NotConforming, with probability at most `rate` if it is right; Unsupported if none is declared;
+        whatever a referee raises in a game.
+    """
+    if games <= _FEW_GAMES:
+        return _compare(learner, adversary, referee, rate, games, worlds)
+    # What is plainly wrong shows in few games.
+    few = _compare(learner, adversary, referee, rate / 2, _FEW_GAMES, worlds)
+    slow = few is None or few.games < _FEW_GAMES
+    return few if slow else _compare(learner, adversary, referee, rate / 2, games, worlds)
+
+
+def _compare(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    rate: float,
+    games: int,
+    worlds: tuple[bool, ...],
+) -> Comparison | None:
+    played = [_play_world(learner, adversary, referee, world, games) for world in worlds]
+    compared = [each for each in played if each is not None]
+    if not compared:
+        return None
+    sums = [each for world in compared for each in world.sums]
+    if len(compared) > 1:
+        sums += _list_ratios(*compared)
+    shown = "values" if referee.name == "Release" else "answers" if referee.rounds is None else "hypotheses"
+    rule = f"its {shown} follow the output distribution that it declares"
+    games = min(each.games for each in compared)
+    comparison = check_events(learner.name, rule, sums, games=games, rate=rate)
+    for each in compared:
+        if each.law is not None and not (each.law.log_density(each.values) > -np.inf).all():
+            raise NotConforming(
+                learner.name, "its values are possible by the output distribution that it declares"
+            )
+    return comparison
+
+
+def _play_world(
+    learner: Learner, adversary: Adversary, referee: Referee, world: bool, games: int
+) -> _World | None:
+    first = _record(learner, adversary, referee, world, 1, seed=0)
+    if referee.rounds is not None:
+        return _play_rounds(learner, adversary, referee, world, games, _read_online_law(learner))
+    sample = _read_sample(first)
+    if sample is None:
+        return None
+    law = learner.law(sample)
+    if referee.name == "Release":
+        return _play_releases(learner, sample, referee, law, games) if isinstance(law, ValueLaw) else None
+    if not isinstance(law, AnswerLaw):
+        return None
+    if isinstance(adversary, GameAdversary):
+        games = min(games, _MOST_PLAYED_ALONE)
+    return _play_rounds(learner, adversary, referee, world, games, law)
+
+
+# --- values -------------------------------------------------------------------------------------------------
+
+
+def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: ValueLaw, games: int) -> _World:
+    probe = Probe(sample, (), referee.name)
+    parts: list[np.ndarray] = []
+    batch, count, started = min(games, 500), 0, perf_counter()
+    while batch:
+        seed = child_seed(block_seed(1, 0), len(parts))
+        (reply,) = (
+            reply
+            for reply in play(learner, probe, referee, games=batch, seed=seed, record=True).replies
+            if isinstance(reply, Released)
+        )
+        parts.append(reply.parts[0])
+        count += batch
+        width = max(1, parts[0].size // len(parts[0]))
+        games = min(games, max(count, _MOST_NUMBERS // width))
+        batch = _size_next_batch(count, games, width, perf_counter() - started)
+    values = np.concatenate(parts)
+    return _World(len(values), tuple(list_value_events(learner.name, law, values)), law, values)
+
+
+def _size_next_batch(count: int, games: int, numbers: int, seconds: float) -> int:
+    """How many games to play after `count` of them with so many numbers each, 0 if there are enough."""
+    batch = min(games - count, count, max(1, _BATCH_NUMBERS // numbers))
+    return batch if seconds * (count + batch) / count < _SECONDS else 0
+
+
+def _list_ratios(first: _World, second: _World) -> Iterator[EventSums]:
+    """Events of the values of both worlds for the ratio of their declared densities."""
+    if first.law is None or second.law is None:
+        return
+    games = min(first.games, second.games, 2**16)
+    if first.values.shape[1:] != second.values.shape[1:]:
+        return
+    values = np.stack([first.values[:games], second.values[:games]])
+    logs = np.array([[law.log_density(own) for own in values] for law in (first.law, second.law)])
+    yield from list_ratio_events(logs, values)
+
+
+# --- rounds -------------------------------------------------------------------------------------------------
+
+
+def _play_rounds(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    world: bool,
+    games: int,
+    law: AnswerLaw | OnlineLaw[Any] | None,
+) -> _World | None:
+    """The events of rounds in batches of games, until there are enough or they have cost enough."""
+    if law is None:
+        return None
+    events: RoundEvents | None = None
+    batch, cost, number, count, started = min(games, 500), 0, 0, 0, perf_counter()
+    while batch:
+        parts = _join_single_games(_record(learner, adversary, referee, world, batch, seed=1 + number))
+        if isinstance(law, AnswerLaw):
+            predicted = [_predict_answers(learner.name, law, part) for part in parts]
+        else:
+            known = [_predict_hypotheses(learner.name, law, part) for part in parts]
+            predicted = [each for each in known if each is not None]
+            if len(predicted) < len(known):
+                return None
+        if events is None:
+            rounds = max(predictions.outcomes.shape[1] for predictions in predicted)
+            if not rounds:
+                return None
+            kinds = predicted[0].chances.shape[2]
+            texts = describe_outcomes(law) if isinstance(law, AnswerLaw) else _name_hypotheses(kinds)
+            events = RoundEvents(texts, rounds)
+        events.update(predicted)
+        cost += sum(predictions.cost for predictions in predicted)
+        numbers = max(1, predicted[0].chances[0].size)
+        count += batch
+        games = count if cost > _MOST_COST else min(games, max(count, _MOST_CHANCES // numbers))
+        batch = _size_next_batch(count, games, numbers, perf_counter() - started)
+        number += 1
+    assert events is not None
+    return _World(count, tuple(events.sums))
+
+
+def _record(
+    learner: Learner, adversary: Adversary, referee: Referee, world: bool, games: int, *, seed: int
+) -> Played:
+    worlds = np.full(games, world)
+    return play(
+        learner, adversary, referee, games=games, seed=block_seed(seed, 0), worlds=worlds, record=True
+    )
+
+
+def _join_single_games(played: Played) -> list[Played]:
+    """The batch, or games that were played one by one."""
+    return list(played.single_games) or [played]
+
+
+def _entries(played: Played) -> tuple[Entry, ...]:
+    return () if played.transcript is None else played.transcript.entries
+
+
+def _read_sample(played: Played) -> Sample | None:
+    """The training set of a recorded game."""
+    (first, *_) = _join_single_games(played)
+    return next(
+        (e.training.samples[e.training.which[0]] for e in _entries(first) if isinstance(e, TrainingEntry)),
+        None,
+    )
+
+
+def _read_online_law(learner: Learner) -> OnlineLaw[Any] | None:
+    return learner.online_law() if isinstance(learner, DeclaresOnlineLaw) else None
+
+
+def _name_hypotheses(kinds: int) -> list[str]:
+    return [f"hypothesis {number}" for number in range(kinds)]
+
+
+def _predict_answers(name: str, law: AnswerLaw, played: Played) -> Predictions:
+    """The predictions of a batch under Figure1 or Voting."""
+    entries = [entry for entry in _entries(played) if isinstance(entry, QueryEntry)]
+    games = len(played.worlds)
+    x, answer, halted = (
+        np.stack([getattr(entry, key) for entry in entries], axis=1) if entries else np.zeros((games, 0))
+        for key in ("x", "answer", "halted")
+    )
+    return attrs.evolve(predict_answers(name, law, x, answer, halted), queries=_number_points(x))
+
+
+def _predict_hypotheses(
+    name: str, law: OnlineLaw[Any], played: Played
+) -> Predictions | None:
+    """The same online, with examples as queries; None if a point is none of the distribution's points."""
+    entries = [entry for entry in _entries(played) if isinstance(entry, ExampleEntry)]
+    shown: list[Hypothesis] = []
+    for reply in played.replies:
+        if isinstance(reply, Shown) and reply.hypothesis is not None:
+            shown.append(reply.hypothesis)
+        elif isinstance(reply, Stream):
+            shown += reply.hypotheses
+    x = np.stack([entry.x for entry in entries], axis=1)
+    if len(law.points) > 1:
+        known, given = _number_points(law.points[None])[0], _number_points(x).ravel()
+        order = np.argsort(known)
+        places = order[np.minimum(np.searchsorted(known, given, sorter=order), len(known) - 1)]
+        if (known[places] != given).any():
+            return None
+    else:  # every point is treated like this one
+        places = np.zeros(x.shape[0] * x.shape[1], np.intp)
+    examples = 2 * places.reshape(x.shape[:2]) + np.stack([entry.y for entry in entries], axis=1)
+    concepts = np.asarray(law.hypotheses.concepts, float).reshape(len(law.hypotheses.concepts), -1)
+    numbers = np.stack([_match_concepts(name, concepts, h.concepts) for h in shown], axis=1)
+    # A hypothesis is shown before the example of its round, so the one before is its query.
+    queries = np.concatenate([np.full((len(x), 1), -1), examples[:, :-1]], axis=1)
+    return attrs.evolve(predict_hypotheses(name, law, examples, numbers), queries=queries)
+
+
+def _match_concepts(name: str, known: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """(n,): the place of each concept shown (n, ...) among the known ones (H, c)."""
+    same = (np.asarray(shown, float).reshape(len(shown), 1, -1) == known).all(axis=2)
+    if not same.any(axis=1).all():
+        raise NotConforming(
+            name, "its hypotheses are among those that it declares", f"{shown[~same.any(axis=1)][0]}"
+        )
+    return np.asarray(same.argmax(axis=1))
+
+
+def _number_points(x: np.ndarray) -> np.ndarray:
+    """(n, T): a number for each point of x (n, T, ...), equal where the points are."""
+    flat = np.asarray(x, float).reshape(x.shape[0] * x.shape[1], -1) + 0.0
+    return (hash_rows(flat) >> np.uint64(1)).astype(np.int64).reshape(x.shape[:2])

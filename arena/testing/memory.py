@@ -1,0 +1,357 @@
+"""Checks that a game depends on no game before it, in whatever process and order games are played.
+
+A function that keeps its releases, or a learner whose state outlives the game, repeats one draw in all games
+of a process. Every figure of an audit would then come from a few random numbers. New processes show it: what
+the same data and random numbers give must not depend on what was played before, and what is constant within a
+process, but not a constant, differs between processes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+from hashlib import sha256
+from typing import Any, NoReturn
+
+import attrs
+import numpy as np
+
+from arena.engine import Played, play
+from arena.errors import RAISED, CannotBeSent, NotConforming
+from arena.game_style import GameAdversary
+from arena.moves import Train
+from arena.parcels import pack
+from arena.players import Adversary, Learner, Moves
+from arena.randomness import block_seed, generator
+from arena.referees import Referee
+from arena.referees.transcript import Entry, TrainingEntry
+from arena.replies import Hypothesis
+from arena.sample import Sample
+from arena.testing.fresh_coins import forbid_global_randomness
+from arena.testing.independence import compute_p_value
+from arena.testing.new_process import call_in_new_processes
+
+_OWN = {"arena", "learners", "audits"}  # packages whose learners are known to remember nothing
+_SIZES = (5, 7)  # of the batches that are played in two orders, in which memory of so many games is shifted
+_VARIANTS = 8  # other data, with which nothing has been played
+_GAMES = 20  # on the same data, of a learner with random numbers of its own
+_OWN_VARIANTS = 5
+_FEWEST = 16  # games that must differ; by chance so many repeat with probability below 1e-7
+_RATE = 1e-6  # the probability with which independent processes are called dependent
+_MOST_NUMBERS = 32  # of a game that are compared between processes
+_MOST_STEPS = 1_000  # of a game that are compared
+_RULE = "a game depends on no game before it, in whatever process they are played"
+_SAME = "with the same data and random numbers"
+_ELSEWHERE = "in another one, time and again"
+_REMEDY = (
+    "remove the cache, global or class attribute that keeps results, "
+    "or make the mechanism anew for every game"
+)
+
+
+@attrs.frozen
+class _Game:
+    """What one game showed: for every step a digest of what the learner received and of what it answered, and
+    the answer as text; and the first numbers of all answers."""
+
+    received: tuple[str, ...]
+    answered: tuple[str, ...]
+    texts: tuple[str, ...]
+    numbers: tuple[float, ...] = attrs.field(eq=False)  # nan differs from itself
+    failed: bool
+
+
+Record = list[list[_Game]]  # by batch
+_records: dict[str, Record] = {}  # by a digest of players that showed no memory, in a new process
+
+
+@attrs.frozen(eq=False)
+class _Batch:
+    """A batch of games. worlds: of the games, alternating if None."""
+
+    adversary: Adversary
+    seed: int
+    games: int
+    world: bool | None = None
+    may_fail: bool = False
+
+
+@attrs.frozen(eq=False)
+class _Variants(Adversary):
+    """Hands over these samples, one after another, the same in both worlds."""
+
+    samples: tuple[Sample, ...]
+    name = "variants"
+    protocols = ("Release",)
+    returns_score = True
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train([self.samples[game % len(self.samples)] for game in range(games)])
+        return np.zeros(games)
+
+
+def check_memory(
+    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
+) -> Record | None:
+    """Check that games depend on no games before them, by plays in two new processes.
+
+    With random numbers from a seed, they play the same batches in opposite orders. With random numbers of its
+    own, they play the same data several times, and must not draw the same numbers. A learner of dp-arena that
+    holds no function of the user's is not checked, and others once in a process against the same adversary.
+
+    Returns what it played in a new process, if it plays the same here.
+
+    Raises: NotConforming; whatever a referee raises in these games.
+    """
+    if referee.one_run or not _may_remember(learner):
+        return None
+    batches = _plan_batches(learner, adversary, referee)
+    forward = partial(_play_batches, learner, referee, faults, batches)
+    key = _make_key(learner, adversary, referee)
+    if key is None or key not in _records:
+        calls = [forward, forward if learner.own_coins else partial(forward, backwards=True)]
+        try:
+            first, second = call_in_new_processes(learner.name, calls)
+        except NotConforming:
+            forward()  # an error of the learner is raised here, with its cause
+            if learner.own_coins:
+                raise
+            return None  # it plays in this process only, where a seed repeats its games
+        if learner.own_coins:
+            _compare_processes(learner, first, second)
+            _compare_draws(learner, first, second, 1 + referee.two_worlds)
+        elif (memory := _find_difference(first, second)) is not None:
+            (third,) = call_in_new_processes(learner.name, [forward])
+            if third == first or _is_constant(first, second):
+                _refuse(learner, _SAME, *memory, "after other games")
+            return None  # no seed repeats its games, or the adversary remembers: other checks name that
+        if key is not None:
+            _records[key] = first
+    else:
+        first = _records[key]
+    if learner.own_coins:
+        forbid_global_randomness(
+            learner.name, lambda: play(learner, adversary, referee, games=1, seed=1, faults=faults)
+        )
+        return None
+    # Values may be set here that a new process does not have.
+    return first if _find_difference(first, forward()) is None else None
+
+
+def check_memory_after(
+    record: Record, learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
+) -> None:
+    """Check that after all games of a run the learner plays as in the record of `check_memory`.
+
+    Raises: NotConforming.
+    """
+    now = _play_batches(learner, referee, faults, _plan_batches(learner, adversary, referee))
+    if (memory := _find_difference(record, now)) is not None:
+        _refuse(learner, _SAME, *memory, "after the games of this run")
+
+
+def _refuse(learner: Learner, given: str, value: str, other: str, when: str) -> NoReturn:
+    raise NotConforming(
+        learner.name,
+        _RULE,
+        f"{learner.name} remembers between games: {given} it gave {value} in a new process, and {other} "
+        f"{when}; {_REMEDY}",
+    )
+
+
+def _may_remember(learner: Learner) -> bool:
+    """Whether it is not of dp-arena, holds a function of the user's, or has random numbers of its own."""
+    if learner.own_coins or type(learner).__module__.partition(".")[0] not in _OWN:
+        return True
+    values = [getattr(learner, field.name, None) for field in attrs.fields(type(learner))]
+    return any(callable(value) or (isinstance(value, Learner) and _may_remember(value)) for value in values)
+
+
+def _make_key(learner: Learner, adversary: Adversary, referee: Referee) -> str | None:
+    try:
+        return sha256(pack((learner, adversary, referee))).hexdigest()
+    except CannotBeSent:
+        return None
+
+
+# --- plays --------------------------------------------------------------------------------------------------
+
+
+def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee) -> list[_Batch]:
+    if learner.own_coins:
+        batches = [_Batch(adversary, 1, _GAMES, world) for world in (False, True)[: 1 + referee.two_worlds]]
+        variants = _vary_data(learner, adversary, referee, _OWN_VARIANTS)
+        others = [_Batch(_Variants((v,)), 1, _GAMES, False, may_fail=True) for v in variants]
+        return [*batches, *others, *batches]  # the first ones again at the end
+    batches = [_Batch(adversary, seed, games) for seed, games in enumerate(_SIZES, 1)]
+    variants = _vary_data(learner, adversary, referee, _VARIANTS)
+    if variants:
+        batches += [_Batch(_Variants(variants), seed, len(variants), may_fail=True) for seed in (3, 4)]
+    return batches
+
+
+def _play_batches(
+    learner: Learner, referee: Referee, faults: bool, batches: list[_Batch], *, backwards: bool = False
+) -> Record:
+    """The games of each batch, played in this order or backwards. What a learner declines of other data has
+    none."""
+    record: Record = [[] for _ in batches]
+    for place in range(len(batches))[:: -1 if backwards else 1]:
+        batch = batches[place]
+        worlds = np.arange(batch.games) % 2 == 1
+        if batch.world is not None or not referee.two_worlds:
+            worlds = np.full(batch.games, bool(batch.world))
+        players = learner, batch.adversary, referee
+        options: dict[str, Any] = {"games": batch.games, "seed": batch.seed, "worlds": worlds}
+        try:
+            record[place] = _read_games(play(*players, **options, faults=faults, record=True))
+        except RAISED:
+            if not batch.may_fail:
+                raise
+    return record
+
+
+def _vary_data(learner: Learner, adversary: Adversary, referee: Referee, number: int) -> tuple[Sample, ...]:
+    """Samples like the first one that the adversary hands over, with more copies of its examples or, for a
+    learner that needs a certain size, in another order."""
+    if referee.name != "Release":
+        return ()
+    try:
+        move = next(adversary.play(2 - isinstance(adversary, GameAdversary), generator(block_seed(1, 0))))
+        given = move.sample if isinstance(move, Train) else ()
+    except RAISED:  # which the games will show
+        return ()
+    sample = next(iter([given] if isinstance(given, Sample) else given), None)
+    if sample is None or not len(sample.counts):
+        return ()
+    runs = len(sample.counts)
+    if learner.sample_size is not None:
+        orders = [np.roll(np.arange(runs), shift) for shift in range(1, min(runs, number + 1))]
+        return tuple(Sample(sample.points[o], sample.labels[o], sample.counts[o]) for o in orders)
+    more = [np.bincount([i % runs], minlength=runs) * (1 + i // runs) for i in range(number)]
+    return tuple(Sample(sample.points, sample.labels, sample.counts + extra) for extra in more)
+
+
+def _read_games(played: Played) -> list[_Game]:
+    if played.single_games:
+        return [game for single in played.single_games for game in _read_games(single)]
+    entries = [] if played.transcript is None else played.transcript.entries[:_MOST_STEPS]
+    failed = np.zeros(len(played.worlds), bool) if played.failed is None else played.failed
+    games = []
+    for game in range(len(played.worlds)):
+        answers = [list(_list_answers(entry, game)) for entry in entries]
+        numbers = [
+            part.ravel() for arrays in answers for part in arrays if part.dtype.kind in "biuf" and part.size
+        ]
+        games.append(
+            _Game(
+                received=tuple(_digest(_list_received(entry, game)) for entry in entries),
+                answered=tuple(_digest(part.tobytes() for part in arrays) for arrays in answers),
+                texts=tuple(entry.describe(game)[1] for entry in entries),
+                numbers=tuple(np.concatenate([*numbers, np.zeros(0)])[:_MOST_NUMBERS].astype(float).tolist()),
+                failed=bool(failed[game]),
+            )
+        )
+    return games
+
+
+def _list_received(entry: Entry, game: int) -> Iterator[bytes]:
+    yield entry.read_point(game)
+    if isinstance(entry, TrainingEntry):
+        yield entry.training.samples[entry.training.which[game]].digest.encode()
+    elif hasattr(entry, "y"):
+        yield np.asarray(entry.y[game]).tobytes()
+
+
+def _list_answers(entry: Entry, game: int) -> Iterator[np.ndarray]:
+    for field in attrs.fields(type(entry)):
+        value = getattr(entry, field.name)
+        value = value.concepts if isinstance(value, Hypothesis) else value
+        if isinstance(value, np.ndarray) and field.name not in ("x", "y"):
+            yield np.asarray(value[game])
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    return sha256(b"".join(parts)).hexdigest()[:16]
+
+
+# --- comparisons --------------------------------------------------------------------------------------------
+
+
+def _find_difference(record: Record, other: Record) -> tuple[str, str] | None:
+    """Two answers of the learner to the same game, as text, of which the second is another one."""
+    for batch, other_batch in zip(record, other, strict=True):
+        for game, same in zip(batch, other_batch, strict=False):
+            for step, (one, two) in enumerate(zip(game.received, same.received, strict=False)):
+                if one != two:
+                    break  # the adversary's moves differ
+                if game.answered[step] != same.answered[step]:
+                    return game.texts[step] or "one answer", same.texts[step] or "another"
+            else:
+                if game.failed != same.failed:
+                    return ("a failure", "none") if game.failed else ("none", "a failure")
+    return None
+
+
+def _is_constant(record: Record, other: Record) -> bool:
+    """Whether some data always get the same answers in one process, and always others in the other."""
+    answers: list[dict[tuple[str, ...], set[tuple[str, ...]]]] = [{}, {}]
+    games: Counter[tuple[str, ...]] = Counter()
+    for process, batches in zip(answers, (record, other), strict=True):
+        for game in (game for batch in batches for game in batch):
+            process.setdefault(game.received, set()).add(game.answered)
+            games[game.received] += 1
+    return any(
+        len(seen) == len(answers[1].get(data, ())) == 1 and seen != answers[1][data] and games[data] >= 4
+        for data, seen in answers[0].items()
+    )
+
+
+def _compare_processes(learner: Learner, first: Record, second: Record) -> None:
+    """Check that the games of two processes on the same data are distributed alike.
+
+    Independent games are refused with probability at most 1e-6.
+    """
+    for games, others in zip(first, second, strict=True):
+        if not games or not others:
+            continue
+        if [game.received for game in games] != [game.received for game in others]:
+            continue  # the adversary plays otherwise
+        counts = Counter(game.answered for game in [*games, *others])
+        codes = {answer: code for code, (answer, _) in enumerate(sorted(counts.items(), key=_by_frequency))}
+        width = min(len(game.numbers) for game in [*games, *others])
+        values = [[(codes[g.answered], *g.numbers[:width]) for g in each] for each in (games, others)]
+        if compute_p_value(np.swapaxes(np.nan_to_num(np.array(values, float)), 1, 2)) <= _RATE / len(first):
+            text, other = (_describe(each) for each in (games, others))
+            _refuse(learner, "on the same data", text, other, _ELSEWHERE)
+
+
+def _by_frequency(item: tuple[tuple[str, ...], int]) -> tuple[int, tuple[str, ...]]:
+    return -item[1], item[0]
+
+
+def _describe(games: list[_Game]) -> str:
+    return next((text for text in games[0].texts if text), "one answer")
+
+
+def _compare_draws(learner: Learner, first: Record, second: Record, repeated: int) -> None:
+    """Check that two processes do not draw the same random numbers, and that a process does not draw the same
+    again, unless hardly any game draws some. repeated: the number of batches that were played twice."""
+    here, there = ([[game.answered for game in batch] for batch in record] for record in (first, second))
+    if here == there and _count_changes(here) >= _FEWEST:
+        raise NotConforming(
+            learner.name,
+            "random numbers of its own differ between processes",
+            "two processes drew the same: do not seed or keep a generator, or use that of `start`",
+        )
+    same = here[:repeated] == here[-repeated:] != there[:repeated]
+    if same and _count_changes(here[:repeated]) >= _FEWEST:
+        text, other = (_describe(record[0]) for record in (first, second))
+        _refuse(learner, "on the same data", text, other, _ELSEWHERE)
+
+
+def _count_changes(answers: list[list[tuple[str, ...]]]) -> int:
+    """How many games have another answer than the game before, on the same data."""
+    return sum(a != b for batch in answers for a, b in itertools.pairwise(batch))

@@ -1,0 +1,234 @@
+"""Calls in new processes, where nothing has been played yet.
+
+On Linux one process that has only imported the arena forks a new one for every call, which takes hundredths
+of a second. Elsewhere every call starts an interpreter. A call that cannot be sent is made in a copy of this
+process instead.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+
+from arena.errors import CannotBeSent, NotConforming, describe_error
+from arena.parcels import pack, unpack
+
+Result = TypeVar("Result")
+_Ask = Generator["bytes | None", None, None]
+
+_SECONDS = 300  # for a call
+_FORKS = sys.platform == "linux"
+_PR_SET_PDEATHSIG = 1  # of Linux' prctl
+_SERVE = "from arena.testing.new_process import serve; serve()"
+_OWN = ("arena.", "learners.", "adversaries.")  # modules that keep nothing of a game, and are imported once
+_ANSWER = "from arena.testing.new_process import answer_stdin; answer_stdin()"
+_server: tuple[int, subprocess.Popen[bytes], socket.socket] | None = None  # with the process that started it
+
+
+def call_in_new_processes(name: str, calls: Sequence[Callable[[], Result]]) -> list[Result]:
+    """The results of calls, each in a new process, all at a time.
+
+    name: of the player that is blamed if a call fails or takes longer than five minutes.
+    Raises: NotConforming.
+    """
+    try:
+        asks = [_ask(_make_request(call)) for call in calls]
+    except CannotBeSent as error:
+        if not _FORKS:
+            raise NotConforming(
+                name, "it can be sent to another process", f"pickling it raised {error}"
+            ) from error
+        asks = [_ask_copy(call) for call in calls]
+    try:
+        starts = [next(ask) for ask in asks]  # of one that failed already, its answer
+        return [_read(name, next(ask, start)) for ask, start in zip(asks, starts, strict=True)]
+    finally:
+        for ask in asks:
+            ask.close()
+
+
+def _read(name: str, answer: bytes | None) -> Any:
+    if answer is None:
+        raise NotConforming(
+            name,
+            f"a new process plays some games with it within {_SECONDS} s",
+            "it was still playing: make it faster",
+        )
+    done, result = pickle.loads(answer) if answer else (False, "the process ended without its games")
+    if not done:
+        raise NotConforming(name, "it can play in a new process", result)
+    return result
+
+
+def _ask(request: bytes) -> _Ask:
+    """Send a request to a new process; when it is sent, yield None, and then the answer.
+
+    The answer is empty if the process ended without one, None if it took too long.
+    """
+    if _FORKS:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(_start_server(), [b"+"], [theirs.fileno()])
+        yield from _exchange(ours, request)
+        return
+    with subprocess.Popen(
+        [sys.executable, "-c", _ANSWER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": _join_path()},
+    ) as process:
+        try:
+            yield None
+            with suppress(subprocess.TimeoutExpired):
+                yield process.communicate(request, timeout=_SECONDS)[0]
+            yield None
+        finally:
+            process.kill()
+
+
+def _ask_copy(call: Callable[[], Any]) -> _Ask:
+    """As `_ask`, in a copy of this process."""
+    ours, theirs = socket.socketpair()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which wait meanwhile
+        child = os.fork()
+    if not child:
+        try:
+            ours.close()
+            _answer(theirs, lambda _: call())
+        finally:
+            os._exit(0)
+    theirs.close()
+    try:
+        yield from _exchange(ours, b"")
+    finally:
+        os.waitpid(child, 0)
+
+
+def _exchange(connection: socket.socket, request: bytes) -> _Ask:
+    """As `_ask`, with a process that tells its number first; it is ended if it does not answer in time."""
+    end, process, answer = time.monotonic() + _SECONDS, 0, bytearray()
+    try:
+        connection.settimeout(_SECONDS)
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        process = int.from_bytes(connection.recv(8), "big")
+        yield None
+        part = b"+"
+        while part:
+            connection.settimeout(max(0.001, end - time.monotonic()))
+            part = connection.recv(2**20)
+            answer += part
+        process = 0
+        yield bytes(answer)
+    except TimeoutError:
+        yield None
+    except OSError:
+        yield b""
+    finally:
+        connection.close()
+        if process:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+
+def _start_server() -> socket.socket:
+    """The connection to the process that forks; it is started with the first call."""
+    global _server
+    if _server is None or _server[0] != os.getpid() or _server[1].poll() is not None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-c", _SERVE, *(name for name in sys.modules if name.startswith(_OWN))],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | {"PYTHONPATH": _join_path()},
+                start_new_session=True,  # so that Ctrl-C does not reach it
+            )
+        _server = os.getpid(), process, ours
+        atexit.register(_end_server, *_server)
+    return _server[2]
+
+
+def _join_path() -> str:
+    return os.pathsep.join(filter(None, sys.path))
+
+
+def _end_server(owner: int, process: subprocess.Popen[bytes], connection: socket.socket) -> None:
+    if owner == os.getpid():
+        connection.close()
+        process.wait()
+
+
+def serve() -> None:
+    """Fork a process for every connection that comes through standard input, until that is closed."""
+    control = socket.socket(fileno=0)
+    for name in ("cloudpickle", *sys.argv[1:]):
+        with suppress(Exception):
+            import_module(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that nothing has to wait for them
+    while connections := socket.recv_fds(control, 1, 1)[1]:
+        if not os.fork():
+            try:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                control.detach()
+                np.random.seed()  # noqa: NPY002 - copies of a process would draw the same
+                _answer(socket.socket(fileno=connections[0]), _perform)
+            finally:
+                os._exit(0)
+        os.close(connections[0])
+
+
+def answer_stdin() -> None:
+    """Answer the one request of standard input."""
+    with os.fdopen(os.dup(1), "wb") as out:
+        _write_answer(sys.stdin.buffer, out, _perform)
+
+
+def _answer(connection: socket.socket, perform: Callable[[bytes], Any]) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with the process that forked it
+    connection.sendall(os.getpid().to_bytes(8, "big"))
+    with connection, connection.makefile("rb") as request, connection.makefile("wb") as out:
+        _write_answer(request, out, perform)
+
+
+def _write_answer(request: BinaryIO, out: BinaryIO, perform: Callable[[bytes], Any]) -> None:
+    content = request.read()
+    # Whatever a mechanism or its libraries print is lost.
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    try:
+        answer = True, perform(content)
+    except BaseException as error:  # the user's code may raise anything
+        answer = False, describe_error(error)
+    out.write(pickle.dumps(answer))
+    out.flush()
+
+
+def _make_request(call: Callable[[], Any]) -> bytes:
+    return pickle.dumps((dict(os.environ), list(sys.path), pack(call)))
+
+
+def _perform(request: bytes) -> Any:
+    environment, path, call = pickle.loads(request)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:] = path
+    return unpack(call)()

@@ -1,0 +1,176 @@
+"""The constants in the code of a user's learner: values that it may treat in a way of their own.
+
+A missing value that is coded as 999, or a limit above which something else happens, occurs in the code that
+treats it, as Hypothesis' own pool of constants assumes. Code is followed from the learner by name, and never
+by what else is loaded, so that the same learner has the same constants in every process.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
+from importlib.util import find_spec
+from math import isfinite
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena import Learner
+
+_SHIPPED = {"arena", "learners", "adversaries", "audits"}  # code without values of a user
+_LIBRARIES = tuple(Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "purelib", "platlib"))
+_MOST_OBJECTS = 2_000  # that are looked at
+_MOST_ENTRIES = 256  # of one container
+_GENERATED = "<attrs generated"  # the beginning of the file names of methods that attrs writes
+_IGNORED = {"__hash__", "__eq__", "__repr__", "__firstlineno__", "__doc__", "__module__", "__weakref__"}
+
+
+@lru_cache(maxsize=64)
+def list_constants(learner: Learner) -> tuple[float, ...]:
+    """The numbers in the code and the values that a learner of the user's reaches, those of its own first.
+
+    Looked at are the functions among its settings and its own class; of each function its code, defaults,
+    enclosed values and the global names that it uses, with their attributes; of each class its attributes and
+    methods; of containers and instances their entries. Libraries and dp-arena itself are left out.
+    """
+    settings = [getattr(learner, field.name) for field in attrs.fields(type(learner))]
+    start: list[Any] = [value for value in settings if callable(value)]
+    if _is_own(type(learner)):
+        start += [type(learner), *settings]
+    return tuple(dict.fromkeys(_walk(start)))
+
+
+def _walk(start: Iterable[Any]) -> Iterator[float]:
+    """Breadth first: the numbers nearest to the beginning come first."""
+    waiting, seen = deque(start), set[int]()
+    kept: list[Any] = []  # so that no two objects share an id
+    while waiting and len(seen) < _MOST_OBJECTS:
+        value = waiting.popleft()
+        number = _read_number(value)
+        if number is not None:
+            yield number
+        elif id(value) not in seen:
+            seen.add(id(value))
+            kept.append(value)
+            waiting.extend(_list_parts(value))
+
+
+def _read_number(value: Any) -> float | None:
+    """A finite number, or one that a text spells; None for anything else."""
+    if isinstance(value, bool | complex | np.bool_ | np.complexfloating):
+        return None
+    if not isinstance(value, int | float | str | np.number | Decimal | Fraction):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number + 0.0 if isfinite(number) else None
+
+
+def _list_parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, CodeType):
+        return value.co_consts
+    if isinstance(value, Mapping):
+        return [part for pair in list(value.items())[:_MOST_ENTRIES] for part in pair]
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)[:_MOST_ENTRIES]
+    if isinstance(value, tuple | list | deque):
+        return list(value)[:_MOST_ENTRIES]
+    if isinstance(value, range | slice):
+        return [value.start, value.stop, value.step]
+    if isinstance(value, np.ndarray):
+        return value.ravel()[:_MOST_ENTRIES].tolist()
+    if isinstance(value, str | bytes | ModuleType | None):
+        return ()
+    if isinstance(value, FunctionType):
+        return _list_function_parts(value) if _is_own(value) else ()
+    if isinstance(value, type):
+        return _list_class_parts(value) if _is_own(value) else ()
+    return _list_instance_parts(value)
+
+
+def _list_function_parts(function: FunctionType) -> list[Any]:
+    if function.__code__.co_filename.startswith(_GENERATED):
+        return []
+    enclosed = []
+    for cell in function.__closure__ or ():
+        try:
+            enclosed.append(cell.cell_contents)
+        except ValueError:  # it has no value yet
+            continue
+    names = _list_names(function.__code__)
+    named = [function.__globals__[name] for name in names if name in function.__globals__]
+    # `settings.MISSING` or `helpers.clip`: of a module, a class or an instance only what is named.
+    attributes = [
+        vars(owner)[name]
+        for owner in (*named, *enclosed)
+        if hasattr(owner, "__dict__") and not isinstance(owner, FunctionType)
+        for name in names
+        if name in vars(owner)
+    ]
+    wrapped = getattr(function, "__wrapped__", None)
+    defaults = function.__defaults__, function.__kwdefaults__
+    return [function.__code__, *defaults, *enclosed, *named, *attributes, wrapped]
+
+
+def _list_names(code: CodeType) -> list[str]:
+    """The global names and attributes in a code object and those within it."""
+    inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _list_names(part)]
+    return list(dict.fromkeys([*code.co_names, *inner]))
+
+
+def _list_class_parts(kind: type) -> list[Any]:
+    parts = [value for name, value in vars(kind).items() if name not in _IGNORED]
+    return [*parts, *kind.__bases__]
+
+
+def _list_instance_parts(value: Any) -> list[Any]:
+    """What a partial function, a method, a property, a field or an object of the user's holds."""
+    for kind, names in _HOLDERS.items():
+        if isinstance(value, kind):
+            return [getattr(value, name) for name in names]
+    if _is_own(type(value)):
+        slots = [getattr(value, name, None) for name in getattr(type(value), "__slots__", ())]
+        return [*getattr(value, "__dict__", {}).values(), *slots, type(value)]
+    return []
+
+
+_HOLDERS: dict[type, tuple[str, ...]] = {
+    partial: ("func", "args", "keywords"),
+    MethodType: ("__func__", "__self__"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    property: ("fget",),
+    cached_property: ("func",),
+    type(lru_cache(len)): ("__wrapped__",),
+    np.vectorize: ("pyfunc",),
+    attrs.Attribute: ("default",),
+}
+
+
+def _is_own(value: Any) -> bool:
+    """Whether a function or a class is the user's: of no library, and no part of dp-arena."""
+    return not _is_library((getattr(value, "__module__", None) or "builtins").partition(".")[0])
+
+
+@lru_cache(maxsize=1_024)
+def _is_library(package: str) -> bool:
+    """Whether a package is dp-arena's, Python's or installed; a module that nobody can find is a plug-in."""
+    if package in _SHIPPED or package in sys.stdlib_module_names:
+        return package != "__main__"
+    try:
+        found = find_spec(package)
+    except ValueError:  # a module of a test or a notebook has no specification
+        return False
+    if found is None or found.origin is None:
+        return False
+    return any(Path(found.origin).resolve().is_relative_to(folder) for folder in _LIBRARIES)

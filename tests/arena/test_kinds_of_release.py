@@ -1,0 +1,246 @@
+"""Releases of many kinds of object: a leak in each is found, or the object is refused with a way out."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import itertools
+import types
+import uuid
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
+import pytest
+
+import audits
+from adversaries.release.count_swap import CountSwap
+from arena import NotConforming, Release, Unsupported, play
+from arena.released import encode_values, has_unique_text, hash_values
+from learners.foreign.function import Function
+
+
+class Pair(NamedTuple):
+    total: float
+    note: str
+
+
+class Size(enum.Enum):
+    SMALL = 0
+    LARGE = 1
+
+
+@dataclasses.dataclass(repr=False)
+class Summary:
+    total: float
+
+
+@attrs.define(repr=False)
+class Counted:
+    total: float
+
+
+class Quiet:
+    """An object whose text leaves out what it holds."""
+
+    def __init__(self, total: float) -> None:
+        self.total_ = total
+
+    def __repr__(self) -> str:
+        return "Quiet()"
+
+
+class Text(str):
+    """A text with an attribute that its text leaves out."""
+
+    total: float
+
+
+def make_text(x: float) -> Text:
+    text = Text("text")
+    text.total = x
+    return text
+
+
+def make_exception(x: float) -> Exception:
+    error = ValueError("a note")
+    error.add_note(str(round(x)))
+    return error
+
+
+def make_sparse(x: float) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array(np.array([[0.0, x], [1.0, 0.0]]))
+
+
+def make_model(x: float) -> Any:
+    from sklearn.linear_model import LinearRegression
+
+    return LinearRegression().fit([[0.0], [1.0]], [0.0, x])
+
+
+def make_structured(x: float) -> np.ndarray:
+    return np.array([(x, "a")], [("total", "f8"), ("note", "U1")])
+
+
+def nest(x: float) -> list[Any]:
+    inner: list[Any] = [x]
+    inner.append(inner)
+    return inner
+
+
+# By the name of the kind: what makes it of a number near 0 in world 0 and near 1 in world 1.
+AUDITED: dict[str, Callable[[float], Any]] = {
+    "float": float,
+    "int": lambda x: round(8 * x),
+    "bool": lambda x: x > 0.5,
+    "complex": lambda x: complex(1, x),
+    "integer beyond 2^53": lambda x: 2**60 + (x > 0.5),
+    "negative integer beyond 2^63": lambda x: -(2**70) + (x > 0.5),
+    "numpy uint64 beyond 2^53": lambda x: np.uint64(2**63 + (x > 0.5)),
+    "array of int64 beyond 2^53": lambda x: np.array([2**53, 2**53 + (x > 0.5)]),
+    "integer without a float": lambda x: 10**400 + (x > 0.5),
+    "Decimal": lambda x: decimal.Decimal(repr(x)),
+    "Decimal of 25 digits": lambda x: (
+        decimal.Decimal("1.000000000000000000000001") + (x > 0.5) * decimal.Decimal("1e-24")
+    ),
+    "Fraction": lambda x: fractions.Fraction(round(8 * x), 3),
+    "numpy scalar": np.float32,
+    "longdouble": lambda x: np.longdouble(1) + np.longdouble(2) ** -60 * (x > 0.5),
+    "text": lambda x: "many" if x > 0.5 else "few",
+    "bytes": lambda x: b"many" if x > 0.5 else b"few",
+    "NaN": lambda x: float("nan") if x > 0.5 else 1.0,
+    "infinity": lambda x: float("inf") if x > 0.5 else 1.0,
+    "None": lambda x: None if x > 0.5 else 1.0,
+    "nothing": lambda x: [] if x > 0.5 else [1.0],
+    "a number or a list of it": lambda x: [1.0] if x > 0.5 else 1.0,
+    "list": lambda x: [x, 1.0],
+    "list of changing length": lambda x: [1.0] * (2 + (x > 0.5)),
+    "ragged lists": lambda x: [[1.0, 2.0], [3.0]] if x > 0.5 else [[1.0], [2.0, 3.0]],
+    "matrix of changing shape": lambda x: np.ones((2, 3) if x > 0.5 else (3, 2)),
+    "tuple of text and number": lambda x: ("a", None, x),
+    "dictionary": lambda x: {"total": x, "note": None},
+    "dictionary of changing keys": lambda x: {"a": 1.0, **({"b": 1.0} if x > 0.5 else {})},
+    "nested dictionaries": lambda x: {"a": {"b": [{"c": x}]}},
+    "Counter": lambda x: collections.Counter("ab" if x > 0.5 else "aa"),
+    "deque": lambda x: collections.deque([x]),
+    "mapping proxy": lambda x: types.MappingProxyType({1: x}),
+    "set": lambda x: {"a", "b"} if x > 0.5 else {"a"},
+    "set of numbers": lambda x: {x, 5.0},
+    "range": lambda x: range(2 + (x > 0.5)),
+    "named tuple": lambda x: Pair(x, "a"),
+    "data class": Summary,
+    "attrs class": Counted,
+    "namespace": lambda x: types.SimpleNamespace(total=x),
+    "enum": lambda x: Size(int(x > 0.5)),
+    "datetime": lambda x: datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=x),
+    "date": lambda x: datetime.date(2020, 1, 1 + (x > 0.5)),
+    "duration": lambda x: datetime.timedelta(seconds=x),
+    "exception": make_exception,
+    "array": lambda x: np.array([x, 0.0]),
+    "object array": lambda x: np.array([x], object),
+    "structured array": make_structured,
+    "datetime64": lambda x: np.datetime64("2020-01-01") + np.timedelta64(round(8 * x), "D"),
+    "array of text": lambda x: np.array(["many" if x > 0.5 else "few"]),
+    "sparse matrix": make_sparse,
+}
+if find_spec("pandas"):
+    import pandas as pd
+
+    AUDITED |= {
+        "pandas frame": lambda x: pd.DataFrame({"a": [x, 1.0], "b": ["u", None]}),
+        "pandas series of changing index": lambda x: pd.Series([1.0], index=["b" if x > 0.5 else "a"]),
+        "pandas categories": lambda x: pd.Series(pd.Categorical(["a"], ["a", "b"] if x > 0.5 else ["a"])),
+        "pandas time": lambda x: pd.Timestamp("2020-01-01") + pd.Timedelta(seconds=x),
+    }
+if find_spec("polars"):
+    import polars as pl
+
+    AUDITED |= {
+        "polars frame": lambda x: pl.DataFrame({"a": [x, 1.0]}),
+        "polars series": lambda x: pl.Series("a", [x]),
+    }
+
+# What is refused, and the words of the remedy that say what to release instead.
+REFUSED: dict[str, tuple[Callable[[float], Any], str]] = {
+    "fitted model": (make_model, "such as (model.coef_, "),
+    "object with a silent text": (Quiet, "such as (model.total_)"),
+    "text with an attribute": (make_text, "vars(value)"),
+    "object": (lambda x: object(), "vars(value)"),
+    "generator": (lambda x: (y for y in [x]), "Return list(value)."),
+    "iterator": (lambda x: itertools.repeat(x), "Return list(value)."),
+    "function": (lambda x: lambda: x, "not the function itself"),
+    "class": (lambda x: Quiet, "not the function itself"),
+    "masked array": (lambda x: np.ma.array([x, 1.0], mask=[1, 0]), "value.filled(nan)"),
+    "list that contains itself": (nest, "a few levels deep"),
+}
+
+# Text that is another in every game, of which no event can be counted.
+UNIQUE: dict[str, Callable[[float], Any]] = {
+    "text with a number": lambda x: f"total: {x}",
+    "packed bytes": lambda x: np.float64(x).tobytes(),
+    "identifier": lambda x: uuid.UUID(int=int(abs(x) * 2**100)),
+    "keys with noise": lambda x: {str(x): 1},
+}
+
+
+def learner(make: Callable[[float], Any], scale: float = 0.01) -> Function:
+    def release(labels: np.ndarray, rng: np.random.Generator) -> Any:
+        return make(float(np.sum(labels) + rng.laplace(scale=scale)))
+
+    return Function(function=release, epsilon=1.0)
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_a_value_is_an_event_of_its_game_alone(name: str) -> None:
+    """Another value is another event, and what else is in the batch, or how often, does not matter."""
+    zero, one = AUDITED[name](0.0), AUDITED[name](1.0)
+    hashes = hash_values(encode_values([zero, one, zero]))
+    assert hashes[0] == hashes[2] != hashes[1]
+    others = ["text", {"a": [[1], 2]}, 1.0, None, [3.0] * 5, 2**60 + 1]
+    assert np.array_equal(hash_values(encode_values([zero, one, *others]))[:2], hashes[:2])
+    assert hash_values(encode_values([one])) == hashes[1]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", AUDITED)
+def test_a_leak_in_any_kind_of_release_is_refuted(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = audits.audit(learner(AUDITED[name]), CountSwap(), games=2_000, until_refuted=True)
+    assert report.refuted
+    assert report.epsilon_lower > 1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "name", ["float", "text", "NaN", "nothing", "dictionary of changing keys", "Fraction"]
+)
+def test_a_private_release_of_that_kind_is_not_refuted(name: str) -> None:
+    """Refuted by chance with probability 5 %."""
+    assert not audits.audit(learner(AUDITED[name], scale=1.0), CountSwap(), games=2_000).refuted
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_objects_are_refused_with_a_way_out(name: str) -> None:
+    make, remedy = REFUSED[name]
+    with pytest.raises(Unsupported, match="a release must be made of numbers, text and None") as refused:
+        play(learner(make), CountSwap(), Release(), games=4, seed=1)
+    assert remedy in str(refused.value)
+
+
+@pytest.mark.parametrize("name", UNIQUE)
+def test_text_that_differs_in_every_game_is_refused(name: str, rng: np.random.Generator) -> None:
+    make = UNIQUE[name]
+    assert has_unique_text(encode_values([make(x) for x in rng.laplace(size=200)]))
+    with pytest.raises(NotConforming) as refused:
+        audits.audit(learner(make), CountSwap(), games=2_000)
+    assert "return the numbers in it as numbers" in str(refused.value)

@@ -1,0 +1,202 @@
+"""The constants of a user's code are points to try, wherever they stand."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import ClassVar
+
+import attrs
+import numpy as np
+import pytest
+
+from arena import Sample
+from audits.adversary_search import search
+from audits.adversary_search.code_constants import list_constants
+from audits.adversary_search.point_strategies import constant_points_of, counts_of, far_points_of, points_of
+from learners.foreign.function import Function
+from learners.releases.laplace_count import LaplaceCount
+
+CODE = -77.0
+CODES = {"missing": 4711, 12: "x"}
+OPTIONS = SimpleNamespace(missing=3003)
+
+
+class Config:
+    missing = 8888.5
+    nested: ClassVar = {"deep": [Fraction(5, 2)]}
+
+
+@attrs.frozen
+class Options:
+    missing: float = 4321.0
+
+
+FROZEN = Options(missing=1234.0)
+
+
+def clip_known(x):
+    return np.where(x == 555, x, np.clip(x, 0, 100))
+
+
+def enclose(code):
+    def inner(data, rng):
+        return data if data == code else rng
+
+    return inner
+
+
+def remember(function):
+    @functools.wraps(function)
+    def wrapped(data, rng):
+        return function(data, rng)
+
+    return wrapped
+
+
+class Callable:
+    code = 2024
+
+    def __call__(self, data, rng):
+        return data if data == self.code else rng
+
+    def method(self, data, rng):
+        return data if data == 2025 else rng
+
+
+PLACES = {
+    "comparison": (lambda data, rng: data == -1, -1.0),
+    "assignment": (lambda data, rng: (data, 999), 999.0),
+    "helper": (lambda data, rng: clip_known(data), 555.0),
+    "closure": (enclose(31.5), 31.5),
+    "tuple": (lambda data, rng: data in (801, 802), 802.0),
+    "set": (lambda data, rng: data in {654, 655}, 655.0),
+    "dictionary": (lambda data, rng: data == CODES["missing"], 4711.0),
+    "key": (lambda data, rng: CODES.get(data), 12.0),
+    "global": (lambda data, rng: data == CODE, -77.0),
+    "default": (lambda data, rng, code=31_337: data == code, 31_337.0),
+    "keyword": (lambda data, rng, *, code=31_338: data == code, 31_338.0),
+    "class": (lambda data, rng: data == Config.missing, 8888.5),
+    "entries": (lambda data, rng: Config.nested["deep"], 2.5),
+    "object": (lambda data, rng: data == FROZEN.missing, 1234.0),
+    "namespace": (lambda data, rng: data == OPTIONS.missing, 3003.0),
+    "library": (lambda data, rng: data == np.pi, np.pi),
+    "text": (lambda data, rng: data == float("9999"), 9999.0),
+    "inner": (lambda data, rng: [x for x in data if (lambda y: y == 6007)(x)], 6007.0),
+    "partial": (functools.partial(lambda data, rng, code: data == code, code=1122), 1122.0),
+    "decorator": (remember(lambda data, rng: data == 7411), 7411.0),
+    "cache": (functools.lru_cache(lambda data, rng: data == 7412), 7412.0),
+    "callable": (Callable(), 2024.0),
+    "method": (Callable().method, 2025.0),
+    "array": (functools.partial(lambda data, rng, codes: data in codes, codes=np.array([5, 61])), 61.0),
+    "range": (lambda data, rng, codes=range(40, 52): data in codes, 52.0),
+}
+
+
+def function_of(function, **settings) -> Function:
+    return Function(function=function, receives="points", epsilon=1.0, **settings)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_constants_are_seen_wherever_they_stand(place: str) -> None:
+    function, value = PLACES[place]
+    learner = function_of(function)
+    assert value in list_constants(learner)
+    assert value in (*points_of(learner), *far_points_of(learner), *constant_points_of(learner)[0])
+
+
+def test_learners_of_the_user_are_read_and_shipped_ones_are_not() -> None:
+    @attrs.frozen
+    class Own(LaplaceCount):
+        limit: float = 17.5
+
+        def release(self, training, rng):
+            return super().release(training, rng) * 6002
+
+    assert {17.5, 6002.0} <= set(list_constants(Own()))
+    assert list_constants(LaplaceCount()) == ()
+
+
+def test_libraries_are_not_read() -> None:
+    def mean(data, rng):
+        return np.mean(data) + float(np.linalg.norm(data)) + SimpleNamespace(a=1).a
+
+    assert set(list_constants(function_of(mean))) <= {1.0}
+
+
+def test_objects_that_contain_themselves_or_are_long_end() -> None:
+    endless: list = [1, 2]
+    endless.append(endless)
+    long = list(range(10**6))
+    assert len(list_constants(function_of(lambda data, rng: (endless, long, data, rng)))) <= 300
+
+
+def test_constants_lie_in_the_domain_and_vectors_have_them_in_one_entry_or_in_all() -> None:
+    def known(data, rng):
+        return 999 in data or 55 in data
+
+    assert constant_points_of(function_of(known, domain=(0.0, 100.0)))[0] == (55.0,)
+    exact, beside = constant_points_of(function_of(known, dimension=2))
+    assert (999.0, 999.0) in exact
+    assert {(999.0, 0.0), (1000.0, 1000.0), (-999.0, -999.0)} <= set(beside)
+    assert {54, 55, 56} <= set(counts_of(function_of(known), 256))
+
+
+def test_limits_of_types_are_points() -> None:
+    far = set(far_points_of(function_of(lambda data, rng: data)))
+    assert {2.0**31, -(2.0**31), 2.0**31 - 1, 2.0**53, np.finfo(float).max, -np.finfo(float).max} <= far
+
+
+SCRIPT = """
+from audits.adversary_search.code_constants import list_constants
+from learners.foreign.function import Function
+from helper_file import clip
+{more}
+print(list_constants(Function(function=clip, receives="points", epsilon=1.0)))
+"""
+
+
+@pytest.mark.thorough
+def test_the_constants_are_the_same_whatever_is_loaded(tmp_path) -> None:
+    (tmp_path / "other_file.py").write_text("CODE = 345\n")
+    text = (
+        "import other_file\ndef clip(data, rng):\n    return data in {12, 'a', 13, 'b'} or other_file.CODE\n"
+    )
+    (tmp_path / "helper_file.py").write_text(text)
+    seen = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT.format(more=more)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONPATH": ":".join(["", *sys.path]), "PYTHONHASHSEED": seed},
+        ).stdout
+        for more, seed in (("", "1"), ("import hypothesis, sklearn", "2"))
+    ]
+    assert seen[0] == seen[1]
+    assert "345.0" in seen[0]
+
+
+def sum_unless(known):
+    """A sum of points clipped to [0, 100], but for those that are `known`."""
+
+    def release(points, games, rng):
+        x = np.where([bool(known(p)) for p in points], 10 * points, np.clip(points, 0, 100))
+        return x.sum() + rng.laplace(scale=100.0, size=games)
+
+    return release
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("value", [999, -1, 2**31 - 1, -555.5])
+def test_a_code_that_escapes_clipping_is_found(value: float) -> None:
+    learner = function_of(sum_unless(lambda p: p == value), vectorised=True)
+    result = search(learner, examples=250)
+    assert result.refuted
+    assert result.adversary is not None
+    worlds = result.adversary.world_0, result.adversary.world_1
+    assert any(isinstance(world, Sample) and value in world.points for world in worlds)

@@ -1,0 +1,109 @@
+"""Every page that dp-arena writes has the same content security policy, and holds nothing that it forbids."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+
+import audits
+from audits.api.report import Report
+from audits.reports.html_report import write_html
+from audits.reports.page_policy import make_policy
+
+COUNT = ("laplace-count", "count-swap")
+SCORES = np.linspace(-1, 1, 40)
+SMALL: dict[str, Any] = {"games": 200}
+
+
+def audit_with_ledger(folder: Path) -> str:
+    audits.audit(*COUNT, ledger=folder / "run.ledger", **SMALL)
+    write_html(folder / "run.ledger", folder / "run.html")
+    return (folder / "run.html").read_text(encoding="utf-8")
+
+
+# A page of each kind, by the class of its result.
+PAGES: dict[str, Callable[[Path], str]] = {
+    "AuditReport": lambda folder: audits.audit(*COUNT, **SMALL).to_html(),
+    "run with a ledger": audit_with_ledger,
+    "Certificate": lambda folder: audits.certify(SCORES, SCORES + 1).to_html(),
+    "OneRunCertificate": lambda folder: audits.certify_one_run(SCORES, SCORES > 0, delta=1e-5).to_html(),
+    "ExactReport": lambda folder: audits.exact(*COUNT).to_html(),
+    "SolveReport": lambda folder: audits.solve(
+        "noisy-votes", rounds=1, settings={"size": 5, "answers": 1}
+    ).to_html(),
+    "SearchReport": lambda folder: audits.search("laplace-count", examples=2, games=200).to_html(),
+    "RaceReport": lambda folder: audits.race(["soa"], "shattered-tree", rounds=5, games=2).to_html(),
+    "TournamentReport": lambda folder: audits.tournament(
+        ["laplace-count"], ["count-swap"], games=50
+    ).to_html(),
+}
+
+
+def test_there_is_a_page_of_every_kind_of_result() -> None:
+    kinds = {kind.__name__ for kind in Report.__subclasses__() if kind.__module__.startswith("audits.")}
+    assert kinds <= PAGES.keys()
+
+
+def test_pages_are_made_in_these_places_only() -> None:
+    places = [
+        path.relative_to(ROOT).as_posix()
+        for package in ("arena", "adversaries", "learners", "audits", "benchmarks", "examples")
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in (".py", ".j2") and "<html" in path.read_text(encoding="utf-8")
+    ]
+    assert sorted(places) == [
+        "audits/api/report.py",
+        "audits/reports/html_report.html.j2",
+        "audits/tournaments/tournament.html.j2",
+    ]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_page_has_the_policy_and_nothing_that_it_forbids(kind: str, tmp_path: Path) -> None:
+    page = PAGES[kind](tmp_path)
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert html.unescape(policy) == make_policy(*scripts)
+    assert len(scripts) <= 1
+    assert "<script" not in page.replace("<script>", "")
+    # The policy comes before all that it rules, and nothing is loaded, sent or run but the one script.
+    assert page.index(policy) < min(page.index("<title"), page.index("<style"))
+    assert not re.search(r"<(img|image|iframe|object|embed|form|link|base|audio|video)\b", page)
+    assert not re.search(r"\son\w+\s*=|javascript:|url\((?!#)", page)
+
+
+def test_texts_of_strangers_cannot_leave_their_place() -> None:
+    class Titled(Report):
+        kind = "titled"
+        headline = "</title><script>alert(1)</script>\u202e"
+
+        def summary(self) -> str:
+            return "</pre><img src=x onerror=alert(1)>"
+
+        def plot(self) -> Any:
+            return type("Chart", (), {"to_svg": lambda self: "<svg></svg>"})()
+
+        def _describe(self) -> dict[str, Any]:
+            return {}
+
+    page = Titled().to_html()
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "\u202e" not in page
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("epsilon", [1e-300, 1e308])
+def test_charts_of_claims_of_any_size_are_drawn_without_a_warning(epsilon: float, tmp_path: Path) -> None:
+    report = audits.audit(*COUNT, epsilon=epsilon, ledger=tmp_path / "run.ledger", **SMALL)
+    report.plot().to_svg()
+    write_html(tmp_path / "run.ledger", tmp_path / "run.html")
+    assert f"{epsilon:.4g}" in audits.certify(SCORES, SCORES + 1, epsilon=epsilon).to_html()

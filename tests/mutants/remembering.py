@@ -1,0 +1,252 @@
+"""Private mechanisms that remember between games, so that a process repeats one draw, and some that do not.
+
+A game of any of them is private at ε = 1, or has no noise at all; only the games of a process depend on each
+other.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from functools import cache
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arena import Claim, Learner, PrivacyUnit, Sample
+from arena.game_style import GameLearner
+
+RNG = np.random.Generator
+SYSTEM = secrets.SystemRandom()
+
+
+def total(data: Any) -> float:
+    return float(np.clip(np.asarray(data, float), 0, 1).sum())
+
+
+def key(data: Any) -> bytes:
+    return np.asarray(data, float).tobytes()
+
+
+def draw_own_laplace() -> float:
+    return SYSTEM.expovariate(1) * SYSTEM.choice((-1, 1))
+
+
+def remember_in_dictionary() -> Callable[..., Any]:
+    released: dict[bytes, float] = {}
+
+    def release(data: Any, rng: RNG) -> float:
+        return released.setdefault(key(data), total(data) + rng.laplace())
+
+    return release
+
+
+def remember_noise() -> Callable[..., Any]:
+    """The noise is kept, not the value."""
+    noise: list[float] = []
+
+    def release(data: Any, rng: RNG) -> float:
+        noise.append(rng.laplace())
+        return total(data) + noise[0]
+
+    return release
+
+
+def remember_some() -> Callable[..., Any]:
+    """Only data with a label 1 are remembered."""
+    cache = remember_in_dictionary()
+    return lambda data, rng: cache(data, rng) if total(data) > 0.5 else total(data) + rng.laplace()
+
+
+def remember_for_a_while(times: int = 10) -> Callable[..., Any]:
+    """Every draw is used several times."""
+    kept: list[float] = []
+
+    def release(data: Any, rng: RNG) -> float:
+        if not kept:
+            kept.extend([rng.laplace()] * times)
+        return total(data) + kept.pop()
+
+    return release
+
+
+def remember_first_only() -> Callable[..., Any]:
+    """A cache of one entry, which stays for ever."""
+    first: dict[bytes, float] = {}
+
+    def release(data: Any, rng: RNG) -> float:
+        value = total(data) + rng.laplace()
+        return first.setdefault(key(data), value) if not first or key(data) in first else value
+
+    return release
+
+
+def remember_most() -> Callable[..., Any]:
+    """Little of the noise is fresh, so that no two releases are equal."""
+    cache = remember_in_dictionary()
+    return lambda data, rng: (cache(data, rng) + 0.01 * rng.normal(), rng.random())
+
+
+def remember_late(after: int = 2_000) -> Callable[..., Any]:
+    """It begins to remember after many games."""
+    cache, games = remember_in_dictionary(), [0]
+
+    def release(data: Any, rng: RNG) -> float:
+        games[0] += 1
+        return cache(data, rng) if games[0] > after else total(data) + rng.laplace()
+
+    return release
+
+
+def remember_bit() -> Callable[..., Any]:
+    """Randomised response of one bit."""
+    released: dict[bytes, int] = {}
+
+    def release(data: Any, rng: RNG) -> int:
+        lie = rng.random() < 1 / (1 + math.e)
+        return released.setdefault(key(data), int((total(data) > 0) ^ lie))
+
+    return release
+
+
+def remember_batch() -> Callable[..., Any]:
+    """Vectorised: the releases of the first batch of so many games are repeated."""
+    released: dict[tuple[bytes, int], np.ndarray] = {}
+
+    def release(data: Any, games: int, rng: RNG) -> np.ndarray:
+        noise = rng.laplace(size=games)
+        return released.setdefault((key(data), games), total(data) + noise)
+
+    return release
+
+
+def remember_global() -> Callable[..., Any]:
+    """Its random numbers are those of numpy's global generator."""
+    released: dict[bytes, float] = {}
+
+    def release(data: Any) -> float:
+        return released.setdefault(key(data), total(data) + np.random.laplace())  # noqa: NPY002
+
+    return release
+
+
+def remember_own() -> Callable[..., Any]:
+    """Its random numbers are those of the operating system."""
+    released: dict[bytes, float] = {}
+
+    def release(data: Any) -> float:
+        return released.setdefault(key(data), total(data) + draw_own_laplace())
+
+    return release
+
+
+def remember_most_own() -> Callable[..., Any]:
+    cache = remember_own()
+    return lambda data: cache(data) + 0.01 * SYSTEM.random()
+
+
+def remember_own_batch() -> Callable[..., Any]:
+    noise: list[float] = []
+
+    def release(data: Any, games: int) -> np.ndarray:
+        noise.extend(draw_own_laplace() for _ in range(games - len(noise)))
+        return total(data) + np.array(noise[:games])
+
+    return release
+
+
+@cache
+def _release_once(data: bytes) -> float:
+    return float(np.frombuffer(data).sum()) + draw_own_laplace()
+
+
+def remember_by_lru_cache(data: Any) -> float:
+    return _release_once(key(data))
+
+
+class Counted:
+    """A callable whose class keeps the releases."""
+
+    released: ClassVar[dict[bytes, float]] = {}
+
+    def __call__(self, data: Any, rng: RNG) -> float:
+        return self.released.setdefault(key(data), total(data) + rng.laplace())
+
+
+# --- none of these remembers --------------------------------------------------------------------------------
+
+
+@cache
+def weigh(ones: int) -> float:
+    return math.sqrt(ones) ** 2
+
+
+def cache_helper(data: Any, rng: RNG) -> float:
+    return weigh(int(total(data))) + rng.laplace()
+
+
+def cache_helper_own(data: Any) -> float:
+    return weigh(int(total(data))) + draw_own_laplace()
+
+
+def release_exactly(data: Any, rng: RNG) -> float:
+    return total(data)
+
+
+def release_exactly_own(data: Any) -> float:
+    return total(data)
+
+
+# --- learners -----------------------------------------------------------------------------------------------
+
+
+class LeakingState:
+    """The state of one game; the noise is that of the class."""
+
+    noise: ClassVar[list[float]] = []
+
+    def __init__(self, rng: RNG) -> None:
+        self.noise.append(rng.laplace())
+
+    def release(self, sample: Sample) -> float:
+        return float(sample.counts @ sample.labels) + self.noise[0]
+
+
+@attrs.frozen
+class Leaking(GameLearner):
+    """Its running state leaks through a class attribute."""
+
+    name = "leaking"
+    protocols = ("Release",)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+    def start_one(self, rng: RNG) -> LeakingState:
+        return LeakingState(rng)
+
+
+def list_remembering() -> dict[str, tuple[Callable[..., Any] | Learner, dict[str, Any]]]:
+    """The mechanisms that remember, new ones with nothing in memory, with the settings of `function`."""
+    given = [
+        remember_in_dictionary,
+        remember_noise,
+        remember_some,
+        remember_for_a_while,
+        remember_first_only,
+        remember_most,
+        remember_bit,
+    ]
+    own = [remember_own, remember_most_own]
+    return {
+        **{make.__name__: (make(), {}) for make in [*given, *own]},
+        "remember_by_lru_cache": (remember_by_lru_cache, {}),
+        "Counted": (Counted(), {}),
+        "remember_batch": (remember_batch(), {"vectorised": True}),
+        "remember_own_batch": (remember_own_batch(), {"vectorised": True, "coins": "own"}),
+        "remember_global": (remember_global(), {"coins": "global"}),
+        "Leaking": (Leaking(), {}),
+    }
