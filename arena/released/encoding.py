@@ -128,7 +128,7 @@ def _find_numbers(values: Any) -> np.ndarray | None:
     if (
         numbers.dtype.kind not in "biuf"
         or numbers.dtype.itemsize > 8
-        or (numbers.ndim > 2 and not numbers.size)
+        or (numbers.ndim > 2 and len(numbers) and not numbers.size)
     ):
         return None
     return numbers if _is_exact(numbers, values) else None

@@ -196,7 +196,7 @@ FALSE_DECLARATIONS = [
     (
         mutants.Value("number", lambda: mutants.exponential(rate=1.5)),
         "value does not conform: its values follow the output distribution that it declares; the value at "
-        "most at its declared 0.9375-quantile has frequency 0.8",
+        "most at its declared 0.",
     ),
     (
         mutants.Value("number", lambda: mutants.exponential(share=0.5)),
