@@ -54,6 +54,13 @@ class RatesExceeded(pytest.Item):
         )
 
 
+@pytest.fixture(autouse=True)
+def short_comparisons(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In quick tests 500 games in each world are compared with a declared output distribution."""
+    if not any(map(request.node.get_closest_marker, ("thorough", "slow"))):
+        monkeypatch.setattr("arena.testing.laws.comparison._SECONDS", 0.0)
+
+
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """A generator like those of the arena, seeded by the names of the test and its file."""

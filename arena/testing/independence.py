@@ -284,6 +284,8 @@ def check_batches_independent(
                 record=record,
                 coins=batch,
             )
+            if adversary.scores_release:  # which is among what it saw; lists of any length have no score
+                played = attrs.evolve(played, score=None)
             features.append(summarise_views(played))
         values = np.stack(align_columns(features, fill=ABSENT)).transpose(0, 2, 1)  # (batches, f, n)
         if compute_p_value(values) <= _RATE / 2:

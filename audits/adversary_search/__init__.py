@@ -1,5 +1,16 @@
 """Search for adversaries that refute a claim: draw, play the best again, shrink, confirm on fresh games."""
 
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+if "hypothesis" not in sys.modules:
+    # Hypothesis caches what it knows about modules; by default in the current folder, which is the user's.
+    os.environ.setdefault(
+        "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis"))
+    )
+
 from audits.adversary_search.adversary_search import SearchProgress, SearchResult, search, share_of_error
 from audits.adversary_search.evidence import SearchTarget, weigh_adversary
 from audits.adversary_search.exploration import referee_for

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from arena import InvalidArgument
 from arena.privacy_curves import PrivacyCurve
-
-if "hypothesis" not in sys.modules:
-    # Hypothesis caches what it knows about modules; by default in the current folder, which is the user's.
-    os.environ.setdefault(
-        "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis"))
-    )
-
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress, SearchResult
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_text import describe_search, format_search

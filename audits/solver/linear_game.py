@@ -15,6 +15,7 @@ MOST_ROUNDS = 16  # of a game with hidden states that are compressed, or whose h
 _SMALL = 4  # hidden states that are not compressed
 _ROUNDING = 1e-15  # of probabilities; a move that tells more by less than this is taken as dominated
 _SKETCH = 200  # combinations of measures from which their axes are found
+_MOST_NUMBERS = 2**28  # of the measures that one round leads to, 2 GB
 
 Step = Callable[[np.ndarray], np.ndarray]  # from measures (n, m) those after each outcome, (k, n, m)
 
@@ -78,7 +79,7 @@ def compress(
     are all measures that a game can reach. steps: of each kernel. start: (2, m). watch: receives the number
     of rounds whose measures are known.
 
-    Raises: Unsupported if there are too many rounds for that.
+    Raises: Unsupported if there are too many rounds for that, or too many moves.
     """
     size = start.shape[1]
     if size <= _SMALL:
@@ -98,12 +99,21 @@ def compress(
             value=rounds,
             remedy=f"Allow at most {MOST_ROUNDS} rounds.",
         )
+
+    def step_all(measures: np.ndarray) -> np.ndarray:
+        if len(steps) * len(halts) * len(measures) * size > _MOST_NUMBERS:
+            raise Unsupported(
+                f"{len(steps):,} moves on {size:,} hidden states lead to more measures than memory holds",
+                remedy="Solve it for fewer rounds, or with fewer teachers.",
+            )
+        return np.concatenate([step(measures / scale) * scale for step in steps])
+
     # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
     scale = 1 / np.sqrt(_mean_measure(steps, start, rounds))
     basis = _reachable_axes(
         start * scale,
         1 / scale,
-        lambda measures: np.concatenate([step(measures / scale) * scale for step in steps]),
+        step_all,
         rounds,
         _NEGLIGIBLE,
         watch,

@@ -19,7 +19,14 @@ from learners.foreign.function import Function
 
 
 def test_numbers_stay_as_they_are() -> None:
-    for values in ([1, 2], [0.5, math.inf], [[1, 2], [3, 4]], np.array([True, False]), []):
+    for values in (
+        [1, 2],
+        [0.5, math.inf],
+        [[1, 2], [3, 4]],
+        np.array([True, False]),
+        [],
+        np.zeros((0, 2, 3)),
+    ):
         assert np.array_equal(encode_values(values), np.asarray(values))
         assert encode_values(values).dtype == np.asarray(values).dtype
 

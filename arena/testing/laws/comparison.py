@@ -36,6 +36,7 @@ _MOST_NUMBERS = 4_000_000  # that are released in each world
 _MOST_CHANCES = 1_000_000  # of outcomes of rounds in each world
 _MOST_COST = 2 * 10**8  # probabilities of hidden states that are followed in each world
 _MOST_PLAYED_ALONE = 4_000  # games of an adversary in game style, in each world
+_SMALLEST_BATCH = 8
 _BATCH_NUMBERS = 500_000  # numbers that are shown in a batch
 _SECONDS = 2.0  # for the games of each world, beyond the first batch
 
@@ -120,7 +121,10 @@ def _play_world(
         return None
     if isinstance(adversary, GameAdversary):
         games = min(games, _MOST_PLAYED_ALONE)
-    return _play_rounds(learner, adversary, referee, world, games, law)
+    rounds = sum(isinstance(entry, QueryEntry) for entry in _entries(_join_single_games(first)[0]))
+    each = np.size(law.start()) * len(law.outcomes) * max(1, rounds)
+    largest = max(_SMALLEST_BATCH, _MOST_COST // each)  # so that the measures of a round fit into memory
+    return _play_rounds(learner, adversary, referee, world, games, law, largest)
 
 
 # --- values -------------------------------------------------------------------------------------------------
@@ -174,12 +178,13 @@ def _play_rounds(
     world: bool,
     games: int,
     law: AnswerLaw | OnlineLaw[Any] | None,
+    largest: int = MOST_GAMES,
 ) -> _World | None:
-    """The events of rounds in batches of games, until there are enough or they have cost enough."""
+    """The events of rounds in batches of at most `largest` games, until these are enough or cost enough."""
     if law is None:
         return None
     events: RoundEvents | None = None
-    batch, cost, number, count, started = min(games, 500), 0, 0, 0, perf_counter()
+    batch, cost, number, count, started = min(games, largest, 500), 0, 0, 0, perf_counter()
     while batch:
         parts = _join_single_games(_record(learner, adversary, referee, world, batch, seed=1 + number))
         if isinstance(law, AnswerLaw):
@@ -201,7 +206,7 @@ def _play_rounds(
         numbers = max(1, predicted[0].chances[0].size)
         count += batch
         games = count if cost > _MOST_COST else min(games, max(count, _MOST_CHANCES // numbers))
-        batch = _size_next_batch(count, games, numbers, perf_counter() - started)
+        batch = min(largest, _size_next_batch(count, games, numbers, perf_counter() - started))
         number += 1
     assert events is not None
     return _World(count, tuple(events.sums))
@@ -253,9 +258,7 @@ def _predict_answers(name: str, law: AnswerLaw, played: Played) -> Predictions:
     return attrs.evolve(predict_answers(name, law, x, answer, halted), queries=_number_points(x))
 
 
-def _predict_hypotheses(
-    name: str, law: OnlineLaw[Any], played: Played
-) -> Predictions | None:
+def _predict_hypotheses(name: str, law: OnlineLaw[Any], played: Played) -> Predictions | None:
     """The same online, with examples as queries; None if a point is none of the distribution's points."""
     entries = [entry for entry in _entries(played) if isinstance(entry, ExampleEntry)]
     shown: list[Hypothesis] = []

@@ -36,6 +36,7 @@ from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
 
 
 def figures(result: SearchResult) -> dict[str, Any]:
@@ -51,7 +52,8 @@ def test_everlasting_v1_falls_to_the_smallest_game() -> None:
     assert isinstance(challenge, Challenge)
     assert isinstance(ask, Ask)
     assert (ask.times, found.adversary.rounds) == (7, 8)  # with the challenge, the eighth outcome ⊤
-    assert found.adversary.score == Score("halted")
+    assert found.adversary.score is not None
+    assert attrs.evolve(found.adversary.score, sign=1) == Score("halted")
     assert found.verdict is not None
     assert found.verdict.epsilon_lower > found.claim.epsilon
 
@@ -222,9 +224,9 @@ def test_an_interrupt_gives_what_there_is() -> None:
 
 @pytest.mark.thorough
 def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(script_strategies, "samples", lambda learner: st.just(Sample([0.0], [0], [3])))
-    with pytest.raises(NothingTested, match="configured for 1,000 examples, got 3"):
-        search(BetweenThresholdsPredictor(), examples=5, pairs=8)
+    monkeypatch.setattr(script_strategies, "samples", lambda *arguments: st.just(Sample([0.0], [0], [3])))
+    with pytest.raises(NothingTested, match="configured for 12 examples, got 3"):
+        search(RandomisedResponse(size=12), examples=5, pairs=8)
 
 
 # --- bad input --------------------------------------------------------------------------------------------

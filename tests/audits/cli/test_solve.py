@@ -32,9 +32,17 @@ def test_python_and_the_command_line_agree() -> None:
 
 def test_the_report_says_what_is_proved_and_what_the_best_adversary_does() -> None:
     report = " ".join(arena.text(*SMALL).split())
-    assert "Proved of the declared output distribution: against every adversary of at most 3 queries on this pair" in report
+    assert (
+        "Proved of the declared output distribution: against every adversary of at most 3 queries on this pair"
+        in report
+    )
     assert "least ε at δ = 0 0.676266 nats" in report
     assert "1. 2|3: 0 → 2; 1, halts → end, score 0.1663" in report
+
+
+def test_a_game_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("audits.solver.linear_game._MOST_NUMBERS", 10_000)
+    assert "lead to more measures than memory holds" in arena.refusal(*SMALL)
 
 
 def test_an_unprotected_learner_is_not_proved_to_be_anything() -> None:
