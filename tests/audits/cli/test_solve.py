@@ -33,7 +33,7 @@ def test_python_and_the_command_line_agree() -> None:
 def test_the_report_says_what_is_proved_and_what_the_best_adversary_does() -> None:
     report = " ".join(arena.text(*SMALL).split())
     assert (
-        "Proved of the declared output distribution: against every adversary of at most 3 queries on this pair"
+        "Proved of the declared output distribution: against every adversary of at most 3 queries on this"
         in report
     )
     assert "least ε at δ = 0 0.676266 nats" in report
