@@ -38,7 +38,7 @@ _MOST_COST = 2 * 10**8  # probabilities of hidden states that are followed in ea
 _MOST_PLAYED_ALONE = 4_000  # games of an adversary in game style, in each world
 _SMALLEST_BATCH = 8
 _BATCH_NUMBERS = 500_000  # numbers that are shown in a batch
-_SECONDS = 2.0  # for the games of each world, beyond the first batch
+_SECONDS = 1.0  # for the games of each world, beyond the first batch
 
 
 @attrs.frozen(eq=False)

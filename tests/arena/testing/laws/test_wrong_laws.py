@@ -15,6 +15,12 @@ from audits.runs.run import run
 pytestmark = pytest.mark.thorough  # a comparison plays 200,000 games in each world
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many games as where nothing else uses the machine."""
+    monkeypatch.setattr("arena.testing.laws.comparison._SECONDS", 60.0)
+
+
 @pytest.mark.parametrize("flaw", wrong_laws.VALUES)
 def test_wrong_distributions_of_values_are_noticed(flaw: str) -> None:
     learner = wrong_laws.VALUES[flaw]
