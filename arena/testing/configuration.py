@@ -36,7 +36,7 @@ def check_configuration(player: Learner | Adversary, kind: str) -> None:
     except (TypeError, AttributeError, pickle.PickleError, CannotBeSent) as error:
         raise NotConforming(name, f"a {kind} can be hashed and pickled", f"got {error}") from error
     if not equal:
-        raise NotConforming(name, f"a copy of a {kind} is equal to it and has the same hash")
+        raise NotConforming(name, f"a copy of this {kind} is equal to it and has the same hash")
 
 
 def _holds_unsendable_function(player: Learner | Adversary) -> bool:

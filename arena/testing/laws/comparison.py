@@ -14,7 +14,7 @@ import numpy as np
 
 from arena.capabilities import DeclaresOnlineLaw
 from arena.engine import Played, play
-from arena.errors import NotConforming
+from arena.errors import RAISED, NotConforming, describe_error
 from arena.game_style import GameAdversary
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
 from arena.players import Adversary, Learner
@@ -22,6 +22,7 @@ from arena.points import hash_rows
 from arena.randomness import block_seed, child_seed
 from arena.referees import Referee
 from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry
+from arena.released import fit_rows, format_value
 from arena.replies import Hypothesis, Released, Shown, Stream
 from arena.sample import Sample
 from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_events
@@ -146,8 +147,28 @@ def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: Valu
         width = max(1, parts[0].size // len(parts[0]))
         games = min(games, max(count, _MOST_NUMBERS // width))
         batch = _size_next_batch(count, games, width, perf_counter() - started)
+    if len({part.shape[1:] for part in parts}) > 1:
+        longest = max(part.shape[1] if part.ndim > 1 else 2 for part in parts)
+        parts = [fit_rows(part, longest)[0] for part in parts]
     values = np.concatenate(parts)
+    _check_densities(learner.name, law, values)
     return _World(len(values), tuple(list_value_events(learner.name, law, values)), law, values)
+
+
+def _check_densities(name: str, law: ValueLaw, values: np.ndarray) -> None:
+    """Raises: NotConforming if values are of a wrong shape, or no numbers."""
+    try:
+        with np.errstate(invalid="ignore"):
+            unknown = np.isnan(law.log_density(values)) & np.isnan(values).reshape(len(values), -1).any(
+                axis=1
+            )
+    except RAISED as error:
+        found = f"of values of shape {values.shape[1:]} it raised {describe_error(error)}"
+    else:
+        if not unknown.any():
+            return
+        found = f"{format_value(values[int(np.argmax(unknown))])} has none"
+    raise NotConforming(name, "its values have a density by the output distribution that it declares", found)
 
 
 def _size_next_batch(count: int, games: int, numbers: int, seconds: float) -> int:

@@ -69,7 +69,7 @@ BROKEN_LEARNERS = [
     (
         mutants.Unequal(),
         NotConforming,
-        "coin does not conform: a copy of a learner is equal to it and has the same hash",
+        "coin does not conform: a copy of this learner is equal to it and has the same hash",
     ),
     (mutants.Boaster(), NotConforming, "coin does not conform: claim is a Claim; got float"),
     (

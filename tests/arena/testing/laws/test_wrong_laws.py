@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from mutants import wrong_laws
 
@@ -11,6 +12,7 @@ from arena import NotConforming, Release
 from audits.exact_loss import exact
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
+from learners.mechanisms.noise.densities import laplace_density
 
 pytestmark = pytest.mark.thorough  # a comparison plays 200,000 games in each world
 
@@ -25,6 +27,19 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_distributions_of_values_are_noticed(flaw: str) -> None:
     learner = wrong_laws.VALUES[flaw]
     with pytest.raises(NotConforming, match="its values follow the output distribution that it declares"):
+        exact(learner, CountSwap(), Release())
+
+
+@pytest.mark.parametrize(
+    ("draw", "found"),
+    [
+        (lambda count, games, rng: np.where(rng.random(games) < 0.01, np.nan, count), "nan has none"),
+        (lambda count, games, rng: np.zeros((games, 2)), r"of values of shape \(2,\) it raised ValueError"),
+    ],
+)
+def test_values_without_a_density_are_named(draw: wrong_laws.Draw, found: str) -> None:
+    learner = wrong_laws.WrongValues(draw=draw, tell=lambda count: laplace_density(count, wrong_laws.SCALE))
+    with pytest.raises(NotConforming, match=found):
         exact(learner, CountSwap(), Release())
 
 
