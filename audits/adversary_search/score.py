@@ -19,7 +19,7 @@ from audits.distinguishers.view_features import (
     ViewCounts,
     collect_values,
     is_released,
-    released_columns,
+    list_released_columns,
 )
 
 AS_IT_IS, DISTANCE, EQUAL, AT_MOST = "as it is", "distance", "equal", "at most"
@@ -161,7 +161,7 @@ class Score:
             return _count_pattern(ones, match["pattern"])
         # The source of a script reads plain numbers from the reply, infinite ones among hypotheses too.
         of_several = self.form in (*SUMS, *OF_ENTRIES)
-        columns = released_columns(replies, games, finite=self.irregular or of_several)
+        columns = list_released_columns(replies, games, finite=self.irregular or of_several)
         if self.feature == ENTRIES:
             return _count_entries(columns, games)
         absent = np.full(games, ABSENT)

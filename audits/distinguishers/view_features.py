@@ -65,7 +65,7 @@ def _features_of_replies(played: Played) -> ViewFeatures:
     if played.view is None:
         raise InvalidArgument("the views of the games were not recorded", remedy="Play with record=True.")
     games, replies = len(played.worlds), played.view.replies
-    columns = _answer_columns(list_answers(replies)) | released_columns(replies, games)
+    columns = _answer_columns(list_answers(replies)) | list_released_columns(replies, games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
     rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
@@ -113,7 +113,9 @@ def _describe_moves(parameters: np.ndarray) -> np.ndarray:
     return np.concatenate([moves.sum(axis=1)[:, :half], (moves**2).sum(axis=2)[:, :half]], axis=1)
 
 
-def released_columns(replies: Sequence[Reply], games: int, *, finite: bool = True) -> dict[str, np.ndarray]:
+def list_released_columns(
+    replies: Sequence[Reply], games: int, *, finite: bool = True
+) -> dict[str, np.ndarray]:
     """The features (games,) of released values and published hypotheses, by name.
 
     finite: whether infinities and NaN are replaced, as in the features of views.

@@ -44,12 +44,13 @@ _SECONDS = 1.0  # for the games of each world, beyond the first batch
 
 @attrs.frozen(eq=False)
 class _World:
-    """The games of one world: the values that were released, or the events of rounds."""
+    """The games of one world: events, and of releases the values and their log densities."""
 
     games: int
     sums: tuple[EventSums, ...]
     law: ValueLaw | None = None
     values: np.ndarray = attrs.field(factory=lambda: np.zeros(0))
+    logs: np.ndarray = attrs.field(factory=lambda: np.zeros(0))
 
 
 def compare_with_law(
@@ -99,7 +100,7 @@ def _compare(
     games = min(each.games for each in compared)
     comparison = check_events(learner.name, rule, sums, games=games, rate=rate)
     for each in compared:
-        if each.law is not None and not (each.law.log_density(each.values) > -np.inf).all():
+        if not (each.logs > -np.inf).all():
             raise NotConforming(
                 learner.name, "its values are possible by the output distribution that it declares"
             )
@@ -151,22 +152,21 @@ def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: Valu
         longest = max(part.shape[1] if part.ndim > 1 else 2 for part in parts)
         parts = [fit_rows(part, longest)[0] for part in parts]
     values = np.concatenate(parts)
-    _check_densities(learner.name, law, values)
-    return _World(len(values), tuple(list_value_events(learner.name, law, values)), law, values)
+    logs = _read_log_densities(learner.name, law, values)
+    return _World(len(values), tuple(list_value_events(learner.name, law, values)), law, values, logs)
 
 
-def _check_densities(name: str, law: ValueLaw, values: np.ndarray) -> None:
-    """Raises: NotConforming if values are of a wrong shape, or no numbers."""
+def _read_log_densities(name: str, law: ValueLaw, values: np.ndarray) -> np.ndarray:
+    """(n,): of values (n, ...). Raises: NotConforming if these are of a wrong shape, or no numbers."""
     try:
         with np.errstate(invalid="ignore"):
-            unknown = np.isnan(law.log_density(values)) & np.isnan(values).reshape(len(values), -1).any(
-                axis=1
-            )
+            logs = np.asarray(law.log_density(values))
+            unknown = np.isnan(logs) & np.isnan(values).reshape(len(values), -1).any(axis=1)
     except RAISED as error:
         found = f"of values of shape {values.shape[1:]} it raised {describe_error(error)}"
     else:
         if not unknown.any():
-            return
+            return logs
         found = f"{format_value(values[int(np.argmax(unknown))])} has none"
     raise NotConforming(name, "its values have a density by the output distribution that it declares", found)
 
@@ -185,7 +185,9 @@ def _list_ratios(first: _World, second: _World) -> Iterator[EventSums]:
     if first.values.shape[1:] != second.values.shape[1:]:
         return
     values = np.stack([first.values[:games], second.values[:games]])
-    logs = np.array([[law.log_density(own) for own in values] for law in (first.law, second.law)])
+    in_0 = first.logs[:games], first.law.log_density(values[1])
+    in_1 = second.law.log_density(values[0]), second.logs[:games]
+    logs = np.array([in_0, in_1])
     yield from list_ratio_events(logs, values)
 
 

@@ -33,7 +33,6 @@ class RoundEvents:
         steady = np.repeat(np.eye(width)[:, None], rounds, axis=1)
         self._directions = np.concatenate([steady, directions])
         self._sums: dict[str, EventSums] = {}
-        self.games = 0
 
     @property
     def sums(self) -> Iterable[EventSums]:
@@ -46,7 +45,6 @@ class RoundEvents:
             np.concatenate([self._pad(getattr(part, field), blank) for part in predicted])
             for field, blank in (("outcomes", -1), ("chances", 0), ("queries", 0))
         )
-        self.games += len(outcomes)
         live = outcomes >= 0
         happened = np.where(live[:, :, None], self._features[outcomes], 0.0)
         expected = chances @ self._features

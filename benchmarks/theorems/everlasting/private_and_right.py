@@ -56,7 +56,7 @@ def first_round_failure(run: BBLRound) -> float:
     return float(chances @ chance_of_error(run, 1 - missing / run.teachers))
 
 
-def expected_marks(run: BBLRound, gap: float) -> float:
+def compute_expected_marks(run: BBLRound, gap: float) -> float:
     """Of a round, at most, whatever D: votes grow from 0 to 1 over Exp(λ) of D above the target."""
     width = gap / (run.noise * run.teachers)
 
@@ -73,7 +73,7 @@ def chance_of_halt(learner: EverlastingGaussian, run: BBLRound) -> float:
     Of a count that lies y below the threshold a fresh Lap(1/ε) passes it with probability e^{−εy}/2. Counts
     grow by one in R/marks answers, so that all together add up to at most R/(2·marks·ε)·e^{−εy}.
     """
-    marks, epsilon = expected_marks(run, learner.gap), learner._bit_epsilon
+    marks, epsilon = compute_expected_marks(run, learner.gap), learner._bit_epsilon
     room = learner.stopping_count(run.index) - marks
     shares = np.linspace(0.05, 0.9, 18)
     best = inf
@@ -190,8 +190,8 @@ def main() -> None:
     for index in (1, 2):
         run = learner.round(index)
         print(
-            f"round {index}: at most {expected_marks(run, learner.gap):,.0f} answers are charged on average, "
-            f"and it halts at {learner.stopping_count(index):,.0f}: with probability at most "
+            f"round {index}: at most {compute_expected_marks(run, learner.gap):,.0f} answers are charged "
+            f"on average, and it halts at {learner.stopping_count(index):,.0f}: with probability at most "
             f"{chance_of_halt(learner, run):.2g}"
         )
     print(f"round 1 errs on more than {ALPHA} with probability {first_round_failure(learner.round(1)):.2g}")
