@@ -22,7 +22,7 @@ settings.register_profile("exploring", unhurried, derandomize=False)
 settings.load_profile("repeatable")
 
 
-# An unmarked test may take half a second; twice as much CPU time fails it, since a busy machine slows tests down.
+# An unmarked test may take half a second; at twice as much CPU time it fails, since busy machines are slower.
 _MAX_CPU_SECONDS = 1.0
 _MODULES_OF_A_LIBRARY = 20  # imported by one test: it pays for a library that others use, too
 

@@ -53,6 +53,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", EVERY, ids=lambda learner: learner.name)
 def test_every_shipped_learner_conforms(learner: Learner) -> None:
     check_learner(learner)

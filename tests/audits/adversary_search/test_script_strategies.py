@@ -66,6 +66,7 @@ def test_neighbours_differ_in_exactly_one_place(learner: Learner, data: st.DataO
     assert one.differences(other) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner", [SMALL_SGD, Function(function=len, receives="points", epsilon=1.0, dimension=2, coins="own")]
 )
@@ -174,6 +175,7 @@ def test_a_learner_may_run_out_of_rounds() -> None:
         play(NoisyMajority(rounds=2), script, referee_for(script), games=2, seed=0)
 
 
+@pytest.mark.thorough
 def test_nature_asks_near_the_example_that_differs_and_as_often_as_settings_say() -> None:
     learner = PateGaussian(teachers=30, queries=7)
     near, drawn, times = 0, 0, set()

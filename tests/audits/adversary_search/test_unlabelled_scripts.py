@@ -80,5 +80,6 @@ def test_vectors_are_printed_as_rows() -> None:
     assert Rectangles((2, 2)).point_shape == (2,)
 
 
+@pytest.mark.thorough
 def test_a_small_search_refutes_nothing() -> None:
     assert not search(FRESH, protocol="Figure1", seed=1, error=1e-6, examples=20, pairs=32).refuted

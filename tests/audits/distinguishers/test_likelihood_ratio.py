@@ -211,6 +211,7 @@ class OneGame(GameAdversary):
             yield Query(0.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("learner", "referee"),
     [(LaplaceCount(), Release()), (BetweenThresholdsPredictor(size=10), Figure1())],

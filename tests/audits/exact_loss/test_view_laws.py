@@ -282,6 +282,7 @@ def brute_force(chain: Chain, queries: Callable[[str], tuple[float, bool]], roun
     return found
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(chains(), st.integers(1, 4), st.integers(-1, 3))
 def test_masses_are_conserved_and_views_are_those_of_brute_force(

@@ -242,6 +242,7 @@ merge(sys.argv[2:4], sys.argv[4])
 """
 
 
+@pytest.mark.thorough
 def test_a_disk_that_fails_within_a_merge_loses_nothing(tmp_path: Path) -> None:
     plan = attrs.evolve(PLAN, games=20_000, first_block=1_000, block=1_000)
     a = ledger_of(tmp_path / "a", range(0, 20, 2), plan)

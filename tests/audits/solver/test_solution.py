@@ -60,6 +60,7 @@ def test_a_claim_below_the_truth_is_refuted() -> None:
     assert solve(attrs.evolve(game, learner=learner), rounds=1).outcome is Outcome.REFUTED
 
 
+@pytest.mark.thorough
 def test_an_interrupted_computation_gives_the_shorter_game_that_was_solved() -> None:
     def interrupt(stage: str, done: int, total: int) -> None:
         if (stage, total) == ("rounds", 4):
@@ -71,6 +72,7 @@ def test_an_interrupted_computation_gives_the_shorter_game_that_was_solved() -> 
         solve(posed("above-threshold", **FIVE), rounds=1, watch=lambda *_: interrupt("rounds", 0, 4))
 
 
+@pytest.mark.thorough
 def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
     def interrupt(stage: str, done: int, total: int) -> None:
         if stage == "pairs of beliefs":

@@ -63,6 +63,7 @@ def test_every_method_has_its_row(normal: Estimates) -> None:
     assert values["band, at ε = 0.5"] < 0.23841
 
 
+@pytest.mark.thorough
 def test_rows_say_what_is_certified(normal: Estimates) -> None:
     for row in normal.rows:
         assert row.certified == (not row.method.endswith("if Gaussian"))

@@ -155,6 +155,7 @@ def test_the_game_shown_has_its_scores_the_right_way_round() -> None:
         assert scores[0] < scores[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("against", ["training-swap", TrainingSwap(learner=StaticErm())])
 def test_the_line_to_replay_gives_the_same_figures(against: Any) -> None:
     failure = refute(StaticErm(), claim=(1, 0), against=against, budget="quick", seed=7)
@@ -173,6 +174,7 @@ def noisy_count(data: Any, rng: np.random.Generator) -> float:
     return float(np.sum(data) + 0.1 * rng.laplace())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("learner", "against"),
     [

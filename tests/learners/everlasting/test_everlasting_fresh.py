@@ -83,6 +83,7 @@ def test_a_small_pool_trains_fewer_teachers_and_none_is_refused() -> None:
 # --- games --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "spec",
     [
@@ -236,6 +237,7 @@ def test_games_follow_the_reference() -> None:
     assert p_value(reference(), spelt(SMALL, 40_000, 2)) > 1e-7
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lie", [{"rate": 0.4}, {"noise": 0.5}, {"teachers": 10}])
 def test_a_reference_that_differs_is_noticed(lie: dict) -> None:
     assert p_value(reference(), spelt(attrs.evolve(SMALL, **lie), 40_000, 2)) < 1e-7

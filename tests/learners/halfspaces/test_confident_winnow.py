@@ -19,6 +19,7 @@ from learners.halfspaces.confident_winnow import ALWAYS, NEVER, ConfidentWinnow
 from learners.halfspaces.winnow import Winnow
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("update", [ALWAYS, NEVER])
 def test_it_conforms(update: str) -> None:
     check_learner(ConfidentWinnow(concepts=Halfspaces(3, 0.4), update=update), games=400)

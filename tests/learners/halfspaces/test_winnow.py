@@ -20,6 +20,7 @@ from learners.halfspaces.base import update_bound
 from learners.halfspaces.winnow import Winnow, WinnowState
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dimension", [1, 3, 64])
 def test_it_conforms(dimension: int) -> None:
     check_learner(Winnow(concepts=Halfspaces(dimension, 0.2)), games=400)

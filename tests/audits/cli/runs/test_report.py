@@ -29,6 +29,7 @@ def ledger(tmp_path: Path, content: bytes) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_a_page_is_written_beside_the_ledger(ledger: Path) -> None:
     done = arena("runs", "report", str(ledger))
     page = ledger.with_suffix(".html")

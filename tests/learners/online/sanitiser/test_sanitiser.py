@@ -57,6 +57,7 @@ def test_answers_follow_the_law(rng: np.random.Generator, proposal: list[float])
     check_counts(answers(rng, STEP, proposal), answer_distribution(STEP, proposal), effect=0.01, **SURE)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_answers_of_other_noise_is_detected(rng: np.random.Generator) -> None:
     with expect_rejection():
