@@ -10,7 +10,7 @@ LIBRARIES := accounting diffprivlib jax-privacy opacus opendp
 ANCHORS := jax-privacy privacy-estimates
 
 PACKAGES := arena adversaries learners audits
-PAGES := $(wildcard README.md docs/*.md docs/guides/*.md)
+PAGES := $(wildcard README.md docs/*.md docs/guides/*.md docs/explanation/*.md)
 SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth adult_training dimensions everlasting charts optimum) local_levels
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
