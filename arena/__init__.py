@@ -75,7 +75,7 @@ from arena.replies import (
     Trained,
 )
 from arena.sample import BLANK, Sample, Training
-from arena.settings import setting
+from arena.settings import count_setting, setting
 
 # Players, and what they promise.
 __all__ = [
@@ -89,6 +89,7 @@ __all__ = [
     "Neighbours",
     "PrivacyUnit",
     "Relation",
+    "count_setting",
     "setting",
 ]
 # Data and moves.

@@ -13,9 +13,9 @@ from adversaries.common.concept_choice import choose_concept_class
 from adversaries.common.training_samples import choose_sample_size
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from adversaries.figure1.example_distributions import DEFAULT_CLASS, FiniteDistribution, choose_distribution
-from arena import Moves, Queries, Train, Unsupported, setting
+from arena import Moves, Queries, Train, Unsupported, count_setting, setting
 from arena.concepts import ConceptClass
-from arena.settings import at_least, at_most, more_than, whole
+from arena.settings import at_most, more_than
 
 
 @attrs.frozen
@@ -42,11 +42,9 @@ class HypothesisLearner(Figure1Adversary):
         0.125, unit="probability", help="β, of failure", check=[more_than(0), at_most(0.125)]
     )
     as_printed: bool = setting(False, help="keep the printed R, and L_x as a set")
-    asked: int | None = setting(
-        None, help="R; default: |X| log(|X|/β), or as printed", check=[whole, at_least(1)]
-    )
-    sample_size: int | None = setting(
-        None, help="training examples; default: as many as the learner needs", check=[whole, at_least(1)]
+    asked: int | None = count_setting(None, help="R; default: |X| log(|X|/β), or as printed")
+    sample_size: int | None = count_setting(
+        None, help="training examples; default: as many as the learner needs"
     )
     concepts: ConceptClass | None = setting(None, help="the class of the target; default: the learner's")
 

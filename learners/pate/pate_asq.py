@@ -10,7 +10,7 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.laws import Finite
 from arena.sample import Sample
-from arena.settings import at_least, less_than, more_than, one_of, setting, whole
+from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_gaussian import GaussianVotes, PateGaussian
 from learners.pate.students.active import ActiveStudent, learn
@@ -48,10 +48,8 @@ class PateAsq(StudentLearner):
     theorem = "Theorem 2 (Algorithm 1) of Liu et al., and post-processing"
     common_random_numbers = True  # every game draws one random number for each of ℓ answers, used or not
 
-    queries: int | None = setting(
-        None,
-        help="ℓ, the largest number of answers; default: three in ten of the public points",
-        check=[whole, at_least(1)],
+    queries: int | None = count_setting(
+        None, help="ℓ, the largest number of answers; default: three in ten of the public points"
     )
     method: str | None = setting(
         None,
@@ -62,9 +60,7 @@ class PateAsq(StudentLearner):
     constant: float | None = setting(
         None, help="tolerance for rules with more errors; default: the method's", check=more_than(0)
     )
-    gamma: float = setting(
-        0.05, unit="probability", help="γ of Algorithm 4", check=[more_than(0), less_than(1)]
-    )
+    gamma: float = setting(0.05, unit="probability", help="γ of Algorithm 4")
     theta: float = setting(2.0, help="θ of Algorithm 4, the disagreement coefficient", check=at_least(1))
     best_error: float = setting(
         0.0, unit="probability", help="Err(h*) of Algorithm 4", check=[at_least(0), less_than(1)]
