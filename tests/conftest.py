@@ -22,7 +22,7 @@ settings.register_profile("exploring", unhurried, derandomize=False)
 settings.load_profile("repeatable")
 
 
-# An unmarked test may take half a second; at three times as much CPU time it fails, since busy machines are slow.
+# An unmarked test may take half a second; it fails at three times as much, since busy machines are slow.
 _MAX_CPU_SECONDS = 1.5
 _MODULES_OF_A_LIBRARY = 20  # imported by one test: it pays for a library that others use, too
 

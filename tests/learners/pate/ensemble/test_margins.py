@@ -152,6 +152,7 @@ def test_fresh_parts_are_drawn_from_the_sample(rng) -> None:
     assert 0.7 < ones < 0.8
 
 
+@pytest.mark.thorough
 def test_a_realizable_problem_has_a_high_margin(rng) -> None:
     """Thresholds at 1/2: teachers disagree only near 1/2."""
     points = rng.random(4_000)
