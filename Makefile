@@ -73,7 +73,7 @@ bench-anchors: .venv/ready $(ANCHORS:%=.venv-anchors-%/ready)  ## our estimators
 	echo "== dp-arena"; .venv/bin/python -m benchmarks.anchors.own_estimators && .venv/bin/python -m benchmarks.anchors.tables
 
 bench-coverage: .venv/ready  ## how often each estimator claims too much, over 10,000 audits a law (half an hour)
-	@.venv/bin/python benchmarks/coverage.py
+	@.venv/bin/python -m benchmarks.coverage
 
 bench-search: .venv/ready  ## a thousand searches of each correct learner (hours)
 	@.venv/bin/python benchmarks/searches.py

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import make_multilabel_classification
-from tabulate import tabulate
 
 from audits.data.one_hot import OneHotData, load_one_hot
 from audits.experiments import ALL_METHODS, PateExperiment
 from audits.experiments.experiment_players import find_players
 from audits.experiments.experiment_result import measure_accuracy, measure_balanced_accuracy
 from audits.experiments.experiment_run import play_repetition
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 
 ADULT = Path(__file__).parents[3] / "audits" / "data" / "examples" / "adult.csv.gz"
@@ -105,7 +105,7 @@ def main() -> None:
             f"the more frequent label {max(ones, 1 - ones):.4f}"
         )
         headers = ("method", "ε", "answers", "accuracy", "balanced accuracy")
-        print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+        write_table(f"pate/pate_table4_{data.lower()}", headers, rows)
 
 
 if __name__ == "__main__":
