@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil, log
 from typing import Any
 
 import attrs
@@ -19,7 +18,6 @@ from benchmarks.papers.limits import MedianAndMean, Proportion
 LEARNER_FACTOR, BOOST_FACTOR = 8, 24  # Claims B.1 and B.2 bound errors by 8α and 24α
 CONFIDENCE = 0.95  # of the limits of a learner
 _CLAIM_B1_SHARE = 0.25  # of games that may exceed 8α
-_BOOST_FACTOR_PRINTED = 104  # R of AccuracyBoost is 104 ln(1/β)
 
 
 @attrs.frozen(kw_only=True)
@@ -106,18 +104,13 @@ def extract_hypotheses(
     )
 
 
-def boost_in_paper(beta: float) -> int:
-    """R of AccuracyBoost as printed: 104 ln(1/β)."""
-    return ceil(_BOOST_FACTOR_PRINTED * log(1 / beta))
-
-
 @click.command()
 @click.argument("learners", nargs=-1, required=True)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the learners.")
 @click.option("--asked", type=int, help="R of HypothesisLearner. Default: |X| log(|X|/β).")
 @click.option("--as-printed", is_flag=True, help="Keep the printed R, and L_x as a set.")
 @click.option("--games", default=400, show_default=True, help="Games of each learner.")
-@click.option("--boost", default=40, show_default=True, help="R of AccuracyBoost, games of one vote.")
+@click.option("--boost", default=40, show_default=True, help="R of AccuracyBoost; printed: 104 ln(1/β).")
 @click.option("--seed", default=0, show_default=True)
 def hypothesis(
     learners: tuple[str, ...], settings: tuple[str, ...], asked: int, as_printed: bool, **others: Any
