@@ -30,8 +30,7 @@ from learners.pate.students.active import ActiveStudent, learn
 from learners.pate.students.odometer import gaussian_epsilon
 from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
 
-METHODS = ("psq-np", "asq-np", "psq", "asq")  # of the paper's Table 4
-SVT = "psq-svt"
+NOISELESS, NOISY, SVT = ("psq-np", "asq-np"), ("psq", "asq"), "psq-svt"
 PRIVATE_SHARE, PUBLIC_SHARE = 0.8, 0.02  # the rest is the test set
 TEACHER_EXAMPLES = 100
 BUDGET = 0.3  # the fraction of the public points that an active student may ask about

@@ -23,7 +23,8 @@ from audits.reports.formatting import column_table, nats
 from audits.reports.plots import BLUE, GREEN, ORANGE, draw_curve, plot, set_title
 from benchmarks.papers.gradient_step_student import GradientStepStudent
 from benchmarks.papers.pate_experiment import (
-    METHODS,
+    NOISELESS,
+    NOISY,
     SVT,
     PateExperiment,
     Row,
@@ -101,7 +102,7 @@ def read_teacher(text: str, features: int) -> Teacher:
 def make_experiment(
     data: str,
     columns: tuple[tuple[str, Any], ...],
-    methods: tuple[str, ...],
+    svt: bool,
     epsilons: tuple[float, ...],
     teacher: str,
     student: str | None,
@@ -118,11 +119,10 @@ def make_experiment(
     asking: ActiveStudent = GradientStepStudent(**settings)
     if active == "forced":
         asking = ForcedLabelStudent(student=passive, **settings)
-    noiseless = [Row(method, math.inf) for method in METHODS[:2] if method in methods]
-    noisy = [Row(method, e) for e in epsilons for method in (*METHODS[2:], SVT) if method in methods]
-    rows = (*noiseless, *noisy)
+    rows = [Row(method, math.inf) for method in NOISELESS]
+    rows += [Row(method, epsilon) for epsilon in epsilons for method in (*NOISY, *[SVT] * svt)]
     return PateExperiment(
-        data=examples, teacher=teachers, student=passive, active=asking, rows=rows, seed=seed
+        data=examples, teacher=teachers, student=passive, active=asking, rows=tuple(rows), seed=seed
     )
 
 
@@ -229,7 +229,7 @@ def draw(experiment: PateExperiment, confusions: np.ndarray, path: str) -> None:
 @click.option("--positive", help="The value of --y that is label 1.")
 @click.option("--quantiles", type=int, help="Ranges that columns of numbers are cut into.")
 @click.option("--epsilon", "epsilons", multiple=True, type=float, default=(0.5, 1.0, 2.0), show_default=True)
-@click.option("--method", "methods", multiple=True, type=click.Choice([*METHODS, SVT]), default=METHODS)
+@click.option("--svt", is_flag=True, help="Also passive students whose answers a sparse vector gives.")
 @click.option("--teacher", default="Perceptron", show_default=True, help="A classifier of scikit-learn.")
 @click.option("--student", help="Kind of passive student. Default: that of the teachers.")
 @click.option(

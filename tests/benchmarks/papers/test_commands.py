@@ -45,7 +45,7 @@ def test_a_file_of_ones_own_is_measured_anew_when_it_changes(tmp_path: Path) -> 
     def measure(flipped: int) -> list[list[str]]:
         labels = [(i % 2) ^ (i < flipped) for i in range(700)]
         path.write_text("a,b,y\n" + "".join(f"{i % 2},{i % 3},{label}\n" for i, label in enumerate(labels)))
-        return run(table4, str(path), "--y", "y", "--splits", "2", "--jobs", "1", "--method", "psq-np")
+        return run(table4, str(path), "--y", "y", "--splits", "2", "--jobs", "1", "--epsilon", "1")
 
     rows = measure(0)
     assert rows == measure(0) != measure(300)
