@@ -121,6 +121,7 @@ OTHERS = [
     "search static-erm --epsilon 1 --examples 60 --seed 5 --json --quiet",
     "race everlasting-v2 everlasting-counter --rounds 2 --games 4 --seed 3 --json --quiet",
     "race everlasting-v2 --rounds 2 --games 3 --agnostic --seed 4 --json --quiet",
+    "race everlasting-v2 --against poison --set adversary.fraction=0.5 --rounds 2 --games 2 --json --quiet",
     "fit private-decision-list --data DATA/mushroom.csv.gz --y Poisonous/Edible --set epsilon=1 --json",
     "fit rivest --data DATA/mushroom.csv.gz --y Poisonous/Edible --splits 2 --json",
     "fit pate-psq --data DATA/mushroom.csv.gz --y Poisonous/Edible --set epsilon=2 --set teachers=65 --json",
