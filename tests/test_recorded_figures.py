@@ -153,6 +153,7 @@ LEDGERS = [
 ]
 FILES = ("views.csv", "games.csv", "figures.csv")
 TIME = "second"
+COMPARISON = "comparison"  # with a declared distribution: of as many games as a second allows
 
 
 def stories() -> Iterator[list[str]]:
@@ -167,8 +168,8 @@ def stories() -> Iterator[list[str]]:
 
 
 def numbers_of(value: object, key: str = "") -> Iterator[float]:
-    """Every number in parsed JSON, except times."""
-    if TIME in key:
+    """Every number in parsed JSON, except times and what depends on them."""
+    if TIME in key or key == COMPARISON:
         return
     if isinstance(value, dict):
         for name, item in value.items():
@@ -244,7 +245,8 @@ def versions() -> dict[str, str]:
 @pytest.mark.parametrize("commands", list(stories()), ids=lambda commands: commands[0])
 def test_figures_are_those_of_the_recording(commands: list[str], tmp_path: Path) -> None:
     recording = json.loads(RECORDING.read_text())
-    if recording[VERSIONS] != versions():
+    others = {name for name, version in versions().items() if recording[VERSIONS][name] != version}
+    if others - {"hypothesis"} or others and commands[0].startswith("search"):  # only searches draw with it
         pytest.skip(f"the figures were recorded with {recording[VERSIONS]}")
     for command, result in zip(commands, record(commands, tmp_path), strict=True):
         recorded = recording[command]
