@@ -6,9 +6,14 @@ import click
 
 from audits.api.race import GAMES, plan_race
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.common.completion import complete_adversaries, complete_protocols
-from audits.cli.common.option_groups import option, option_groups, option_record
-from audits.cli.common.options import DataOptions, EntrantOptions, PlotOption, WorkerOptions
+from audits.cli.common.completion import (
+    complete_adversaries,
+    complete_learners,
+    complete_protocols,
+    complete_settings,
+)
+from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.options import DataOptions, PlotOption, SeedOption, WorkerOptions, parse_settings
 from audits.cli.common.output import Output
 from audits.races import run_race
 from audits.races.online_race import MARKS
@@ -18,10 +23,31 @@ from audits.races.predictor_race import ROUNDS
 from audits.races.race_chart import draw_race
 from audits.races.race_result import Race
 from audits.races.race_text import race_json, race_text
+from audits.registry.entrants import find_entrants
 
 
 @option_record
-class RaceOptions(DataOptions, EntrantOptions):
+class RaceOptions(DataOptions, SeedOption):
+    learners: tuple[str, ...] = argument(
+        metavar="LEARNER...", nargs=-1, required=True, shell_complete=complete_learners
+    )
+    settings: tuple[str, ...] = option(
+        "--set",
+        metavar="NAME=VALUE",
+        shell_complete=complete_settings,
+        help="A setting of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
+        "adversary.NAME=VALUE. `arena show PLAYER` lists them. May be repeated.",
+    )
+    as_set: bool = option(
+        "--as-set",
+        help="Keep the default settings of predictors. Default: practical constants for small errors, except "
+        "where --set gives others; the claim is computed from them.",
+    )
+    confidence: float = option(
+        "--confidence",
+        default=0.95,
+        help="Confidence of all limits together, and of all tests of bounds together.",
+    )
     against: str | None = option(
         "--against",
         metavar="ADVERSARY",
@@ -59,7 +85,8 @@ class RaceOptions(DataOptions, EntrantOptions):
 
     def plan(self, output: Output) -> Race:
         """The race of online learners, or of predictors."""
-        entrants, settings = self.find()
+        entrants = find_entrants(self.learners)
+        settings = parse_settings(self.settings, labels=[label for label, _ in entrants])
         if self.against is None and not any(PREDICTOR_PROTOCOL in player.protocols for _, player in entrants):
             raise click.UsageError("Missing option '--against'.")
         race, notes = plan_race(

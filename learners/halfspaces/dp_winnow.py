@@ -22,7 +22,7 @@ from learners.halfspaces.base import (
     update_bound,
 )
 from learners.mechanisms.accounting.bounded_range import largest_width, renyi_composition
-from learners.mechanisms.accounting.composition import Guarantee, basic_composition, compose_advanced
+from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
 
@@ -43,7 +43,7 @@ class DpWinnow(HalfspaceLearner):
     up to the next such restart only.
 
     Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4 of Li, Wang, Ye), computed from the
-    parameters in use. `paper_epsilon` applies the paper's composition rules to the same run, for comparison.
+    parameters in use.
     Mistakes: Theorem 4.5, see `bound`. Both are proved in docs/proofs/dp_winnow.md, which also says how
     unset parameters are chosen.
 
@@ -213,19 +213,6 @@ class DpWinnow(HalfspaceLearner):
             delta=draws.delta,
             protects=(PrivacyUnit.STREAM_EXAMPLE,),
         )
-
-    @property
-    def paper_epsilon(self) -> float:
-        """ε of this run, with its b, at the same δ by the composition in the proof of Theorem 4.4, nats."""
-        updates, width = self.most_updates, 4 * self.eta / self.averaged_mistakes
-        draws = updates * self.draws_per_update
-        if not self.delta:
-            return (
-                basic_composition(updates, self.watch_epsilon).epsilon
-                + basic_composition(draws, width).epsilon
-            )
-        thresholds = compose_advanced(updates, self.watch_epsilon, slack=self.delta / 2)
-        return thresholds.epsilon + compose_advanced(draws, width, slack=self.delta / 2).epsilon
 
     @property
     def _draws_epsilon(self) -> float:

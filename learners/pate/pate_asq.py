@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, sqrt
 
 import attrs
 import numpy as np
@@ -11,13 +11,14 @@ from arena.errors import Unsupported
 from arena.laws import Finite
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
+from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_gaussian import GaussianVotes, PateGaussian
 from learners.pate.students.active import ActiveStudent, learn
 from learners.pate.students.base import StudentLearner
 from learners.pate.students.disagreement_student import DisagreementStudent
 from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.odometer import gaussian_epsilon, odometer
+from learners.pate.students.odometer import odometer
 from learners.pate.students.passive import LabellingService
 from learners.pate.students.rules import LearnedRule
 
@@ -106,9 +107,14 @@ class PateAsq(StudentLearner):
         )
 
     def cost_of_answers(self, answers: int) -> float:
-        """ε at the claim's δ of `answers` answers, if their number had been fixed beforehand, nats."""
-        service = self.aggregator_learner
-        return gaussian_epsilon(answers=answers, sigma=service.effective_sigma, delta=self.delta)
+        """ε at the claim's δ of `answers` answers, if their number had been fixed beforehand, nats.
+
+        By Theorem 8 of Balle and Wang (2018). It is no guarantee, since the number depends on the answers.
+        """
+        if not answers:
+            return 0.0
+        sigma = self.aggregator_learner.effective_sigma
+        return gaussian_epsilon(delta=self.delta, sigma=sigma, sensitivity=sqrt(answers))
 
     def odometer(self, answers: int) -> float:
         """ε of the run, nats, if `answers` answers were given and their number is released too (`odometer`).

@@ -22,10 +22,10 @@ from tabulate import tabulate
 
 from arena.concepts import Halfspaces
 from benchmarks.by_learner.charts import BLUE, GREY, RED, panels, save
+from benchmarks.papers.winnow_constants import winnow_constants
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, Power, fit_power, measure_cases
 from learners.halfspaces.dp_winnow import DpWinnow
-from learners.halfspaces.winnow_constants import winnow_constants
 
 SEEDS, GAMES = 8, 8
 CALM = 1_000  # rounds without a mistake, after which a game has learned

@@ -18,9 +18,10 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
 from arena.errors import InvalidArgument
+from benchmarks.papers.subsampled_learner import SubsampledLearner
 from learners.mechanisms.accounting.composition import best_composition
 from learners.online.sanitiser.discriminator import WIN, Discriminator
-from learners.online.sanitiser.empirical import ExponentialLearner, SubsampledLearner
+from learners.online.sanitiser.empirical import ExponentialLearner
 from learners.online.sanitiser.generator import ProposalGenerator, answers_bound
 from learners.online.sanitiser.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
 

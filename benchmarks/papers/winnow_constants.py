@@ -1,4 +1,4 @@
-"""The printed constants of Theorem 4.5 of Bun and Fang (2026), which bounds the mistakes of dp-winnow."""
+"""The printed constants of Theorem 4.5 of Bun and Fang (2026), and the cost of dp-winnow by their proof."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from math import ceil, inf, log
 import attrs
 
 from arena.settings import at_least, check_value, less_than, more_than
+from learners.halfspaces.dp_winnow import DpWinnow
 from learners.mechanisms.accounting.composition import compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 
@@ -73,3 +74,13 @@ def winnow_constants(
         watch_epsilon=watch_epsilon,
         threshold=8 * (log(rounds) + log(2 * most_updates / beta)) / watch_epsilon,
     )
+
+
+def paper_epsilon(learner: DpWinnow) -> float:
+    """ε of this run, with its b, at the same δ by the composition in the proof of Theorem 4.4, nats."""
+    updates, width = learner.most_updates, 4 * learner.eta / learner.averaged_mistakes
+    draws = updates * learner.draws_per_update
+    if not learner.delta:
+        return updates * learner.watch_epsilon + draws * width
+    thresholds = compose_advanced(updates, learner.watch_epsilon, slack=learner.delta / 2)
+    return thresholds.epsilon + compose_advanced(draws, width, slack=learner.delta / 2).epsilon
