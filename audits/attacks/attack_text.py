@@ -9,7 +9,7 @@ import attrs
 
 from audits.attacks.extraction import ExtractionResult, boost_in_paper
 from audits.attacks.poisoning import Dose, PoisoningFigures, PoisoningResult
-from audits.races.race_text import describe_learner
+from audits.races.race_result import describe_learner
 from audits.reports.formatting import column_table, name_table, percent, wrap
 from audits.reports.json_form import to_data, to_json
 
@@ -22,13 +22,13 @@ def attack_json(result: PoisoningResult | ExtractionResult, header: Mapping[str,
     names = [field.name for field in attrs.fields(Dose)]
     worst = [{name: getattr(figures, name) for name in names} for figures in result.find_worst().values()]
     outcome = {"interrupted": result.interrupted, "doses": result.doses, "worst": worst}
-    return to_json(to_data(result.plan) | outcome, header)
+    return to_json(to_data(result.plan) | to_data(result.plan.measure) | outcome, header)
 
 
 def attack_text(result: PoisoningResult | ExtractionResult) -> str:
     """The report for a terminal."""
     text = _extraction_text(result) if isinstance(result, ExtractionResult) else _poisoning_text(result)
-    return text if result.interruption is None else f"{text}\n\n{wrap(str(result.interruption))}"
+    return f"{text}\n\n{wrap(result.interruption)}" if result.interrupted else text
 
 
 def _poisoning_text(result: PoisoningResult) -> str:
@@ -72,9 +72,10 @@ def _describe_poisoning(result: PoisoningResult) -> list[str]:
             f"The error of {label} in its last round is largest after {figures.aim} at {figures.fraction:g}: "
             f"{figures.mean[-1]}{baseline}."
         )
+    tested = f"{plan.measure.tested:,}"
     notes.append(
         "Errors are those of hypotheses: over all of D if D is a finite list of examples, otherwise over "
-        f"{plan.tested:,} points of each game. Queries that a halted game leaves unanswered have error 1. "
+        f"{tested} points of each game. Queries that a halted game leaves unanswered have error 1. "
         "The concept of S_i is the one by which LabelBoost labels it. Figures are medians over games; limits "
         "in brackets hold for the whole table at once with confidence "
         f"{percent(plan.confidence)} (order statistics)."

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, play
 from arena.settings import at_least, check_value, whole
-from audits.races.game_plan import Entrant, GamePlan, Interruption, Watch, play_games
+from audits.races.game_plan import Entrant, GamePlan, Watch, play_games
 from audits.runs.workers import Workers
 from audits.statistics.quantiles import MedianAndMean, Proportion
 
@@ -92,17 +92,17 @@ class ExtractionFigures:
 class ExtractionResult:
     """The figures of all learners, in the order of the plan, which has the games that were finished.
 
-    interruption: None if those are all.
+    interruption: what is missing, as text.
     """
 
     plan: ExtractionPlan
     learners: tuple[ExtractionFigures, ...]
-    interruption: Interruption | None = None
+    interruption: str = ""
 
     @property
     def interrupted(self) -> bool:
         """Whether games are missing."""
-        return self.interruption is not None
+        return bool(self.interruption)
 
     @property
     def broken(self) -> bool:

@@ -9,9 +9,10 @@ import attrs
 import numpy as np
 
 from arena import Adversary, InvalidArgument, Learner
-from audits.races.game_plan import Interruption, Watch, play_games
-from audits.races.predictor_errors import ErrorRecorder
-from audits.races.predictor_race import PredictorRace, plan_predictor_race, queries_by_round
+from audits.races.game_plan import Entrant, Watch, play_games
+from audits.races.hypothesis_errors import ErrorRecorder
+from audits.races.predictor_games import HypothesisErrors, plan_predictor_race, queries_by_round
+from audits.races.race_plan import Race
 from audits.runs.workers import Workers
 from audits.statistics.quantiles import MedianAndMean
 
@@ -31,21 +32,26 @@ class Dose:
     fraction: float
 
 
+class PoisonedErrors(HypothesisErrors):
+    """Also measures the error of the concept that labels S_i."""
+
+    def play(self, entrant: Entrant, games: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(4, K, n): by rounds, the number of answers, the largest error of a hypothesis, the sum of the
+        errors, and the error of the concept that labels S_i.
+        """
+        record = self.record(entrant, games, seed, PoisoningRecorder)
+        return np.stack([record.answers, record.worst, record.total, record.moved])
+
+
 @attrs.frozen(kw_only=True)
-class PoisoningPlan(PredictorRace):
+class PoisoningPlan(Race):
     """A race in which every dose of every learner is an entrant; doses: in the order of the entrants."""
 
+    measure: PoisonedErrors = attrs.field(repr=False)
     doses: tuple[Dose, ...] = attrs.field(repr=False)
 
     def curtail(self, learners: int, games: int) -> Self:
         return attrs.evolve(super().curtail(learners, games), doses=self.doses[:learners])
-
-    def play_block(self, number: int, block: int) -> np.ndarray:
-        """(4, K, n): by rounds, the number of answers, the largest error of a hypothesis, the sum of the
-        errors, and the error of the concept that labels S_i.
-        """
-        record = self.record_block(number, block, PoisoningRecorder)
-        return np.stack([record.answers, record.worst, record.total, record.moved])
 
 
 @attrs.frozen(kw_only=True)
@@ -67,17 +73,17 @@ class PoisoningFigures(Dose):
 class PoisoningResult:
     """The figures of all doses, in the order of the plan, which has the games that were finished.
 
-    interruption: None if those are all.
+    interruption: what is missing, as text.
     """
 
     plan: PoisoningPlan
     doses: tuple[PoisoningFigures, ...]
-    interruption: Interruption | None = None
+    interruption: str = ""
 
     @property
     def interrupted(self) -> bool:
         """Whether games are missing."""
-        return self.interruption is not None
+        return bool(self.interruption)
 
     def find_worst(self) -> dict[str, PoisoningFigures]:
         """For each poisoned learner, the dose after which it has the largest error in the last round."""
@@ -118,7 +124,7 @@ def plan_poisoning(
                 players.append(
                     (f"{label} {aim} {fraction:g}", learner, make_adversary(learner, aim, fraction))
                 )
-    race = plan_predictor_race(players, **settings)
+    race = plan_predictor_race(players, measure=PoisonedErrors, **settings)
     return PoisoningPlan(**attrs.asdict(race, recurse=False), doses=tuple(doses))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import closing
+from itertools import accumulate
 from math import ceil
 from typing import ClassVar, Self, TypeVar
 
@@ -15,9 +15,8 @@ from arena import Adversary, InvalidArgument, Learner, Referee
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.settings import at_least, less_than, more_than, whole
-from audits.registry.entrants import check_distinct
 from audits.registry.tested_claim import read_claim
-from audits.runs.workers import Workers, map_in_order
+from audits.runs.workers import Workers, map_missing
 
 Watch = Callable[[int], None]
 Player = TypeVar("Player", Learner, Adversary)
@@ -32,6 +31,9 @@ class Entrant:
     learner: Learner
     adversary: Adversary
     referee: Referee
+
+    def __attrs_post_init__(self) -> None:
+        check_protocol(self.learner, self.adversary, self.referee)
 
     @property
     def concepts(self) -> ConceptClass:
@@ -62,10 +64,6 @@ class GamePlan(ABC):
     seed: int = attrs.field(default=0, validator=[whole, at_least(0)])
     block: int = attrs.field(repr=False, validator=[whole, at_least(1)])
 
-    def __attrs_post_init__(self) -> None:
-        for entrant in self.entrants:
-            check_protocol(entrant.learner, entrant.adversary, entrant.referee)
-
     @property
     def adversary(self) -> Adversary:
         """The adversary of the first learner. Those of the others differ from it in their opponent only."""
@@ -93,60 +91,40 @@ class GamePlan(ABC):
         """Play a block of learner `number` and return the figures (..., n) of its n games."""
 
 
-@attrs.frozen(kw_only=True)
-class Interruption:
-    """What an interruption left of a plan.
-
-    games: of each learner, on which the figures rest. planned: their number in the plan. unplayed: the labels
-    of learners without games.
-    """
-
-    games: int
-    planned: int
-    unplayed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        missing = f" No games of {', '.join(self.unplayed)} were finished." if self.unplayed else ""
-        return f"Interrupted: figures rest on the first {self.games:,} of {self.planned:,} games.{missing}"
-
-
 def play_games(
     plan: Plan, *, jobs: int | Workers = 1, watch: Watch | None = None
-) -> tuple[Plan, list[np.ndarray], Interruption | None]:
-    """Play all games; return the plan, the figures (..., n) of each learner's n games, and None.
+) -> tuple[Plan, list[np.ndarray], str]:
+    """Play all games; return the plan, the figures (..., n) of each learner's n games, and an empty text.
 
-    A keyboard interrupt ends them early. Then it is the plan of the games that were finished: equally many of
-    every learner that has any. If none has, the interrupt is raised again.
+    A keyboard interrupt ends them early. Then it is the plan of the games that were finished, equally many of
+    every learner that has any, and the text says which are missing. If none were, the interrupt is raised.
 
-    jobs: number of processes, or `Workers`. watch: called after every block with the number of games so far.
+    jobs: number of processes, or `Workers`. watch: called with the number of games so far.
     Raises: whatever a referee or a player raises in a game; WorkersFailed if workers fail.
     """
     tasks = [(number, block) for block in range(plan.blocks) for number in range(len(plan.entrants))]
-    figures: list[list[np.ndarray]] = [[] for _ in plan.entrants]
-    played = 0
-    interrupted = False
-    results = map_in_order(lambda task: plan.play_block(*task), tasks, Workers.from_jobs(jobs, len(tasks)))
-    with closing(results):
-        try:
-            for (number, _), block_figures in zip(tasks, results, strict=True):
-                figures[number].append(block_figures)
-                played += block_figures.shape[-1]
-                if watch is not None:
-                    watch(played)
-        except KeyboardInterrupt:
-            if not figures[0]:
-                raise
-            interrupted = True
-    arrays = [np.concatenate(blocks, axis=-1) for blocks in figures if blocks]
-    if not interrupted:
-        return plan, arrays, None
-    games = min(array.shape[-1] for array in arrays)  # the first learners may be a block ahead
-    interruption = Interruption(
-        games=games,
-        planned=plan.games,
-        unplayed=tuple(entrant.label for entrant in plan.entrants[len(arrays) :]),
+    played = [0, *accumulate(plan.games_in(block) for _, block in tasks)]  # after so many tasks
+    results, interrupted = map_missing(
+        lambda task: plan.play_block(*task),
+        tasks,
+        {},
+        jobs,
+        watch=None if watch is None else lambda done: watch(played[done]),
     )
-    return plan.curtail(len(arrays), games), [array[..., :games] for array in arrays], interruption
+    finished = [
+        [results[number, block] for block in range(plan.blocks) if (number, block) in results]
+        for number in range(len(plan.entrants))
+    ]
+    figures = [np.concatenate(blocks, axis=-1) for blocks in finished if blocks]
+    if not interrupted:
+        return plan, figures, ""
+    if not figures:
+        raise KeyboardInterrupt
+    games = min(array.shape[-1] for array in figures)  # the first learners may be a block ahead
+    text = f"Interrupted: figures rest on the first {games:,} of {plan.games:,} games."
+    unplayed = [entrant.label for entrant in plan.entrants[len(figures) :]]
+    text += f" No games of {', '.join(unplayed)} were finished." if unplayed else ""
+    return plan.curtail(len(figures), games), [array[..., :games] for array in figures], text
 
 
 def concepts_of(learner: Learner) -> ConceptClass:
@@ -158,13 +136,6 @@ def concepts_of(learner: Learner) -> ConceptClass:
             remedy="Race learners of a concept class.",
         )
     return concepts
-
-
-def check_labels(labels: list[str]) -> None:
-    """Raises: InvalidArgument if there are no labels, or two are equal."""
-    if not labels:
-        raise InvalidArgument("a race needs at least one learner")
-    check_distinct(labels)
 
 
 def set_fields(player: Player, **values: object) -> Player:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from audits.reports.plots import BLUE, GREY, LONGEST, ORANGE, chart_style
+from arena import InvalidArgument
+from audits.reports.plots import BLUE, GREY, LONGEST, ORANGE, chart_style, check_plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +27,20 @@ class ReportFigure(Figure):
         file = io.BytesIO()
         self.savefig(file, format="png", dpi=_DOTS)
         return file.getvalue()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the figure as PNG or SVG: the same bytes for the same figure.
+
+        Raises: InvalidArgument as `check_plot` does, or if the file cannot be written.
+        """
+        check_plot(path)
+        is_png = Path(path).suffix.lower() == ".png"
+        metadata = {"Software": None} if is_png else {"Date": None, "Creator": None}
+        try:
+            with chart_style("chart", font_size=11):
+                self.savefig(path, dpi=150, metadata=metadata)
+        except OSError as error:
+            raise InvalidArgument(f"the chart {path} cannot be written ({error.strerror})") from error
 
     def to_svg(self) -> str:
         """The figure as an SVG element, for a page."""

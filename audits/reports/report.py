@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 
-from audits.data.output_files import check_output_file, write_atomically
+from audits.data.output_files import check_extra, check_output_file, write_atomically
 from audits.data.terminal_text import escape_controls
-from audits.reports.json_form import describe_header
+from audits.reports.json_form import describe_header, to_json
 from audits.reports.page_policy import make_policy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from audits.reports.figure import ReportFigure
 
 _PAGE = """<!DOCTYPE html>
@@ -89,6 +92,10 @@ class Report(ABC):
                 unfinished.write_text(page, encoding="utf-8")
         return page
 
+    def to_json(self, header: Mapping[str, Any] | None = None) -> str:
+        """The result as one JSON object on one line. header: its first entries; default: as in `to_dict`."""
+        return to_json(self._describe(), describe_header(self.kind) if header is None else header)
+
     def _render_page(self) -> str:
         chart = self.plot().to_svg()
         title, summary = (escape(escape_controls(text)) for text in (self.headline, self.summary()))
@@ -100,6 +107,14 @@ class Report(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.headline}>"
+
+
+def make_chart(draw: Callable[[Axes], None], *, of: str) -> ReportFigure:
+    """The figure on whose axes `draw` draws. of: the subject. Raises: InvalidArgument without matplotlib."""
+    check_extra("a chart", "matplotlib")
+    from audits.reports.figure import make_figure  # an extra, and slow to import
+
+    return make_figure(draw, of=of)
 
 
 def extend_record(record: Any, report: type[R], **more: Any) -> R:

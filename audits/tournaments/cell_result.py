@@ -1,4 +1,4 @@
-"""The figures of one pair of a tournament, as a ledger stores them."""
+"""The figures of one pair of a tournament, and the ledger that stores them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from arena.errors import (
     ProtocolViolation,
     describe_error,
 )
+from audits.runs.ledger import Store
 
 AUDITED, RACED, REFUSED, FAILED = OUTCOMES = ("audited", "raced", "refused", "failed")
 _REFUSALS = (InvalidArgument, NothingTested, ProtocolViolation, BudgetExceeded)  # the players cannot meet
@@ -62,6 +63,15 @@ class CellResult:
         """The number of cells, as a ledger counts."""
         return 1
 
+    @classmethod
+    def of_error(cls, error: BaseException) -> Self:
+        """The cell of players that cannot meet, or of which one has a fault. Raises: InternalError."""
+        if isinstance(error, InternalError):
+            raise error
+        own_fault = error.__cause__ is not None and not isinstance(error.__cause__, ArenaError)
+        outcome = REFUSED if isinstance(error, _REFUSALS) and not own_fault else FAILED
+        return cls(outcome=outcome, reason=explain(error))
+
     def to_bytes(self) -> bytes:
         """A canonical encoding, which keeps every float."""
         return json.dumps(attrs.asdict(self), sort_keys=True).encode()
@@ -78,13 +88,17 @@ class CellResult:
         return result
 
 
-def describe_refusal(error: BaseException) -> CellResult:
-    """The cell of players that cannot meet, or of which one has a fault. Raises: InternalError."""
-    if isinstance(error, InternalError):
-        raise error
-    own_fault = error.__cause__ is not None and not isinstance(error.__cause__, ArenaError)
-    outcome = REFUSED if isinstance(error, _REFUSALS) and not own_fault else FAILED
-    return CellResult(outcome=outcome, reason=explain(error))
+class TournamentLedger(Store[CellResult]):
+    """The ledger of a tournament, with a block for each cell."""
+
+    kind = "a tournament"
+    decode = staticmethod(CellResult.from_bytes)
+
+    def find_fault(self, block: int, pairs: int, result: CellResult | None) -> str:
+        cells = self.plan.get("tournament")
+        if not isinstance(cells, dict) or not 0 <= block < len(cells):
+            return f"it has {len(cells) if isinstance(cells, dict) else 'no'} cells"
+        return "" if pairs == 1 else f"it says that it is {pairs!r} cells"
 
 
 def explain(error: BaseException) -> str:

@@ -1,69 +1,38 @@
-"""The result of a tournament: its cells with their verdicts, and the ranking of the adversaries."""
+"""The result of a tournament, and how it is played."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import ClassVar
+import csv
+import os
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from arena import REFEREES
-from audits.tournaments.cell_result import AUDITED, RACED, CellResult
-from audits.tournaments.tournament_plan import Cell, Tournament
+from arena import InvalidArgument
+from audits.data.output_files import check_extra, write_atomically
+from audits.reports.formatting import compose_text
+from audits.reports.html_report import render_template
+from audits.reports.json_form import to_data
+from audits.reports.report import Report, make_chart
+from audits.runs.workers import Workers, map_missing
+from audits.tournaments import tournament_report as report
+from audits.tournaments.cell_games import play_cell
+from audits.tournaments.cell_result import CellResult, TournamentLedger
+from audits.tournaments.tournament_plan import Tournament
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from audits.reports.figure import ReportFigure
+
+_BARS = 20  # of the chart
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class TournamentRow:
-    """A cell that was played, as reports show it.
-
-    rank: of the adversary among those that the learner's claim was audited against, from 1; None if the cell
-    is no audit of a claim.
-    """
-
-    cell: Cell
-    result: CellResult
-    rank: int | None = None
-
-    @property
-    def share(self) -> float | None:
-        """The certified ε as a multiple of the claim's ε; None if the cell is no audit of a claim."""
-        epsilon = self.result.epsilon_lower
-        return epsilon / self.cell.epsilon if self.cell.has_claim and epsilon is not None else None
-
-    @property
-    def verdict(self) -> str:
-        if self.result.outcome == AUDITED:
-            return "no claim" if not self.cell.has_claim else "refuted" if self.refuted else "not refuted"
-        if self.result.outcome == RACED:
-            return "bound violated" if self.result.refuted else "raced"
-        return "not played" if self.result.outcome == "refused" else "failed"
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the learner's own claim is refuted, or a promised bound is violated."""
-        return self.result.refuted and (self.cell.has_claim or self.result.outcome == RACED)
-
-
-@attrs.frozen(kw_only=True)
-class AdversaryRank:
-    """The place of an adversary among those of its protocol.
-
-    score: mean over the learners with a claim that it audited of certified ε / the claim's ε, counted as 1
-    where the claim is refuted. learners: their number. refuted: how many of their claims it refutes. best:
-    for how many of them no other adversary certifies more.
-    """
-
-    protocol: str
-    rank: int
-    adversary: str
-    score: float
-    refuted: int
-    best: int
-    learners: int
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class TournamentResult:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class TournamentResult(Report):
     """The results of the cells in their order; None for cells that an interruption left."""
 
     kind: ClassVar[str] = "tournament"
@@ -73,59 +42,125 @@ class TournamentResult:
     interrupted: bool = False
 
     @property
-    def rows(self) -> list[TournamentRow]:
+    def rows(self) -> list[report.TournamentRow]:
         """The played cells by protocol, those of two worlds first, and learner; best adversaries first."""
-        pairs = zip(self.tournament.cells, self.results, strict=True)
-        rows = [TournamentRow(cell=cell, result=result) for cell, result in pairs if result is not None]
-        rows.sort(key=_sort_key)
-        places: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-        for row in rows:
-            if row.share is not None:
-                places[row.cell.protocol, row.cell.learner].append(row.share)
-        return [
-            row
-            if row.share is None
-            else attrs.evolve(row, rank=1 + sum(share > row.share for share in places[_game_of(row)]))
-            for row in rows
-        ]
+        return report.list_rows(self.tournament, self.results)
 
     @property
-    def refuted(self) -> list[TournamentRow]:
+    def refuted(self) -> list[report.TournamentRow]:
         """The cells in which a learner's own claim is refuted, or a promised bound is violated."""
         return [row for row in self.rows if row.refuted]
 
     @property
-    def ranking(self) -> list[AdversaryRank]:
+    def ranking(self) -> list[report.AdversaryRank]:
         """The adversaries of each protocol of two worlds, the best first."""
-        by_adversary: defaultdict[tuple[str, str], list[TournamentRow]] = defaultdict(list)
-        for row in self.rows:
-            if row.share is not None:
-                by_adversary[row.cell.protocol, row.cell.adversary].append(row)
-        places = [
-            AdversaryRank(
-                protocol=protocol,
-                rank=0,
-                adversary=adversary,
-                score=sum(min(1.0, row.share or 0.0) for row in rows) / len(rows),
-                refuted=sum(row.refuted for row in rows),
-                best=sum(row.rank == 1 and row.share != 0 for row in rows),
-                learners=len(rows),
-            )
-            for (protocol, adversary), rows in by_adversary.items()
-        ]
-        places.sort(key=lambda place: (place.protocol, -place.score, -place.refuted, place.adversary))
-        protocols = [place.protocol for place in places]
-        return [
-            attrs.evolve(place, rank=1 + number - protocols.index(place.protocol))
-            for number, place in enumerate(places)
-        ]
+        return report.rank_adversaries(self.rows)
+
+    @property
+    def played(self) -> int:
+        """The number of cells that were played."""
+        return sum(result is not None for result in self.results)
+
+    @property
+    def headline(self) -> str:
+        end = ", interrupted" if self.interrupted else ""
+        return f"{self.played} of {len(self.results)} pairs, {len(self.refuted)} refuted{end}"
+
+    def summary(self) -> str:
+        plan, rows = self.tournament, self.rows
+        head = report.describe_plan(plan, rows, self.interrupted)
+        tables = report.list_tables(rows, self.ranking)
+        return compose_text([head], tables, report.list_unplayed(rows) + report.explain_figures(plan, rows))
+
+    def plot(self) -> ReportFigure:
+        """The best adversaries. Raises: InvalidArgument without matplotlib, or if no claim was audited."""
+        places = sorted(self.ranking, key=lambda place: -place.score)[:_BARS]
+        if not places:
+            raise InvalidArgument("no claim was audited, so no adversary is ranked", remedy="Show rows.")
+
+        def draw(axes: Axes) -> None:
+            from audits.reports.figure import draw_bars  # with matplotlib
+
+            bars = [(place.adversary, place.score) for place in places]
+            label, title = "mean of certified ε / ε of the claim, at most 1", "The best adversaries"
+            draw_bars(axes, bars, label=label, title=title)
+
+        return make_chart(draw, of="tournament")
+
+    def write_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write one row for each cell. Empty: unknown. Raises: InvalidArgument if it cannot be written."""
+        with (
+            write_atomically("CSV file", path) as unfinished,
+            unfinished.open("w", newline="", encoding="utf-8") as file,
+        ):
+            table = csv.DictWriter(file, report.COLUMNS)
+            table.writeheader()
+            table.writerows(row.describe() for row in self.rows)
+
+    def _describe(self) -> dict[str, Any]:
+        plan, names = self.tournament, ("learner", "adversary", "reason")
+        return {
+            "seed": plan.seed,
+            "confidence": plan.confidence,
+            "interrupted": self.interrupted,
+            "cells": [to_data(row.describe()) for row in self.rows],
+            "cells_planned": len(plan.cells),
+            "ranking": to_data(self.ranking),
+            "unmatched": [dict(zip(names, entry, strict=True)) for entry in plan.unmatched],
+        }
+
+    def _render_page(self) -> str:
+        """Heat maps, the ranking and all pairs: the same bytes for the same figures, without durations."""
+        check_extra("the page", "jinja2")
+        plan, rows = self.tournament, self.rows
+        numbered = dict(enumerate(rows, 1))
+        by_protocol: dict[str, dict[int, report.TournamentRow]] = {}
+        for number, row in numbered.items():
+            by_protocol.setdefault(row.cell.protocol, {})[number] = row
+        return render_template(
+            "audits.tournaments",
+            "tournament.html.j2",
+            title="Every learner against every adversary",
+            facts=report.describe_plan(plan, rows, self.interrupted),
+            notes=report.explain_figures(plan, rows),
+            maps={protocol: report.draw_map(own) for protocol, own in by_protocol.items()},
+            ranking_headers=report.RANKING,
+            ranking=[place.format() for place in self.ranking],
+            rows=numbered,
+        )
 
 
-def _game_of(row: TournamentRow) -> tuple[str, str]:
-    return row.cell.protocol, row.cell.learner
+def run_tournament(
+    tournament: Tournament,
+    *,
+    jobs: int | Workers = 1,
+    ledger: str | os.PathLike[str] | None = None,
+    watch: Callable[[int], None] | None = None,
+    command: str = "",
+) -> TournamentResult:
+    """Play the cells, or those that a ledger does not hold yet.
 
+    jobs, ledger, interrupts: as in `audits.runs.run.run`. watch: called with the cells so far. command: the
+    command line, for the notes of a new ledger.
 
-def _sort_key(row: TournamentRow) -> tuple[object, ...]:
-    bound = row.result.epsilon_lower
-    one_world = not REFEREES[row.cell.protocol].two_worlds
-    return (one_world, *_game_of(row), bound is None, -(bound or 0.0), row.cell.adversary)
+    Raises: InvalidArgument and `LedgerFailed` of the ledger; WorkersFailed. What the players raise ends their
+    cell only.
+    """
+    cells = range(len(tournament.cells))
+    book: Any = nullcontext()
+    if ledger is not None:
+        notes = {"command": command}
+        book = closing(TournamentLedger.open(ledger, tournament.describe(), notes=lambda: notes))
+    with book as store:
+        results, interrupted = map_missing(
+            partial(play_cell, tournament),
+            # Cells of few games are long, and come first, so that at the end no worker is left with one.
+            sorted(cells, key=lambda index: tournament.cells[index].games),
+            {} if store is None else dict(store.blocks()),
+            jobs,
+            keep=None if store is None else store.add,
+            watch=watch,
+            unit="cell",
+        )
+    ordered = tuple(results.get(index) for index in cells)
+    return TournamentResult(tournament=tournament, results=ordered, interrupted=interrupted)

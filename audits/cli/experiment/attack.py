@@ -16,8 +16,8 @@ from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.option_groups import option, option_groups, option_record
 from audits.cli.common.options import DataOptions, EntrantOptions, PlotOption, WorkerOptions
 from audits.cli.common.output import Output
-from audits.races.predictor_race import PROTOCOL, ROUNDS
-from audits.races.predictor_setup import setup_predictor
+from audits.races.predictor_games import PROTOCOL, ROUNDS
+from audits.races.race_setup import setup_predictor
 from audits.registry.match import PlayerSettings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player, parse_value

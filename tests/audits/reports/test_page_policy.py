@@ -59,8 +59,8 @@ def test_pages_are_made_in_these_places_only() -> None:
         if path.suffix in (".py", ".j2") and "<html" in path.read_text(encoding="utf-8")
     ]
     assert sorted(places) == [
-        "audits/reports/report.py",
         "audits/reports/html_report.html.j2",
+        "audits/reports/report.py",
         "audits/tournaments/tournament.html.j2",
     ]
 

@@ -7,28 +7,16 @@ threshold of its own.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import numpy as np
 
+from arena import Claim, InvalidArgument, Learner
+from arena.capabilities import ExposesHypotheses, Population
 from arena.concepts import ConceptClass
 
 TEST_POINTS = 10_000  # of each game, if D is not a finite list of examples
-
-
-class ExampleDistribution(Protocol):
-    """D for each of n games.
-
-    If D is a finite list of examples, it also has `points` (k, ...), `labels` (n, k) or (1, k), and `chances`
-    (k,).
-    """
-
-    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw examples: points (n, size, ...) and their labels (n, size)."""
-
-    def truth(self, points: np.ndarray) -> np.ndarray:
-        """The correct labels (n, k) of points (n, k, ...)."""
 
 
 @attrs.frozen(eq=False)
@@ -47,17 +35,17 @@ class EvaluationSet:
     @classmethod
     def of(
         cls,
-        distribution: ExampleDistribution,
+        population: Population,
         concepts: ConceptClass,
         games: int,
         rng: np.random.Generator,
         size: int,
     ) -> EvaluationSet:
         """All of D if it is a finite list, else `size` examples of D, which some concept explains."""
-        if not hasattr(distribution, "chances"):
-            points, labels = distribution.draw(rng, size)
+        if not hasattr(population, "chances"):
+            points, labels = population.draw(rng, size)
             return cls(points, labels == 1, np.full(size, 1 / size), np.zeros(games))
-        listed: Any = distribution
+        listed: Any = population
         weights = listed.chances / listed.chances.sum()
         best = concepts.erm(listed.points, listed.labels.astype(np.int8), weights)
         best_error = (concepts.labels(best, listed.points) != (listed.labels == 1)) @ weights
@@ -106,7 +94,7 @@ class ErrorRecorder:
 
     _rounds: int
     _concepts: ConceptClass
-    _distribution: ExampleDistribution
+    _population: Population
     evaluation: EvaluationSet
     _round: int = attrs.field(default=0, init=False)
 
@@ -115,7 +103,10 @@ class ErrorRecorder:
         self.answers, self.worst, self.total, self.wrong = np.zeros(shape)
 
     def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
-        """Record answers; see `AnswerObserver`."""
+        """Record that a state has just answered queries x (n, j, ...) with labels (n, j).
+
+        halted: (n,), the games that had halted before the first of these queries.
+        """
         index = state.round.index
         if halted.all() or index > self._rounds:
             return
@@ -123,9 +114,68 @@ class ErrorRecorder:
             self._curves = self.evaluation.error_curves(state.votes_in_a_row(self.evaluation.points))
             self._round = index
         errors = self._curves.at(np.reshape(state.cuts, labels.shape))
-        wrong = np.count_nonzero((labels == 1) != (self._distribution.truth(x) == 1), axis=1)
+        wrong = np.count_nonzero((labels == 1) != (self._population.truth(x) == 1), axis=1)
         live, row = ~halted, index - 1
         self.answers[row] += live * labels.shape[1]
         self.worst[row] = np.maximum(self.worst[row], np.where(live, errors.max(axis=1), 0))
         self.total[row] += live * errors.sum(axis=1)
         self.wrong[row] += live * wrong
+
+
+@attrs.frozen
+class ObservedLearner(Learner):
+    """Wraps a learner so that a recorder sees its answers. Random numbers and answers stay the same."""
+
+    protocols = ("Figure1",)
+
+    learner: Learner
+    recorder: ErrorRecorder
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.learner.name
+
+    @property
+    def claim(self) -> Claim:
+        return self.learner.claim
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return self.learner.point_shape
+
+    def start(self, games: int, rng: np.random.Generator) -> ObservedState:
+        return ObservedState(self.learner.start(games, rng), self.learner.name, self.recorder)
+
+
+class ObservedState:
+    """A learner's state and its recorder. All other attributes are those of the state."""
+
+    def __init__(self, state: Any, name: str, recorder: ErrorRecorder) -> None:
+        self._state, self._name, self._recorder = state, name, recorder
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        halted = self._state.halted.copy()
+        labels = np.asarray(self._state.predict(x))
+        self._observe(x[:, None], labels[:, None], halted)
+        return labels
+
+    def predict_many(self, x: np.ndarray) -> np.ndarray:
+        if not hasattr(self._state, "predict_many"):
+            return self.predict(x[:, 0])[:, None]
+        halted = self._state.halted.copy()
+        labels = np.asarray(self._state.predict_many(x))
+        self._observe(x[:, : labels.shape[1]], labels, halted)
+        return labels
+
+    def _observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
+        if not isinstance(self._state, ExposesHypotheses):
+            raise InvalidArgument(
+                f"{self._name} does not expose its hypotheses",
+                remedy="Its running state needs the attributes of arena.capabilities.ExposesHypotheses.",
+            )
+        self._recorder.observe(self._state, x, labels, halted)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # a copy or an unpickled object has no state yet
+            raise AttributeError(name)
+        return getattr(self._state, name)
