@@ -7,12 +7,17 @@ from typing import Any
 
 import attrs
 
-from arena import InvalidArgument, Learner
+from arena import Adversary, InvalidArgument, Learner, Sample
+from arena.capabilities import HasPracticalConstants
 from audits.api.arguments import split_settings
-from audits.races import RaceResult, run_race
-from audits.races.race_setup import build_race
-from audits.registry.entrants import find_entrants
-from audits.registry.given_players import read_sample
+from audits.races import Race, RaceResult, plan_online_race, plan_predictor_race, run_race
+from audits.races.predictor_race import MAX_ROUNDS, PROTOCOL, ROUNDS, check_rounds
+from audits.races.race_plan import concepts_of
+from audits.registry.entrants import LabelledClass, find_entrants
+from audits.registry.given_players import configure_learner, read_sample
+from audits.registry.match import DataSource, PlayerSettings, load_data
+from audits.registry.players import ADVERSARIES
+from audits.registry.settings_text import build_player, summarize_player
 from audits.registry.suggestions import explain_arguments
 from audits.runs.workers import Workers
 
@@ -58,7 +63,7 @@ def race(
             "learners must be a list of learners or names", value=learners, remedy='Write ["soa", "halving"].'
         )
     entrants = find_entrants(learners)
-    plan, notes = build_race(
+    plan, notes = plan_race(
         entrants,
         split_settings(settings, *(label for label, _ in entrants)),
         against=against,
@@ -73,3 +78,132 @@ def race(
         seed=seed,
     )
     return attrs.evolve(run_race(plan, jobs=jobs, watch=progress), notes=tuple(notes))
+
+
+def plan_race(
+    entrants: list[LabelledClass],
+    settings: PlayerSettings,
+    *,
+    against: str | None = None,
+    rounds: int | None = None,
+    protocol: str | None = None,
+    agnostic: bool = False,
+    marks: int | None = None,
+    as_set: bool = False,
+    data: DataSource | Sample | None = None,
+    **others: Any,
+) -> tuple[Race, list[str]]:
+    """The race of online learners, or of predictors, and notes on how settings were chosen.
+
+    entrants: labels, and classes of the learners or learners as they are set. settings: of "learner" (all
+    learners), of every label, and of "adversary". others: games, confidence and seed; None: the default.
+
+    Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
+    """
+    others = {name: value for name, value in others.items() if value is not None}
+    predictors = [label for label, player in entrants if PROTOCOL in player.protocols]
+    if not predictors:
+        _refuse(data is not None or as_set, "--data and --as-set are for predictors, which play Figure1")
+        if against is None:
+            raise InvalidArgument(
+                "a race of online learners needs an adversary", remedy="Name it, as in --against adaptive."
+            )
+        others |= {"protocol": protocol, "agnostic": agnostic} | ({} if marks is None else {"marks": marks})
+        return _plan_online_race(entrants, settings, ADVERSARIES.find(against), rounds, others)
+    if len(predictors) < len(entrants):
+        raise InvalidArgument(
+            f"Predictors ({', '.join(predictors)}) and learners of online games need separate races",
+            remedy="Race them one after the other.",
+        )
+    _refuse(protocol not in (None, PROTOCOL), f"Predictors are raced under {PROTOCOL}, not {protocol}")
+    _refuse(marks is not None, "--marks is for online games; predictors are measured by their rounds")
+    opponent = ADVERSARIES.find("honest" if against is None else against)
+    sample = load_data(data, opponent)
+    rounds = ROUNDS if rounds is None else rounds
+    players, notes = [], []
+    for label, player in entrants:
+        texts = {**settings["learner"], **settings[label]}
+        if agnostic and isinstance(player, type) and "agnostic" in attrs.fields_dict(player):
+            texts.setdefault("agnostic", "true")
+        learner, own_notes = build_predictor(label, player, texts, rounds, as_set=as_set, sample=sample)
+        adversary = build_player(opponent, settings["adversary"], sample=sample, learner=learner)
+        players.append((label, learner, adversary))
+        notes += own_notes
+    plan = plan_predictor_race(players, rounds=rounds, **others)
+    for entrant in plan.entrants:
+        if isinstance(entrant.learner, HasPracticalConstants):
+            entrant.learner.check_labellings(rounds, sample)
+    return plan, notes
+
+
+def _refuse(misplaced: bool, message: str) -> None:
+    if misplaced:
+        raise InvalidArgument(message, remedy="Leave it out.")
+
+
+def _plan_online_race(
+    entrants: list[LabelledClass],
+    settings: PlayerSettings,
+    opponent: type[Adversary],
+    rounds: int | None,
+    others: dict[str, Any],
+) -> tuple[Race, list[str]]:
+    """Players with a setting `rounds` share that of the race, by default the opponent's."""
+    if rounds is None:
+        field = attrs.fields_dict(opponent).get("rounds")
+        rounds = None if field is None else field.default
+    if not isinstance(rounds, int):
+        raise InvalidArgument(
+            f"{opponent.name} has no number of rounds of its own", remedy="Say how many: --rounds T."
+        )
+    for role, given in settings.items():
+        if "rounds" in given:
+            raise InvalidArgument(f"the rounds of the {role} are those of the race", remedy="Give --rounds.")
+
+    def build(player: type, texts: dict[str, Any], learner: Learner | None = None) -> Any:
+        own = {"rounds": str(rounds)} if "rounds" in attrs.fields_dict(player) else {}
+        return build_player(player, {**texts, **own}, learner=learner)
+
+    players = []
+    for label, player in entrants:
+        texts = {**settings["learner"], **settings[label]}
+        learner = configure_learner(player, texts) if isinstance(player, Learner) else build(player, texts)
+        players.append((label, learner, build(opponent, settings["adversary"], learner)))
+    notes = [note for _, learner, _ in players for note in learner.shortcomings]
+    return plan_online_race(players, rounds=rounds, **others), notes
+
+
+def build_predictor(
+    label: str,
+    player: type[Learner] | Learner,
+    texts: dict[str, Any],
+    rounds: int,
+    *,
+    as_set: bool,
+    sample: Sample | None = None,
+) -> tuple[Learner, list[str]]:
+    """A learner with its settings, and with practical constants if it has them; and notes about these.
+
+    Raises: InvalidArgument if it does not play so many rounds, or the data are no points of its class.
+    """
+    notes = []
+    if isinstance(player, Learner):
+        learner: Any = configure_learner(player, texts)
+    elif as_set or not issubclass(player, HasPracticalConstants):
+        learner = build_player(player, texts)
+    else:
+        start: Any = build_player(player, {**player.settings_before_fitting(), **texts})
+        check_rounds(start, rounds)
+        learner = start.with_practical_constants(rounds=min(rounds, MAX_ROUNDS), keep=set(texts))
+        if learner != start:
+            notes = [f"{label} has practical constants (--as-set keeps its own): {summarize_player(learner)}"]
+    if sample is not None:
+        concepts = concepts_of(learner)
+        if sample.points.shape[1:] != concepts.point_shape:
+            raise InvalidArgument(
+                f"{learner.name} receives points of shape {concepts.point_shape}",
+                value=sample.points.shape[1:],
+                remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
+            )
+        concepts.check(sample.points)
+    return learner, [*notes, *learner.shortcomings]

@@ -8,7 +8,7 @@ from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.completion import complete_adversaries, complete_learners, complete_protocols
 from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import LedgerOption, SeedOption, WorkerOptions
-from audits.cli.common.output import Output, format_command, report_interruption
+from audits.cli.common.output import Output, format_command
 from audits.data.output_files import check_output_file
 from audits.tournaments import TournamentResult, plan_tournament, run_tournament
 from audits.tournaments.tournament_plan import CONFIDENCE, GAMES, RACE_GAMES
@@ -90,9 +90,15 @@ def tournament(
         result = run_tournament(
             plan, jobs=workers.build(), ledger=files.ledger, watch=watch, command=format_command()
         )
+    played = sum(cell is not None for cell in result.results)
     if result.interrupted:
-        report_interruption("pairs", result.played, len(plan.cells), files.ledger)
-    if result.played:
+        if not played:
+            raise KeyboardInterrupt
+        fate = "are lost; --ledger FILE would have kept them"
+        if files.ledger is not None:
+            fate = f"{files.ledger} keeps; the same command continues from there"
+        click.echo(f"arena: interrupted after {played} of {len(plan.cells)} pairs, which {fate}", err=True)
+    if played:
         output.print_result(result, TournamentResult.summary, TournamentResult.to_json)
         if files.csv_file is not None:
             result.write_csv(files.csv_file)

@@ -1,18 +1,23 @@
-"""The plan of a race: the games of several learners, what is measured in them, and the test of bounds."""
+"""The plan of a race: seeded games of several learners, what is measured in them, and the test of bounds."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from math import ceil
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
 
-from arena import Bound, InvalidArgument, Learner
-from audits.races.game_plan import Entrant, GamePlan
+from arena import Adversary, Bound, InvalidArgument, Learner, Referee
+from arena.concepts import ConceptClass
+from arena.engine import check_protocol
+from arena.settings import at_least, less_than, more_than, whole
 from audits.registry.settings_text import blame_player
 from audits.reports.formatting import Table
+from audits.runs.workers import Workers, map_missing
 from audits.statistics.quantiles import Quantile, lower_limit_of_mean, quantile
 
 if TYPE_CHECKING:
@@ -20,6 +25,38 @@ if TYPE_CHECKING:
 
 MEDIAN, HIGH = QUANTILES = (0.5, 0.95)
 _ROUNDING = 1e-9  # relative; bounds are floats, often logarithms
+Watch = Callable[[int], None]
+Player = TypeVar("Player", Learner, Adversary)
+
+
+@attrs.frozen(kw_only=True)
+class Entrant:
+    """A learner, the label that names it in reports, its adversary and its referee."""
+
+    label: str
+    learner: Learner
+    adversary: Adversary
+    referee: Referee
+
+    def __attrs_post_init__(self) -> None:
+        check_protocol(self.learner, self.adversary, self.referee)
+
+    @property
+    def concepts(self) -> ConceptClass:
+        """The learner's concept class, against which it is measured."""
+        return concepts_of(self.learner)
+
+    def read_bound(self, rounds: int) -> Bound | None:
+        """The bound that the learner states for so many rounds; None if it states none.
+
+        Raises: InvalidArgument if it is not a Bound, or the learner raises an error.
+        """
+        name = self.learner.name
+        with blame_player(name, "asked for its bound"):
+            bound = self.learner.bound(rounds)
+        if bound is not None and not isinstance(bound, Bound):
+            raise InvalidArgument(f"the bound of {name} must be a Bound or None", value=bound)
+        return bound
 
 
 @attrs.frozen(kw_only=True)
@@ -48,8 +85,6 @@ class Standing:
     where it promises nothing. A measure adds figures of its own.
     """
 
-    derived = ("label", "learner", "claim", "concepts")  # what JSON shows beside the fields
-
     entrant: Entrant = attrs.field(repr=False)
     mean: np.ndarray
     median: Quantile
@@ -61,18 +96,6 @@ class Standing:
     @property
     def label(self) -> str:
         return self.entrant.label
-
-    @property
-    def learner(self) -> Learner:
-        return self.entrant.learner
-
-    @property
-    def claim(self) -> str:
-        return self.entrant.claim
-
-    @property
-    def concepts(self) -> str:
-        return str(self.entrant.concepts)
 
 
 @attrs.frozen(kw_only=True)
@@ -88,26 +111,21 @@ class Measure(ABC):
     quantity: str
     marks: tuple[int, ...]
 
-    @property
-    def rounds(self) -> int:
-        """The number of rounds of a game."""
-        return self.marks[-1]
-
     @abstractmethod
     def check(self, entrant: Entrant) -> None:
         """Refuse, before any game, an entrant whose games or bounds would be refused."""
 
     @abstractmethod
     def play(self, entrant: Entrant, games: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """Play games and return their figures, (..., k, n)."""
+        """Play n games and return their figures, (..., k, n)."""
 
     @abstractmethod
     def make_standing(self, race: Race, entrant: Entrant, figures: np.ndarray) -> Standing:
         """The standing of a learner, from the figures of its games."""
 
     @abstractmethod
-    def describe(self, race: Race, standings: Sequence[Any]) -> tuple[str, list[Table], list[str]]:
-        """How the games are played, tables of the figures, and sentences that explain them."""
+    def describe(self, race: Race, standings: Sequence[Any]) -> tuple[str, Table, list[str]]:
+        """How the games are played, the table of the figures, and sentences that explain them."""
 
     @abstractmethod
     def label_axes(self, axes: Axes) -> None:
@@ -115,12 +133,28 @@ class Measure(ABC):
 
 
 @attrs.frozen(kw_only=True)
-class Race(GamePlan):
-    """Games of several learners, and what is measured in them."""
+class Race:
+    """Everything on which the figures of a race depend.
 
-    derived: ClassVar[tuple[str, ...]] = ("adversary", "protocol", "rounds")
+    entrants: the learners. games: the number of games of each. confidence: of all confidence limits together,
+    and of all tests of bounds together. seed: random seed. block: games that are played in one batch.
+    """
 
+    derived: ClassVar[tuple[str, ...]] = ("adversary", "protocol", "rounds")  # what JSON shows, too
+
+    entrants: tuple[Entrant, ...] = attrs.field(repr=False)
     measure: Measure = attrs.field(repr=False)
+    games: int = attrs.field(validator=[whole, at_least(1)])
+    confidence: float = attrs.field(
+        default=0.95, validator=[more_than(0), less_than(1, "Write 0.95 for 95 %.")]
+    )
+    seed: int = attrs.field(default=0, validator=[whole, at_least(0)])
+    block: int = attrs.field(repr=False, validator=[whole, at_least(1)])
+
+    @property
+    def adversary(self) -> Adversary:
+        """The adversary of the first learner. Those of the others differ from it in their opponent only."""
+        return self.entrants[0].adversary
 
     @property
     def protocol(self) -> str:
@@ -129,15 +163,21 @@ class Race(GamePlan):
     @property
     def rounds(self) -> int:
         """The number of rounds of a game; of predictors, the number of their own rounds."""
-        return self.measure.rounds
+        return self.measure.marks[-1]
 
     @property
     def limit_level(self) -> float:
         """The error probability of each limit: Bonferroni over sides, quantiles, marks and learners."""
         return (1 - self.confidence) / (2 * len(QUANTILES) * len(self.measure.marks) * len(self.entrants))
 
+    def games_in(self, block: int) -> int:
+        """The number of games in a block; the last block may be smaller."""
+        return min(self.block, self.games - block * self.block)
+
     def play_block(self, number: int, block: int) -> np.ndarray:
-        return self.measure.play(self.entrants[number], self.games_in(block), self.block_seed(number, block))
+        """The figures (..., k, n) of a block of learner `number`, whose seed depends on nothing else."""
+        seed = np.random.SeedSequence(self.seed, spawn_key=(number, block))
+        return self.measure.play(self.entrants[number], self.games_in(block), seed)
 
     def summarise(self, figures: np.ndarray) -> dict[str, Any]:
         """The fields of a standing that are order statistics of figures (k, n)."""
@@ -168,13 +208,53 @@ class Race(GamePlan):
         return BoundTest(bound=bound, exceeding=exceeding, allowed=allowed, broken=exceeding > allowed)
 
 
-def read_bound(entrant: Entrant, rounds: int) -> Bound | None:
-    """The bound that a learner states for so many rounds; None if it states none.
+def play_games(
+    race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None
+) -> tuple[Race, list[np.ndarray], str]:
+    """Play all games; return the race, the figures (..., k, n) of each learner's n games, and an empty text.
 
-    Raises: InvalidArgument if it is not a Bound, or the learner raises an error.
+    A keyboard interrupt ends them early. Then it is the race of the games that were finished, equally many of
+    every learner that has any, and the text says which are missing. If none were, the interrupt is raised.
+
+    jobs: number of processes, or `Workers`. watch: called with the number of games so far.
+    Raises: whatever a referee or a player raises in a game; WorkersFailed if workers fail.
     """
-    with blame_player(entrant.learner.name, "asked for its bound"):
-        bound = entrant.learner.bound(rounds)
-    if bound is not None and not isinstance(bound, Bound):
-        raise InvalidArgument(f"the bound of {entrant.learner.name} must be a Bound or None", value=bound)
-    return bound
+    blocks, learners = range(ceil(race.games / race.block)), range(len(race.entrants))
+    tasks = [(number, block) for block in blocks for number in learners]
+    played = [0, *accumulate(race.games_in(block) for _, block in tasks)]  # after so many tasks
+    results, interrupted = map_missing(
+        lambda task: race.play_block(*task),
+        tasks,
+        {},
+        jobs,
+        watch=None if watch is None else lambda done: watch(played[done]),
+    )
+    finished = [[results[n, block] for block in blocks if (n, block) in results] for n in learners]
+    figures = [np.concatenate(arrays, axis=-1) for arrays in finished if arrays]
+    if not interrupted:
+        return race, figures, ""
+    if not figures:
+        raise KeyboardInterrupt
+    games = min(array.shape[-1] for array in figures)  # the first learners may be a block ahead
+    text = f"Interrupted: figures rest on the first {games:,} of {race.games:,} games."
+    unplayed = [entrant.label for entrant in race.entrants[len(figures) :]]
+    text += f" No games of {', '.join(unplayed)} were finished." if unplayed else ""
+    shorter = attrs.evolve(race, entrants=race.entrants[: len(figures)], games=games)
+    return shorter, [array[..., :games] for array in figures], text
+
+
+def concepts_of(learner: Learner) -> ConceptClass:
+    """The learner's setting `concepts`. Raises: InvalidArgument if it has no such setting."""
+    concepts = getattr(learner, "concepts", None)
+    if not isinstance(concepts, ConceptClass):
+        raise InvalidArgument(
+            f"{learner.name} has no setting `concepts`, so there is no class to measure it against",
+            remedy="Race learners of a concept class.",
+        )
+    return concepts
+
+
+def set_fields(player: Player, **values: object) -> Player:
+    """The player with those of the values that it has fields for."""
+    fields = attrs.fields_dict(type(player))
+    return attrs.evolve(player, **{name: value for name, value in values.items() if name in fields})

@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from arena import ERROR, Bound
-from audits.races.game_plan import Entrant, Watch, play_games
-from audits.races.race_plan import BoundTest, Race, Standing
+from audits.races.race_plan import BoundTest, Race, Standing, Watch, play_games
 from audits.registry.settings_text import summarize_player
+from audits.registry.tested_claim import read_claim
 from audits.reports.formatting import WIDTH, Table, compose_text, percent, wrap
 from audits.reports.json_form import to_data
 from audits.reports.plots import choose_colour, draw_curve, set_title
@@ -67,8 +67,18 @@ class RaceResult(Report):
         return make_chart(self._draw, of="race")
 
     def _describe(self) -> dict[str, Any]:
-        outcome = {"interrupted": self.interrupted, "broken": self.broken, "learners": self.standings}
-        return {**to_data(self.race), **to_data(self.race.measure), **to_data(outcome)}
+        learners = [
+            {
+                "label": standing.label,
+                "learner": to_data(standing.entrant.learner),
+                "claim": str(read_claim(standing.entrant.learner)),
+                "concepts": str(standing.entrant.concepts),
+                **to_data(standing),
+            }
+            for standing in self.standings
+        ]
+        outcome = {"interrupted": self.interrupted, "broken": self.broken, "learners": learners}
+        return {**to_data(self.race), **to_data(self.race.measure), **outcome}
 
     def _draw(self, axes: Axes) -> None:
         """Draw the curves of all learners, without their legend."""
@@ -101,22 +111,25 @@ def make_result(race: Race, figures: list[np.ndarray], interruption: str = "") -
     return RaceResult(race=race, standings=standings, interruption=interruption)
 
 
-def describe_race(
-    result: RaceResult,
-) -> tuple[list[list[tuple[str, str]]], list[Table], list[str]]:
-    """The report: tables of names and values, of figures, and sentences."""
+def describe_race(result: RaceResult) -> tuple[list[list[tuple[str, str]]], list[Table], list[str]]:
+    """The report: tables of names and values, tables of figures, and sentences."""
     race, standings = result.race, result.standings
-    protocol, tables, sentences = race.measure.describe(race, standings)
+    protocol, table, sentences = race.measure.describe(race, standings)
     head = [
         ("adversary", summarize_player(race.adversary)),
         ("protocol", protocol),
         ("games", f"{race.games:,} of each learner, in batches of {race.block:,}; seed {race.seed}"),
     ]
-    learners = [(standing.label, describe_learner(standing.entrant)) for standing in standings]
-    tests = [(one.label, *_describe_test(one.bound_test, race.games)) for one in standings]
-    tables = [*tables, ("Bounds of the theorems:", ("learner", "bound", "does it hold?"), tests)]
-    sentences += _explain_bounds(result)
-    return [head, learners], tables, sentences + [result.interruption] * result.interrupted
+    learners = [(standing.label, _describe_learner(standing)) for standing in standings]
+    tests = [(standing.label, *_describe_test(standing.bound_test, race.games)) for standing in standings]
+    bounds = ("Bounds of the theorems:", ("learner", "bound", "does it hold?"), tests)
+    limits = (
+        "Limits in brackets are order statistics. They hold for every distribution of games, at all "
+        f"{len(race.measure.marks)} marks, for both quantiles and all learners at once, with confidence "
+        f"{percent(race.confidence)} (Bonferroni); ? stands where there are too few games for one."
+    )
+    end = [result.interruption] if result.interrupted else []
+    return [head, learners], [table, bounds], [limits, *sentences, *_explain_bounds(result), *end]
 
 
 def describe_players(race: Race) -> str:
@@ -125,9 +138,10 @@ def describe_players(race: Race) -> str:
     return f"{learners} against {race.adversary.name}, {race.games:,} games each"
 
 
-def describe_learner(entrant: Entrant) -> str:
+def _describe_learner(standing: Standing) -> str:
     """A learner with its settings, its class and its claim."""
-    return wrap(f"{summarize_player(entrant.learner)}; class {entrant.concepts}; {entrant.claim}", WIDTH - 20)
+    learner, concepts = standing.entrant.learner, standing.entrant.concepts
+    return wrap(f"{summarize_player(learner)}; class {concepts}; {read_claim(learner)}", WIDTH - 20)
 
 
 def _describe_bound(bound: Bound) -> str:

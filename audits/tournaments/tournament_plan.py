@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from hashlib import sha256
@@ -21,57 +20,14 @@ from audits.registry.match import Match, build_match
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, resolve_learner
 from audits.registry.suggestions import unknown_name
 from audits.registry.tested_claim import read_claim
-from audits.runs.plan import describe, versions
-from audits.tournaments.cell_result import CellResult
+from audits.runs.plan import versions
+from audits.tournaments.cells import REFERENCE_EPSILON, Cell, CellResult
 
 CONFIDENCE = 0.999  # of each cell: of a thousand true claims one is refuted
-REFERENCE_EPSILON = 1.0  # nats, against which learners without a claim are tested
 # Games of each cell, by protocol: games of Figure1 are long, those of Release are single draws.
 GAMES = {"Release": 1_000_000, "Voting": 100_000, "Figure1": 50_000, "SpecialRound": 5_000}
 RACE_GAMES = 500
 _SEED_BYTES = 4
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Cell:
-    """A learner and an adversary that play a protocol in common.
-
-    learner, adversary: names. game: the players that are audited, or the race; None if there is a refusal,
-        which is the result of the cell.
-    claim: as text. epsilon, delta: the claim under test (nats, probability), a reference if there is none.
-    command: the line that plays the cell again; empty for players that are given as objects.
-    """
-
-    learner: str
-    adversary: str
-    protocol: str
-    games: int
-    seed: int
-    game: Match | Race | None = None
-    refusal: CellResult | None = None
-    claim: str = ""
-    epsilon: float = REFERENCE_EPSILON
-    delta: float = 0.0
-    has_claim: bool = False
-    command: str = ""
-
-    @property
-    def claim_epsilon(self) -> float | None:
-        """ε of the learner's own claim."""
-        return self.epsilon if self.has_claim else None
-
-    @property
-    def claim_delta(self) -> float | None:
-        """δ of the learner's own claim."""
-        return self.delta if self.has_claim else None
-
-    @property
-    def quantity(self) -> str:
-        """What is counted: mistakes or regret; empty if the cell is an audit."""
-        return self.game.measure.quantity if isinstance(self.game, Race) else ""
-
-    def __str__(self) -> str:
-        return f"{self.learner} against {self.adversary}"
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -90,7 +46,7 @@ class Tournament:
     def describe(self) -> dict[str, object]:
         """The plan as plain data, which a ledger stores: equal for equal plans, on any machine."""
         return {
-            "tournament": {str(cell): _describe_cell(cell) for cell in self.cells},
+            "tournament": {str(cell): cell.describe() for cell in self.cells},
             "confidence": self.confidence,
             "seed": self.seed,
             "versions": versions(),
@@ -259,13 +215,3 @@ def _plan_cell(cell: Cell, learner: Any, adversary: Any, restricted: bool, confi
     words += ["--protocol", cell.protocol] if restricted else []
     words += ["--games", str(cell.games), "--seed", str(cell.seed), "--confidence", repr(confidence)]
     return attrs.evolve(planned, command=shlex.join(words))
-
-
-def _describe_cell(cell: Cell) -> dict[str, object]:
-    """What the figures of a cell depend on; its players and their settings as a digest."""
-    game: Any = cell.game.entrants[0] if isinstance(cell.game, Race) else cell.game
-    players = (
-        [] if game is None else [describe(item) for item in (game.learner, game.adversary, game.referee)]
-    )
-    digest = sha256(json.dumps(players, sort_keys=True).encode()).hexdigest()[:16]
-    return {"games": cell.games, "seed": cell.seed, "players": digest}

@@ -10,18 +10,29 @@ import attrs
 
 from arena import REFEREES
 from audits.reports.formatting import Table, nats, percent
-from audits.tournaments.cell_result import AUDITED, RACED, REFUSED, CellResult
-from audits.tournaments.tournament_plan import REFERENCE_EPSILON, Cell, Tournament
+from audits.tournaments.cells import AUDITED, RACED, REFERENCE_EPSILON, REFUSED, Cell, CellResult
+from audits.tournaments.tournament_plan import Tournament
 
-COLUMNS = (  # of the CSV file
-    *("protocol", "learner", "adversary", "claim", "claim_epsilon", "claim_delta", "epsilon_lower", "share"),
-    *("rank", "ceiling", "exact", "exact_reason", "delta_star", "delta_star_reason", "quantity", "mean"),
-    *("games", "seed", "seconds", "verdict", "reason", "command"),
-)
+# The columns of a row, as JSON and the CSV file have them, and how text formats them.
+COLUMNS = {
+    **dict.fromkeys(("protocol", "learner", "adversary", "claim"), ""),
+    **{"claim_epsilon": ".4g", "claim_delta": ".3g", "epsilon_lower": ".4g", "share": ".3f", "rank": ""},
+    **{"ceiling": ".4g", "exact": ".4g", "exact_reason": "", "delta_star": ".3g", "delta_star_reason": ""},
+    **{"quantity": "", "mean": ",.4g", "games": ",", "seed": "", "seconds": ".1f"},
+    **dict.fromkeys(("verdict", "reason", "command"), ""),
+}
+# The columns of tables, by their headers.
+_PLAYERS = {"learner": "learner", "adversary": "adversary"}
+_CLAIM = {"claim: ε": "claim_epsilon", "δ": "claim_delta"}
+_FIGURES = {"certified ε": "epsilon_lower", "of claim": "share", "exact ε": "exact", "δ*": "delta_star"}
+_RACE = {"counted": "quantity", "mean": "mean"}
+_END = {"games": "games", "seconds": "seconds", "verdict": "verdict"}
+TEXT_COLUMNS = {
+    AUDITED: {**_PLAYERS, **_CLAIM, **_FIGURES, **_END},
+    RACED: {**_PLAYERS, "protocol": "protocol", **_RACE, **_END},
+}
+PAGE_COLUMNS = {"protocol": "protocol", **_PLAYERS, "claim": "claim", **_FIGURES, **_RACE}
 RANKING = ("protocol", "rank", "adversary", "mean of claim", "refuted", "best", "learners")
-_AUDIT = ("learner", "adversary", "claim: ε", "δ", "certified ε", "of claim", "exact ε", "δ*")
-_RACE = ("learner", "adversary", "protocol", "counted", "mean")
-_END = ("games", "seconds", "verdict")
 _VERDICTS = ("refuted", "not refuted", "no claim", "raced", "bound violated", "not played", "failed")
 _SHADES = 8  # of a heat map
 
@@ -62,16 +73,10 @@ class TournamentRow:
         parts = (self, self.result, self.cell)
         return {name: next(getattr(x, name) for x in parts if hasattr(x, name)) for name in COLUMNS}
 
-    def format_figures(self) -> tuple[str, str, str, str]:
-        """The certified ε or the mean, the share of the claim, the exact ε and δ*, as text."""
-        figures = self.result
-        bound = "" if figures.epsilon_lower is None else nats(figures.epsilon_lower)
-        return (
-            f"{figures.mean or 0.0:.4g} {self.cell.quantity}" if figures.outcome == RACED else bound,
-            "" if self.share is None else f"{self.share:.3f}",
-            "" if figures.exact is None else nats(figures.exact),
-            "" if figures.delta_star is None else f"{figures.delta_star:.3g}",
-        )
+    def format(self, columns: dict[str, str]) -> list[str]:
+        """The texts of some columns; empty for what is unknown."""
+        values = self.describe()
+        return ["" if values[c] is None else format(values[c], COLUMNS[c]) for c in columns.values()]
 
     def shade(self) -> tuple[str, str]:
         """The text and the style of the row's cell in a heat map."""
@@ -104,10 +109,9 @@ class AdversaryRank:
     best: int
     learners: int
 
-    def format(self) -> tuple[str, ...]:
+    def format(self) -> list[str]:
         """The row of a table, under RANKING."""
-        numbers = (self.refuted, self.best, self.learners)
-        return (self.protocol, str(self.rank), self.adversary, f"{self.score:.3f}", *map(str, numbers))
+        return [f"{value:.3f}" if isinstance(value, float) else str(value) for value in attrs.astuple(self)]
 
 
 def list_rows(tournament: Tournament, results: Sequence[CellResult | None]) -> list[TournamentRow]:
@@ -119,14 +123,11 @@ def list_rows(tournament: Tournament, results: Sequence[CellResult | None]) -> l
     for row in rows:
         if row.share is not None:
             shares[row.cell.protocol, row.cell.learner].append(row.share)
-    return [
-        row
-        if row.share is None
-        else attrs.evolve(
-            row, rank=1 + sum(one > row.share for one in shares[row.cell.protocol, row.cell.learner])
-        )
-        for row in rows
-    ]
+    for number, row in enumerate(rows):
+        if row.share is not None:
+            better = [share for share in shares[row.cell.protocol, row.cell.learner] if share > row.share]
+            rows[number] = attrs.evolve(row, rank=1 + len(better))
+    return rows
 
 
 def _sort_key(row: TournamentRow) -> tuple[object, ...]:
@@ -199,15 +200,11 @@ def explain_figures(plan: Tournament, rows: Sequence[TournamentRow]) -> list[str
 
 def list_tables(rows: Sequence[TournamentRow], ranking: Sequence[AdversaryRank]) -> list[Table]:
     """The audits, the races, and the ranking."""
-    audits = [row for row in rows if row.result.outcome == AUDITED]
-    races = [row for row in rows if row.result.outcome == RACED]
-    # The last column, δ*, is left out if no game was solved.
-    width = len(_AUDIT) - all(row.result.delta_star is None for row in audits)
-    tables = [
-        ("", (*_AUDIT[:width], *_END), [(*_list_audit(row)[:width], *_list_end(row)) for row in audits]),
-        ("", (*_RACE, *_END), [(*_list_race(row), *_list_end(row)) for row in races]),
-        ("Adversaries by protocol:", RANKING, [place.format() for place in ranking]),
+    tables: list[Table] = [
+        ("", tuple(columns), [row.format(columns) for row in rows if row.result.outcome == outcome])
+        for outcome, columns in TEXT_COLUMNS.items()
     ]
+    tables.append(("Adversaries by protocol:", RANKING, [place.format() for place in ranking]))
     return [table for table in tables if table[2]]
 
 
@@ -219,22 +216,6 @@ def list_unplayed(rows: Sequence[TournamentRow]) -> list[str]:
             if row.verdict == verdict:
                 groups.setdefault((title, row.result.reason), []).append(str(row.cell))
     return [f"{title}: {', '.join(pairs)}: {reason}" for (title, reason), pairs in groups.items()]
-
-
-def _list_audit(row: TournamentRow) -> tuple[str, ...]:
-    cell = row.cell
-    claim = (nats(cell.epsilon), f"{cell.delta:.3g}") if cell.has_claim else ("none", "")
-    return cell.learner, cell.adversary, *claim, *row.format_figures()
-
-
-def _list_race(row: TournamentRow) -> tuple[str, ...]:
-    cell = row.cell
-    return cell.learner, cell.adversary, cell.protocol, cell.quantity, f"{row.result.mean or 0.0:,.4g}"
-
-
-def _list_end(row: TournamentRow) -> tuple[str, ...]:
-    """The last cells of a row: games, seconds, and verdict."""
-    return f"{row.cell.games:,}", f"{row.result.seconds:.1f}", row.verdict
 
 
 def draw_map(rows: dict[int, TournamentRow]) -> dict[str, Any]:

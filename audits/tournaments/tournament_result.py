@@ -6,7 +6,6 @@ import csv
 import os
 from collections.abc import Callable
 from contextlib import closing, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -19,8 +18,7 @@ from audits.reports.json_form import to_data
 from audits.reports.report import Report, make_chart
 from audits.runs.workers import Workers, map_missing
 from audits.tournaments import tournament_report as report
-from audits.tournaments.cell_games import play_cell
-from audits.tournaments.cell_result import CellResult, TournamentLedger
+from audits.tournaments.cells import CellResult, TournamentLedger, play_cell
 from audits.tournaments.tournament_plan import Tournament
 
 if TYPE_CHECKING:
@@ -126,6 +124,7 @@ class TournamentResult(Report):
             maps={protocol: report.draw_map(own) for protocol, own in by_protocol.items()},
             ranking_headers=report.RANKING,
             ranking=[place.format() for place in self.ranking],
+            columns=report.PAGE_COLUMNS,
             rows=numbered,
         )
 
@@ -153,7 +152,7 @@ def run_tournament(
         book = closing(TournamentLedger.open(ledger, tournament.describe(), notes=lambda: notes))
     with book as store:
         results, interrupted = map_missing(
-            partial(play_cell, tournament),
+            lambda index: play_cell(tournament.cells[index], tournament.confidence),
             # Cells of few games are long, and come first, so that at the end no worker is left with one.
             sorted(cells, key=lambda index: tournament.cells[index].games),
             {} if store is None else dict(store.blocks()),

@@ -14,11 +14,10 @@ from arena.capabilities import AnswersInRounds, DrawsFromPopulation
 from arena.engine import check_protocol
 from arena.randomness import streams
 from arena.settings import at_least, at_most, check_value, whole
-from audits.races.game_plan import Entrant, concepts_of, set_fields
-from audits.races.hypothesis_errors import TEST_POINTS, ErrorRecorder, EvaluationSet, ObservedLearner
-from audits.races.race_plan import Measure, Race, Standing, read_bound
+from audits.races.predictor_errors import TEST_POINTS, ErrorRecorder, EvaluationSet, ObservedLearner
+from audits.races.race_plan import Entrant, Measure, Race, Standing, concepts_of, set_fields
 from audits.registry.entrants import check_labels
-from audits.reports.formatting import Table, percent
+from audits.reports.formatting import Table
 from audits.statistics.quantiles import format_figure
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class HypothesisErrors(Measure):
         own_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 3))
         rng = np.random.default_rng(own_seed)
         evaluation = EvaluationSet.of(population, entrant.concepts, games, rng, self.tested)
-        recorder = kind(self.rounds, entrant.concepts, population, evaluation)
+        recorder = kind(self.marks[-1], entrant.concepts, population, evaluation)
         learner = ObservedLearner(entrant.learner, recorder)
         play(learner, adversary, entrant.referee, games=games, seed=seed)
         return recorder
@@ -107,7 +106,7 @@ class HypothesisErrors(Measure):
         """The standing of a learner, from figures (5, K, n) as `play` returns them."""
         answers, largest, total, wrong, best = figures
         learner: Any = entrant.learner
-        asked = queries_by_round(learner, self.rounds)
+        asked = queries_by_round(learner, self.marks[-1])
         halted = answers < asked[:, None]
         largest = np.where(halted, _HALTED_ERROR, largest)
         bound = self._read_bound(entrant)
@@ -121,11 +120,11 @@ class HypothesisErrors(Measure):
             halted=halted.sum(axis=1),
             best_concept_error=float(best[0].mean()),
             bound_test=None if bound is None else race.test_bound(bound, largest.max(axis=0)),
-            bounds=np.full(self.rounds, np.inf if bound is None else bound.at_most),
+            bounds=np.full(self.marks[-1], np.inf if bound is None else bound.at_most),
         )
 
     def _read_bound(self, entrant: Entrant) -> Bound | None:
-        bound = read_bound(entrant, self.rounds)
+        bound = entrant.read_bound(self.marks[-1])
         if bound is not None and (bound.of != ERROR or bound.beta is None):
             raise InvalidArgument(
                 f"the bound of {entrant.learner.name} must be a Bound on {ERROR} with a probability, or None",
@@ -133,15 +132,13 @@ class HypothesisErrors(Measure):
             )
         return bound
 
-    def describe(self, race: Race, standings: Sequence[Any]) -> tuple[str, list[Table], list[str]]:
+    def describe(self, race: Race, standings: Sequence[Any]) -> tuple[str, Table, list[str]]:
         title = f"Errors under D of every hypothesis, by rounds, over {race.games:,} games of each learner:"
         rows = [row for standing in standings for row in _list_rounds(standing)]
         sentences = [
             "The error of a hypothesis is the probability under D that it labels a point wrongly. It is "
             "computed for every h_r with which a query was answered: over all of D if D is a finite list of "
-            f"examples, otherwise over {self.tested:,} points of each game. Limits in brackets are order "
-            f"statistics; they hold at all {self.rounds:,} rounds, for both quantiles and all learners at "
-            f"once, with confidence {percent(race.confidence)} (Bonferroni)."
+            f"examples, otherwise over {self.tested:,} points of each game."
         ]
         excess = [
             f"{standing.label}: {standing.best_concept_error:.4f}"
@@ -161,8 +158,8 @@ class HypothesisErrors(Measure):
             )
         if any(standing.bound_test is None for standing in standings):
             sentences.append("No bound: the theorem requires α = 2α_1 and β = 2β_1 below 1/16.")
-        protocol = f"{race.protocol}, {self.rounds:,} rounds of each predictor"
-        return protocol, [(title, _HEADERS, rows)], sentences
+        protocol = f"{race.protocol}, {race.rounds:,} rounds of each predictor"
+        return protocol, (title, _HEADERS, rows), sentences
 
     def label_axes(self, axes: Axes) -> None:
         axes.set_xticks(self.marks)
@@ -181,7 +178,7 @@ def plan_predictor_race(
     """Plan a race of predictors, each given with its label and its adversary.
 
     Fields `learner` and `queries` (of all rounds) of an adversary are set. tested, measure: of the errors.
-    settings: confidence and seed, as in `GamePlan`. Raises: InvalidArgument if there are no such games.
+    settings: confidence and seed, as in `Race`. Raises: InvalidArgument if there are no such games.
     """
     check_labels([label for label, _, _ in players])
     entrants = []

@@ -25,11 +25,10 @@ from arena import (
 )
 from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
-from audits.races.game_plan import Entrant, set_fields
-from audits.races.race_plan import BoundTest, Measure, Race, Standing, read_bound
+from audits.races.race_plan import BoundTest, Entrant, Measure, Race, Standing, set_fields
 from audits.registry.entrants import check_labels
 from audits.registry.suggestions import suggest
-from audits.reports.formatting import Table, percent
+from audits.reports.formatting import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,9 +79,10 @@ class MistakeCount(Measure):
 
         Raises: InvalidArgument; NotConforming if the adversary fails `arena.testing.check_adversary`.
         """
-        self._read_bounds(entrant)
+        for mark in self.marks:
+            entrant.read_bound(mark)
         adversary, referee = entrant.adversary, entrant.referee
-        if "rounds" in attrs.fields_dict(type(adversary)) and self.rounds > _CHECKED_ROUNDS:
+        if "rounds" in attrs.fields_dict(type(adversary)) and self.marks[-1] > _CHECKED_ROUNDS:
             try:
                 adversary = set_fields(adversary, rounds=_CHECKED_ROUNDS)
                 referee = REFEREES[referee.name](T=_CHECKED_ROUNDS)  # type: ignore[call-arg]
@@ -107,7 +107,7 @@ class MistakeCount(Measure):
 
     def make_standing(self, race: Race, entrant: Entrant, figures: np.ndarray) -> OnlineStanding:
         """The standing of a learner, from the figures (k, n) of its games."""
-        bounds = self._read_bounds(entrant)
+        bounds = [entrant.read_bound(mark) for mark in self.marks]
         promises = [
             np.inf if bound is None or self._explain_inapplicable(bound, race) else bound.at_most
             for bound in bounds
@@ -125,15 +125,12 @@ class MistakeCount(Measure):
             log_slope=_fit_slope(log_t, medians),
         )
 
-    def _read_bounds(self, entrant: Entrant) -> list[Bound | None]:
-        return [read_bound(entrant, mark) for mark in self.marks]
-
     def _test_bound(self, bound: Bound | None, race: Race, figures: np.ndarray) -> BoundTest | None:
         if bound is None:
             return None
         if reason := self._explain_inapplicable(bound, race):
             return BoundTest(bound=bound, inapplicable=reason)
-        return race.test_bound(bound, figures, minimum=0 if self.realizable else -self.rounds)
+        return race.test_bound(bound, figures, minimum=0 if self.realizable else -self.marks[-1])
 
     def _explain_inapplicable(self, bound: Bound, race: Race) -> str:
         """Why the bound does not cover these games; empty if it does."""
@@ -146,7 +143,7 @@ class MistakeCount(Measure):
             return "it is proved for oblivious adversaries only"
         return ""
 
-    def describe(self, race: Race, standings: Sequence[Any]) -> tuple[str, list[Table], list[str]]:
+    def describe(self, race: Race, standings: Sequence[Any]) -> tuple[str, Table, list[str]]:
         kind = (
             "realizable: some concept of the learner's class explains every game"
             if self.realizable
@@ -158,42 +155,25 @@ class MistakeCount(Measure):
                 f"{standing.mean[-1]:,.4g}",
                 *(limits.format(-1, ",.0f") for limits in (standing.median, standing.quantile_95)),
                 f"{standing.worst[-1]:,}",
+                _format_slope(standing.power),
+                _format_slope(standing.log_slope),
             )
             for standing in standings
         ]
-        growth = [
-            (standing.label, _format_slope(standing.power), _format_slope(standing.log_slope))
-            for standing in standings
-        ]
-        games = f"{self.rounds:,} rounds, {race.games:,} games of each learner"
-        tables: list[Table] = [
-            (
-                f"{self.quantity.capitalize()} after {games}:",
-                ("learner", "mean", "median", "95 % quantile", "worst"),
-                rows,
-            ),
-            (
-                f"Growth of the median {self.quantity}, by least squares over {len(self.marks)} marks:",
-                ("learner", "slope of ln median on ln t", "slope of median on ln t"),
-                growth,
-            ),
-        ]
-        unlimited = any("?" in cell for row in rows for cell in row[2:4])
+        headers = ("learner", "mean", "median", "95 % quantile", "worst", "power of t", "slope on ln t")
+        title = f"{self.quantity.capitalize()} after {race.rounds:,} rounds, {race.games:,} games of each"
         sentences = [
-            "Limits in brackets are order statistics. They hold for every distribution of games, at all "
-            f"{len(self.marks)} marks, for both quantiles and all learners at once, with confidence "
-            f"{percent(race.confidence)} (Bonferroni). A quantile is the least value that the stated share "
-            "of the games does not exceed"
-            + ("; ? stands where there are too few games for a limit." if unlimited else ".")
+            "The last two columns are the slopes of ln median and of the median on ln t, by least squares "
+            f"over {len(self.marks)} marks."
         ]
-        always_wrong = [standing.label for standing in standings if standing.mean[-1] == self.rounds]
+        always_wrong = [standing.label for standing in standings if standing.mean[-1] == race.rounds]
         if self.realizable and always_wrong:
             sentences.append(
-                f"Wrong in all {self.rounds:,} rounds of every game, and so without any sign of learning: "
+                f"Wrong in all {race.rounds:,} rounds of every game, and so without any sign of learning: "
                 f"{', '.join(always_wrong)}. A private learner may need more rounds, a larger ε "
                 "(--set epsilon=…) or a smaller class (--set concepts=…)."
             )
-        return f"{race.protocol}, {self.rounds:,} rounds; {kind}", tables, sentences
+        return f"{race.protocol}, {race.rounds:,} rounds; {kind}", (f"{title}:", headers, rows), sentences
 
     def label_axes(self, axes: Axes) -> None:
         axes.set_xscale("log")
@@ -218,7 +198,7 @@ def plan_online_race(
     realizable, the referee enforces it and mistakes are counted; otherwise, or if `agnostic`, regret is.
 
     protocol: Adaptive or Oblivious; by default one that all play, if possible that of the adversary's field.
-    marks: the maximal number of marks. settings: confidence and seed, as in `GamePlan`.
+    marks: the maximal number of marks. settings: confidence and seed, as in `Race`.
 
     Raises: InvalidArgument if there are no such games; Unsupported if a class is not finite, or too large.
     """
