@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from adversaries.figure1.honest import Honest
 from arena import Figure1, InvalidArgument, Sample, Training, play
 from arena.concepts import RealIntervals, Thresholds
-from audits.races import ObservedLearner
-from audits.races.predictor_errors import ErrorRecorder, EvaluationSet
+from audits.races.predictor_errors import ErrorRecorder, EvaluationSet, ObservedLearner
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
@@ -83,12 +82,8 @@ def test_single_queries_are_observed_too() -> None:
 
 
 def test_a_learner_that_does_not_expose_its_hypotheses_is_refused() -> None:
-    with pytest.raises(InvalidArgument) as refused:
-        ObservedLearner(StaticErm(), AnswerLog()).start(1, np.random.default_rng(0))
-    assert str(refused.value) == (
-        "static-erm does not expose its hypotheses. Its state needs cuts and round and votes_in_a_row, as "
-        "the state of GenericBBL has."
-    )
+    with pytest.raises(InvalidArgument, match="static-erm does not expose its hypotheses"):
+        play(ObservedLearner(StaticErm(), AnswerLog()), Honest(queries=3), Figure1(), games=1, seed=0)  # type: ignore[arg-type]
 
 
 def test_errors_are_the_excess_over_the_best_concept() -> None:
