@@ -11,7 +11,7 @@ from arena import Adversary, InvalidArgument, Learner, Sample
 from arena.capabilities import HasPracticalConstants
 from audits.api.arguments import split_settings
 from audits.races import Race, RaceResult, plan_online_race, plan_predictor_race, run_race
-from audits.races.predictor_race import MAX_ROUNDS, PROTOCOL, ROUNDS, check_rounds
+from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds
 from audits.races.race_plan import concepts_of
 from audits.registry.entrants import LabelledClass, find_entrants
 from audits.registry.given_players import configure_learner, read_sample
@@ -194,7 +194,7 @@ def build_predictor(
     else:
         start: Any = build_player(player, {**player.settings_before_fitting(), **texts})
         check_rounds(start, rounds)
-        learner = start.with_practical_constants(rounds=min(rounds, MAX_ROUNDS), keep=set(texts))
+        learner = start.with_practical_constants(rounds=rounds, keep=set(texts))
         if learner != start:
             notes = [f"{label} has practical constants (--as-set keeps its own): {summarize_player(learner)}"]
     if sample is not None:

@@ -25,7 +25,7 @@ from arena import (
 )
 from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
-from audits.races.race_plan import BoundTest, Entrant, Measure, Race, Standing, set_fields
+from audits.races.race_plan import Entrant, Measure, Race, Standing, set_fields
 from audits.registry.entrants import check_labels
 from audits.registry.suggestions import suggest
 from audits.reports.formatting import Table
@@ -70,6 +70,10 @@ class MistakeCount(Measure):
     def realizable(self) -> bool:
         return self.quantity == MISTAKES
 
+    @property
+    def least_figure(self) -> float:
+        return 0 if self.realizable else -self.marks[-1]
+
     def scorebook(self, entrant: Entrant) -> Scorebook:
         """What is recorded about the games of an entrant."""
         return Scorebook(marks=self.marks, concepts=None if self.realizable else entrant.concepts)
@@ -79,8 +83,7 @@ class MistakeCount(Measure):
 
         Raises: InvalidArgument; NotConforming if the adversary fails `arena.testing.check_adversary`.
         """
-        for mark in self.marks:
-            entrant.read_bound(mark)
+        super().check(entrant)
         adversary, referee = entrant.adversary, entrant.referee
         if "rounds" in attrs.fields_dict(type(adversary)) and self.marks[-1] > _CHECKED_ROUNDS:
             try:
@@ -107,39 +110,23 @@ class MistakeCount(Measure):
 
     def make_standing(self, race: Race, entrant: Entrant, figures: np.ndarray) -> OnlineStanding:
         """The standing of a learner, from the figures (k, n) of its games."""
-        bounds = [entrant.read_bound(mark) for mark in self.marks]
-        promises = [
-            np.inf if bound is None or self._explain_inapplicable(bound, race) else bound.at_most
-            for bound in bounds
-        ]
-        summary = race.summarise(figures)
+        summary = race.summarise(entrant, figures, figures[-1])
         medians = summary["median"].values
         log_t, positive = np.log(self.marks), medians > 0
         return OnlineStanding(
-            entrant=entrant,
-            mean=figures.mean(axis=1),
             **summary,
-            bound_test=self._test_bound(bounds[-1], race, figures[-1]),
-            bounds=np.array(promises, np.float64),
+            mean=figures.mean(axis=1),
             power=_fit_slope(log_t[positive], np.log(medians[positive])),
             log_slope=_fit_slope(log_t, medians),
         )
 
-    def _test_bound(self, bound: Bound | None, race: Race, figures: np.ndarray) -> BoundTest | None:
-        if bound is None:
-            return None
-        if reason := self._explain_inapplicable(bound, race):
-            return BoundTest(bound=bound, inapplicable=reason)
-        return race.test_bound(bound, figures, minimum=0 if self.realizable else -self.marks[-1])
-
-    def _explain_inapplicable(self, bound: Bound, race: Race) -> str:
-        """Why the bound does not cover these games; empty if it does."""
+    def explain_inapplicable(self, bound: Bound, protocol: str) -> str:
         # In realizable games the best concept makes no mistake, so a bound on regret is one on mistakes.
         if bound.of == ERROR:
             return "it bounds the errors of predictors"
         if bound.of != REGRET and not self.realizable:
             return f"it bounds {bound.of} in realizable games"
-        if bound.oblivious and race.protocol != Oblivious.name:
+        if bound.oblivious and protocol != Oblivious.name:
             return "it is proved for oblivious adversaries only"
         return ""
 

@@ -7,6 +7,7 @@ threshold of its own.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import attrs
@@ -83,9 +84,67 @@ class ErrorCurves:
         return np.take_along_axis(self.errors, below, axis=1)
 
 
+class Recorder(ABC):
+    """Stands for the running state of a learner, whose answers it observes. They stay the same."""
+
+    state: Any
+
+    @abstractmethod
+    def observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
+        """The state has just answered queries x (n, j, ...) with labels (n, j).
+
+        halted: (n,), the games that had halted before the first of these queries.
+        """
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        halted = self.state.halted.copy()
+        labels = np.asarray(self.state.predict(x))
+        self.observe(x[:, None], labels[:, None], halted)
+        return labels
+
+    def predict_many(self, x: np.ndarray) -> np.ndarray:
+        if not hasattr(self.state, "predict_many"):
+            return self.predict(x[:, 0])[:, None]
+        halted = self.state.halted.copy()
+        labels = np.asarray(self.state.predict_many(x))
+        self.observe(x[:, : labels.shape[1]], labels, halted)
+        return labels
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "state" or name.startswith("_"):  # it has no state yet
+            raise AttributeError(name)
+        return getattr(self.state, name)
+
+
+@attrs.frozen
+class ObservedLearner(Learner):
+    """A learner whose answers a recorder observes. Random numbers and answers stay the same."""
+
+    protocols = ("Figure1",)
+
+    learner: Learner
+    recorder: Recorder
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.learner.name
+
+    @property
+    def claim(self) -> Claim:
+        return self.learner.claim
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return self.learner.point_shape
+
+    def start(self, games: int, rng: np.random.Generator) -> Recorder:
+        self.recorder.state = self.learner.start(games, rng)
+        return self.recorder
+
+
 @attrs.define(eq=False, slots=False)
-class ErrorRecorder:
-    """Observes the answers of a predictor and records their errors, by rounds 1 to `rounds` of the predictor.
+class ErrorRecorder(Recorder):
+    """Records the errors of the answers of a predictor, by its rounds 1 to `rounds`.
 
     Each array is (rounds, n) and counts the games that had not halted. answers: number of answers. worst,
     total: the largest error of a hypothesis, and the sum over answers of their hypothesis' error.
@@ -102,11 +161,14 @@ class ErrorRecorder:
         shape = (4, self._rounds, len(self.evaluation.best_error))
         self.answers, self.worst, self.total, self.wrong = np.zeros(shape)
 
-    def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
-        """Record that a state has just answered queries x (n, j, ...) with labels (n, j).
-
-        halted: (n,), the games that had halted before the first of these queries.
-        """
+    def observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
+        """Raises: InvalidArgument if the state does not expose its hypotheses."""
+        state = self.state
+        if not isinstance(state, ExposesHypotheses):
+            raise InvalidArgument(
+                "a race of predictors needs their hypotheses, which this one does not expose",
+                remedy="Its running state needs the attributes of arena.capabilities.ExposesHypotheses.",
+            )
         index = state.round.index
         if halted.all() or index > self._rounds:
             return
@@ -120,62 +182,3 @@ class ErrorRecorder:
         self.worst[row] = np.maximum(self.worst[row], np.where(live, errors.max(axis=1), 0))
         self.total[row] += live * errors.sum(axis=1)
         self.wrong[row] += live * wrong
-
-
-@attrs.frozen
-class ObservedLearner(Learner):
-    """Wraps a learner so that a recorder sees its answers. Random numbers and answers stay the same."""
-
-    protocols = ("Figure1",)
-
-    learner: Learner
-    recorder: ErrorRecorder
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.learner.name
-
-    @property
-    def claim(self) -> Claim:
-        return self.learner.claim
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return self.learner.point_shape
-
-    def start(self, games: int, rng: np.random.Generator) -> ObservedState:
-        return ObservedState(self.learner.start(games, rng), self.learner.name, self.recorder)
-
-
-class ObservedState:
-    """A learner's state and its recorder. All other attributes are those of the state."""
-
-    def __init__(self, state: Any, name: str, recorder: ErrorRecorder) -> None:
-        self._state, self._name, self._recorder = state, name, recorder
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        halted = self._state.halted.copy()
-        labels = np.asarray(self._state.predict(x))
-        self._observe(x[:, None], labels[:, None], halted)
-        return labels
-
-    def predict_many(self, x: np.ndarray) -> np.ndarray:
-        if not hasattr(self._state, "predict_many"):
-            return self.predict(x[:, 0])[:, None]
-        halted = self._state.halted.copy()
-        labels = np.asarray(self._state.predict_many(x))
-        self._observe(x[:, : labels.shape[1]], labels, halted)
-        return labels
-
-    def _observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
-        if not isinstance(self._state, ExposesHypotheses):
-            raise InvalidArgument(
-                f"{self._name} does not expose its hypotheses",
-                remedy="Its running state needs the attributes of arena.capabilities.ExposesHypotheses.",
-            )
-        self._recorder.observe(self._state, x, labels, halted)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # a copy or an unpickled object has no state yet
-            raise AttributeError(name)
-        return getattr(self._state, name)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PROTOCOL = Figure1.name
 ROUNDS = 3
 GAMES = 40
-MAX_ROUNDS = 20  # of which each has four times the queries of the one before
+_MAX_ROUNDS = 20  # of which each has four times the queries of the one before
 _MAX_GAMES = 8  # of a block: games are long and their arrays large
 _MIN_BLOCKS = 4  # for processes to share
 _MAX_NUMBERS = 2**24  # coordinates of a block's training sets
@@ -71,9 +71,8 @@ class HypothesisErrors(Measure):
     marks: tuple[int, ...] = attrs.field(repr=False)
     tested: int = attrs.field(default=TEST_POINTS, validator=[whole, at_least(1)])
 
-    def check(self, entrant: Entrant) -> None:
-        """Raises: InvalidArgument if the learner's bound is invalid."""
-        self._read_bound(entrant)
+    def explain_inapplicable(self, bound: Bound, protocol: str) -> str:
+        return "" if bound.of == ERROR else f"it bounds {bound.of}"
 
     def play(self, entrant: Entrant, games: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(5, K, n): by rounds, the number of answers, the largest error of a hypothesis, the sum of the
@@ -109,28 +108,15 @@ class HypothesisErrors(Measure):
         asked = queries_by_round(learner, self.marks[-1])
         halted = answers < asked[:, None]
         largest = np.where(halted, _HALTED_ERROR, largest)
-        bound = self._read_bound(entrant)
         return PredictorStanding(
-            entrant=entrant,
+            **race.summarise(entrant, largest, largest.max(axis=0)),
             rounds=tuple(learner.round(index) for index in self.marks),
             asked=asked,
-            **race.summarise(largest),
             mean=_mean_over_games(total, answers),
             wrong_answers=_mean_over_games(wrong, answers),
             halted=halted.sum(axis=1),
             best_concept_error=float(best[0].mean()),
-            bound_test=None if bound is None else race.test_bound(bound, largest.max(axis=0)),
-            bounds=np.full(self.marks[-1], np.inf if bound is None else bound.at_most),
         )
-
-    def _read_bound(self, entrant: Entrant) -> Bound | None:
-        bound = entrant.read_bound(self.marks[-1])
-        if bound is not None and (bound.of != ERROR or bound.beta is None):
-            raise InvalidArgument(
-                f"the bound of {entrant.learner.name} must be a Bound on {ERROR} with a probability, or None",
-                value=bound,
-            )
-        return bound
 
     def describe(self, race: Race, standings: Sequence[Any]) -> tuple[str, Table, list[str]]:
         title = f"Errors under D of every hypothesis, by rounds, over {race.games:,} games of each learner:"
@@ -206,8 +192,8 @@ def plan_predictor_race(
 
 
 def check_rounds(learner: Learner, rounds: int) -> None:
-    """Raises: InvalidArgument if that is no number of rounds, or the learner does not play so many."""
-    check_value("rounds", rounds, whole, at_least(1))
+    """Raises: InvalidArgument if no machine plays so many rounds, or the learner does not."""
+    check_value("rounds", rounds, whole, at_least(1), at_most(_MAX_ROUNDS))
     if not isinstance(learner, AnswersInRounds):
         raise InvalidArgument(
             f"{learner.name} has no rounds by which it could be measured",
@@ -220,16 +206,12 @@ def check_rounds(learner: Learner, rounds: int) -> None:
             value=rounds,
             remedy=f"Give --rounds {limit}, or --set rounds=none.",
         )
-    for index in range(1, min(rounds, MAX_ROUNDS) + 1):
+    for index in range(1, rounds + 1):
         learner.round(index)  # refuses if the answers of a round are too few to train the next
 
 
 def queries_by_round(learner: Any, rounds: int) -> np.ndarray:
-    """(K,): the number of queries in each round. The last, which trains no other, has at most the first's.
-
-    Raises: InvalidArgument for more rounds than any machine plays.
-    """
-    check_value("rounds", rounds, at_most(MAX_ROUNDS))
+    """(K,): the number of queries in each round. The last, which trains no other, has at most the first's."""
     answers = [learner.round(index).answers for index in range(1, rounds + 1)]
     return np.array([*answers[:-1], min(answers[0], answers[-1])])
 

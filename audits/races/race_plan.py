@@ -111,9 +111,19 @@ class Measure(ABC):
     quantity: str
     marks: tuple[int, ...]
 
-    @abstractmethod
+    @property
+    def least_figure(self) -> float:
+        """A number below which no figure of a game can be."""
+        return 0
+
     def check(self, entrant: Entrant) -> None:
         """Refuse, before any game, an entrant whose games or bounds would be refused."""
+        for mark in self.marks:
+            entrant.read_bound(mark)
+
+    @abstractmethod
+    def explain_inapplicable(self, bound: Bound, protocol: str) -> str:
+        """Why a bound does not cover what is measured; empty if it does."""
 
     @abstractmethod
     def play(self, entrant: Entrant, games: int, seed: np.random.SeedSequence) -> np.ndarray:
@@ -179,26 +189,40 @@ class Race:
         seed = np.random.SeedSequence(self.seed, spawn_key=(number, block))
         return self.measure.play(self.entrants[number], self.games_in(block), seed)
 
-    def summarise(self, figures: np.ndarray) -> dict[str, Any]:
-        """The fields of a standing that are order statistics of figures (k, n)."""
+    def summarise(self, entrant: Entrant, figures: np.ndarray, final: np.ndarray) -> dict[str, Any]:
+        """The fields of a standing that are order statistics of figures (k, n), and its bounds.
+
+        final: (n,), the figure of each game on which the bound is tested.
+        """
         ordered, level = np.sort(figures, axis=1), self.limit_level
+        bounds = [entrant.read_bound(mark) for mark in self.measure.marks]
+        explain = self.measure.explain_inapplicable
+        promises = [
+            np.inf if bound is None or explain(bound, self.protocol) else bound.at_most for bound in bounds
+        ]
         return {
+            "entrant": entrant,
             "median": quantile(ordered, MEDIAN, level),
             "quantile_95": quantile(ordered, HIGH, level),
             "worst": ordered[:, -1],
+            "bound_test": None if bounds[-1] is None else self._test_bound(bounds[-1], final),
+            "bounds": np.array(promises, np.float64),
         }
 
-    def test_bound(self, bound: Bound, figures: np.ndarray, *, minimum: float = 0) -> BoundTest:
-        """Test a bound on the figures (n,) of a learner's games, none of which can be below `minimum`.
+    def _test_bound(self, bound: Bound, figures: np.ndarray) -> BoundTest:
+        """Test a bound on the figures (n,) of a learner's games.
 
         A bound on the expectation is tested by Anderson's lower limit on the mean, any other by the number of
         games that exceed it. All learners' tests together err with probability at most 1 - confidence.
         """
+        reason = self.measure.explain_inapplicable(bound, self.protocol)
+        if reason:
+            return BoundTest(bound=bound, inapplicable=reason)
         limit = bound.at_most + _ROUNDING * max(1.0, abs(bound.at_most))
         exceeding = int(np.count_nonzero(figures > limit))
         level = (1 - self.confidence) / len(self.entrants)
         if bound.beta is None:
-            lower = lower_limit_of_mean(figures, minimum, level)
+            lower = lower_limit_of_mean(figures, self.measure.least_figure, level)
             return BoundTest(bound=bound, exceeding=exceeding, mean_lower=lower, broken=lower > limit)
         allowed = 0
         if bound.beta > 0:

@@ -1,24 +1,33 @@
-"""The result of a tournament, and how it is played."""
+"""The result of a tournament: how it is played, its verdicts, its ranking, and the reports on it."""
 
 from __future__ import annotations
 
 import csv
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from arena import InvalidArgument
+from arena import REFEREES, InvalidArgument
 from audits.data.output_files import check_extra, write_atomically
-from audits.reports.formatting import compose_text
+from audits.reports.formatting import Table, compose_text, nats, percent
 from audits.reports.html_report import render_template
 from audits.reports.json_form import to_data
 from audits.reports.report import Report, make_chart
 from audits.runs.workers import Workers, map_missing
-from audits.tournaments import tournament_report as report
-from audits.tournaments.cells import CellResult, TournamentLedger, play_cell
+from audits.tournaments.cells import (
+    AUDITED,
+    RACED,
+    REFERENCE_EPSILON,
+    REFUSED,
+    Cell,
+    CellResult,
+    TournamentLedger,
+    play_cell,
+)
 from audits.tournaments.tournament_plan import Tournament
 
 if TYPE_CHECKING:
@@ -26,7 +35,113 @@ if TYPE_CHECKING:
 
     from audits.reports.figure import ReportFigure
 
+# The columns of a row, as JSON and the CSV file have them, and how text formats them.
+_COLUMNS = {
+    **dict.fromkeys(("protocol", "learner", "adversary", "claim"), ""),
+    **{"claim_epsilon": ".4g", "claim_delta": ".3g", "epsilon_lower": ".4g", "share": ".3f", "rank": ""},
+    **{"ceiling": ".4g", "exact": ".4g", "exact_reason": "", "delta_star": ".3g", "delta_star_reason": ""},
+    **{"quantity": "", "mean": ",.4g", "games": ",", "seed": "", "seconds": ".1f"},
+    **dict.fromkeys(("verdict", "reason", "command"), ""),
+}
+# The columns of tables, by their headers.
+_PLAYERS = {"learner": "learner", "adversary": "adversary"}
+_CLAIM = {"claim: ε": "claim_epsilon", "δ": "claim_delta"}
+_FIGURES = {"certified ε": "epsilon_lower", "of claim": "share", "exact ε": "exact", "δ*": "delta_star"}
+_RACE = {"counted": "quantity", "mean": "mean"}
+_END = {"games": "games", "seconds": "seconds", "verdict": "verdict"}
+_TEXT_COLUMNS = {
+    AUDITED: {**_PLAYERS, **_CLAIM, **_FIGURES, **_END},
+    RACED: {**_PLAYERS, "protocol": "protocol", **_RACE, **_END},
+}
+_PAGE_COLUMNS = {"protocol": "protocol", **_PLAYERS, "claim": "claim", **_FIGURES, **_RACE}
+_RANKING = ("protocol", "rank", "adversary", "mean of claim", "refuted", "best", "learners")
+_VERDICTS = ("refuted", "not refuted", "no claim", "raced", "bound violated", "not played", "failed")
+_SHADES = 8  # of a heat map
 _BARS = 20  # of the chart
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class TournamentRow:
+    """A cell that was played, as reports show it.
+
+    rank: of the adversary among those that the learner's claim was audited against, from 1; None if the cell
+    is no audit of a claim.
+    """
+
+    cell: Cell
+    result: CellResult
+    rank: int | None = None
+
+    @property
+    def share(self) -> float | None:
+        """The certified ε as a multiple of the claim's ε; None if the cell is no audit of a claim."""
+        epsilon = self.result.epsilon_lower
+        return epsilon / self.cell.epsilon if self.cell.has_claim and epsilon is not None else None
+
+    @property
+    def verdict(self) -> str:
+        if self.result.outcome == AUDITED:
+            return "no claim" if not self.cell.has_claim else "refuted" if self.refuted else "not refuted"
+        if self.result.outcome == RACED:
+            return "bound violated" if self.result.refuted else "raced"
+        return "not played" if self.result.outcome == REFUSED else "failed"
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the learner's own claim is refuted, or a promised bound is violated."""
+        return self.result.refuted and (self.cell.has_claim or self.result.outcome == RACED)
+
+    @property
+    def sort_key(self) -> tuple[object, ...]:
+        """By protocol, those of two worlds first, and learner; best adversaries first."""
+        cell, bound = self.cell, self.result.epsilon_lower
+        one_world = not REFEREES[cell.protocol].two_worlds
+        return (one_world, cell.protocol, cell.learner, bound is None, -(bound or 0.0), cell.adversary)
+
+    def describe(self) -> dict[str, Any]:
+        """A flat record, by _COLUMNS."""
+        parts = (self, self.result, self.cell)
+        return {name: next(getattr(x, name) for x in parts if hasattr(x, name)) for name in _COLUMNS}
+
+    def format(self, columns: dict[str, str]) -> list[str]:
+        """The texts of some columns; empty for what is unknown."""
+        values = self.describe()
+        return ["" if values[c] is None else format(values[c], _COLUMNS[c]) for c in columns.values()]
+
+    def shade(self) -> tuple[str, str]:
+        """The text and the style of the row's cell in a heat map."""
+        figures, share = self.result, self.share
+        if share is None and figures.epsilon_lower is not None:
+            return nats(round(figures.epsilon_lower, 2)), "n"
+        if share is None and figures.mean is None:
+            return ("failed", "f") if self.verdict == "failed" else ("–", "n")
+        if share is not None:
+            text = f"{share:.2f}" if share < 10 else f"{share:.0f}"
+        else:
+            text, share = f"{figures.mean:.3g}", (figures.mean or 0.0) / getattr(self.cell.game, "rounds", 1)
+        return text, "x" if self.refuted else f"h{min(_SHADES - 1, int(_SHADES * max(0.0, share)))}"
+
+
+@attrs.frozen(kw_only=True)
+class AdversaryRank:
+    """The place of an adversary among those of its protocol.
+
+    score: mean over the learners with a claim that it audited of certified ε / the claim's ε, counted as 1
+    where the claim is refuted. learners: their number. refuted: how many of their claims it refutes. best:
+    for how many of them no other adversary certifies more.
+    """
+
+    protocol: str
+    rank: int
+    adversary: str
+    score: float
+    refuted: int
+    best: int
+    learners: int
+
+    def format(self) -> list[str]:
+        """The row of a table, under _RANKING."""
+        return [f"{value:.3f}" if isinstance(value, float) else str(value) for value in attrs.astuple(self)]
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -40,35 +155,72 @@ class TournamentResult(Report):
     interrupted: bool = False
 
     @property
-    def rows(self) -> list[report.TournamentRow]:
+    def rows(self) -> list[TournamentRow]:
         """The played cells by protocol, those of two worlds first, and learner; best adversaries first."""
-        return report.list_rows(self.tournament, self.results)
+        pairs = zip(self.tournament.cells, self.results, strict=True)
+        rows = [TournamentRow(cell=cell, result=result) for cell, result in pairs if result is not None]
+        rows.sort(key=lambda row: row.sort_key)
+        shares: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        for row in rows:
+            if row.share is not None:
+                shares[row.cell.protocol, row.cell.learner].append(row.share)
+        for number, row in enumerate(rows):
+            if row.share is not None:
+                others = shares[row.cell.protocol, row.cell.learner]
+                rows[number] = attrs.evolve(row, rank=1 + sum(share > row.share for share in others))
+        return rows
 
     @property
-    def refuted(self) -> list[report.TournamentRow]:
+    def refuted(self) -> list[TournamentRow]:
         """The cells in which a learner's own claim is refuted, or a promised bound is violated."""
         return [row for row in self.rows if row.refuted]
 
     @property
-    def ranking(self) -> list[report.AdversaryRank]:
+    def ranking(self) -> list[AdversaryRank]:
         """The adversaries of each protocol of two worlds, the best first."""
-        return report.rank_adversaries(self.rows)
-
-    @property
-    def played(self) -> int:
-        """The number of cells that were played."""
-        return sum(result is not None for result in self.results)
+        by_adversary: defaultdict[tuple[str, str], list[TournamentRow]] = defaultdict(list)
+        for row in self.rows:
+            if row.share is not None:
+                by_adversary[row.cell.protocol, row.cell.adversary].append(row)
+        places = [
+            AdversaryRank(
+                protocol=protocol,
+                rank=0,
+                adversary=adversary,
+                score=sum(min(1.0, row.share or 0.0) for row in rows) / len(rows),
+                refuted=sum(row.refuted for row in rows),
+                best=sum(row.rank == 1 and row.share != 0 for row in rows),
+                learners=len(rows),
+            )
+            for (protocol, adversary), rows in by_adversary.items()
+        ]
+        places.sort(key=lambda place: (place.protocol, -place.score, -place.refuted, place.adversary))
+        protocols = [place.protocol for place in places]
+        return [
+            attrs.evolve(place, rank=1 + number - protocols.index(place.protocol))
+            for number, place in enumerate(places)
+        ]
 
     @property
     def headline(self) -> str:
+        played = sum(result is not None for result in self.results)
         end = ", interrupted" if self.interrupted else ""
-        return f"{self.played} of {len(self.results)} pairs, {len(self.refuted)} refuted{end}"
+        return f"{played} of {len(self.results)} pairs, {len(self.refuted)} refuted{end}"
 
     def summary(self) -> str:
-        plan, rows = self.tournament, self.rows
-        head = report.describe_plan(plan, rows, self.interrupted)
-        tables = report.list_tables(rows, self.ranking)
-        return compose_text([head], tables, report.list_unplayed(rows) + report.explain_figures(plan, rows))
+        rows = self.rows
+        tables: list[Table] = [
+            ("", tuple(columns), [row.format(columns) for row in rows if row.result.outcome == outcome])
+            for outcome, columns in _TEXT_COLUMNS.items()
+        ]
+        tables.append(("Adversaries by protocol:", _RANKING, [place.format() for place in self.ranking]))
+        unplayed: dict[tuple[str, str], list[str]] = {}
+        for row in rows:
+            if row.verdict in ("failed", "not played"):
+                unplayed.setdefault((row.verdict.capitalize(), row.result.reason), []).append(str(row.cell))
+        reasons = [f"{verdict}: {', '.join(pairs)}: {why}" for (verdict, why), pairs in unplayed.items()]
+        tables = [table for table in tables if table[2]]
+        return compose_text([self._describe_plan()], tables, [*reasons, *self._explain()])
 
     def plot(self) -> ReportFigure:
         """The best adversaries. Raises: InvalidArgument without matplotlib, or if no claim was audited."""
@@ -91,7 +243,7 @@ class TournamentResult(Report):
             write_atomically("CSV file", path) as unfinished,
             unfinished.open("w", newline="", encoding="utf-8") as file,
         ):
-            table = csv.DictWriter(file, report.COLUMNS)
+            table = csv.DictWriter(file, _COLUMNS)
             table.writeheader()
             table.writerows(row.describe() for row in self.rows)
 
@@ -110,23 +262,54 @@ class TournamentResult(Report):
     def _render_page(self) -> str:
         """Heat maps, the ranking and all pairs: the same bytes for the same figures, without durations."""
         check_extra("the page", "jinja2")
-        plan, rows = self.tournament, self.rows
-        numbered = dict(enumerate(rows, 1))
-        by_protocol: dict[str, dict[int, report.TournamentRow]] = {}
-        for number, row in numbered.items():
-            by_protocol.setdefault(row.cell.protocol, {})[number] = row
+        rows = dict(enumerate(self.rows, 1))
+        maps: dict[str, dict[tuple[str, str], int]] = {}
+        for number, row in rows.items():
+            maps.setdefault(row.cell.protocol, {})[row.cell.learner, row.cell.adversary] = number
         return render_template(
             "audits.tournaments",
             "tournament.html.j2",
             title="Every learner against every adversary",
-            facts=report.describe_plan(plan, rows, self.interrupted),
-            notes=report.explain_figures(plan, rows),
-            maps={protocol: report.draw_map(own) for protocol, own in by_protocol.items()},
-            ranking_headers=report.RANKING,
+            facts=self._describe_plan(),
+            notes=self._explain(),
+            maps=maps,
+            races=[name for name in maps if not REFEREES[name].two_worlds],
+            ranking_headers=_RANKING,
             ranking=[place.format() for place in self.ranking],
-            columns=report.PAGE_COLUMNS,
-            rows=numbered,
+            columns=_PAGE_COLUMNS,
+            rows=rows,
         )
+
+    def _describe_plan(self) -> list[tuple[str, str]]:
+        """What was played, as names and values."""
+        plan, verdicts = self.tournament, [row.verdict for row in self.rows]
+        learners, adversaries = ({getattr(c, role) for c in plan.cells} for role in ("learner", "adversary"))
+        counts = ", ".join(f"{verdicts.count(name)} {name}" for name in _VERDICTS if name in verdicts)
+        played = f"{len(verdicts):,} of {len(plan.cells):,}{' (interrupted)' if self.interrupted else ''}"
+        return [
+            ("players", f"{len(learners)} learners, {len(adversaries)} adversaries"),
+            ("pairs", f"{played}: {counts}"),
+            ("not paired", f"{len(plan.unmatched):,} pairs, whose players have no protocol in common"),
+            ("confidence", f"{percent(plan.confidence)} for each pair by itself"),
+            ("seed", str(plan.seed)),
+        ]
+
+    def _explain(self) -> list[str]:
+        """How to read the figures, in paragraphs."""
+        plan, claims = self.tournament, sum(row.share is not None for row in self.rows)
+        unloadable = [entry for entry in plan.unmatched if not (entry[0] and entry[1])]
+        return [
+            "ε is in nats. The certified ε of a pair is a lower bound on the learner's privacy loss, which "
+            f"holds with confidence {percent(plan.confidence)} by itself: if all {claims:,} claims that were "
+            f"tested were true, {claims * (1 - plan.confidence):.2g} of them at most would be refuted on "
+            "average. A claim that is not refuted is not thereby proved. A learner without a claim is tested "
+            f"against ε = {REFERENCE_EPSILON:g} at δ = 0, and counts in no ranking.",
+            "Adversaries are ranked by the mean of certified ε / ε of the claim over the learners that they "
+            "can meet, a refuted claim counting as 1. Their learners differ, and few games certify little of "
+            "a large ε: the ceiling of a pair is what an adversary that always tells the worlds apart would "
+            "certify.",
+            *(f"{learner or adversary}: {reason}" for learner, adversary, reason in unloadable),
+        ]
 
 
 def run_tournament(

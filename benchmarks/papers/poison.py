@@ -40,9 +40,9 @@ class PoisoningRecorder(ErrorRecorder):
         super().__attrs_post_init__()
         self.moved = np.full(self.answers.shape, np.nan)
 
-    def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
-        super().observe(state, x, labels, halted)
-        index, concepts = state.round.index, state.labelling
+    def observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
+        super().observe(x, labels, halted)
+        index, concepts = self.state.round.index, self.state.labelling
         if concepts is None or index > self._rounds or not np.isnan(self.moved[index - 1]).all():
             return
         evaluation = self.evaluation

@@ -163,7 +163,7 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
         ),
         ((SOA, GUESS, *SHORT, "--protocol", "Oblivious"), "the players do not all play Oblivious. tiny-soa "),
         (
-            ("everlasting-v1", *SHORT),
+            ("everlasting-v1", *AGAINST),
             "adversary drawn does not play Figure1. It plays Adaptive, Oblivious.",
         ),
         (("noisy-majority", *SHORT), "noisy-majority has no setting `concepts`, so there is no class to "),
