@@ -27,7 +27,6 @@ from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
 from audits.races.race_plan import Entrant, Measure, Race, Standing, set_fields
 from audits.registry.entrants import check_labels
-from audits.registry.suggestions import suggest
 from audits.reports.formatting import Table
 
 if TYPE_CHECKING:
@@ -225,21 +224,14 @@ def spread_marks(rounds: int, count: int) -> tuple[int, ...]:
 
 def _choose_protocol(players: Sequence[tuple[str, Learner, Adversary]], wanted: str | None) -> str:
     if wanted is not None and wanted not in PROTOCOLS:
-        raise InvalidArgument(
-            "the protocol of a race must be Adaptive or Oblivious",
-            value=wanted,
-            remedy=suggest(wanted, PROTOCOLS).strip(),
-        )
+        raise InvalidArgument("the protocol of a race must be Adaptive or Oblivious", value=wanted)
     everyone = [player for _, learner, adversary in players for player in (learner, adversary)]
     preferred = getattr(players[0][2], "protocol", None)
     candidates = [wanted] if wanted is not None else sorted(PROTOCOLS, key=lambda name: name != preferred)
     for name in candidates:
         if all(name in player.protocols for player in everyone):
             return name
-    plays = dict.fromkeys(
-        f"{player.name} plays {', '.join(player.protocols) or 'no protocol that it names'}"
-        for player in everyone
-    )
+    plays = dict.fromkeys(f"{player.name} plays {', '.join(player.protocols)}" for player in everyone)
     raise InvalidArgument(
         f"the players do not all play {wanted or 'Adaptive, nor all Oblivious'}",
         remedy=f"{'; '.join(plays)}. `arena list` shows who plays what.",

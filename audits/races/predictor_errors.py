@@ -8,6 +8,7 @@ threshold of its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -57,31 +58,24 @@ class EvaluationSet:
             np.broadcast_to(best_error, games),
         )
 
-    def error_curves(self, votes: np.ndarray) -> ErrorCurves:
-        """The errors of all hypotheses 1[vote >= threshold]; votes: (n, m), at the points."""
+    def error_curves(self, votes: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The errors (n, j) of the hypotheses 1[vote >= threshold], as a function of thresholds (n, j).
+
+        votes: (n, m), at the points.
+        """
         order = np.argsort(votes, axis=1)
+        ordered = np.take_along_axis(votes, order, axis=1)
         gains = np.where(np.take_along_axis(self.labels, order, axis=1), 1.0, -1.0) * self.weights[order]
-        errors = np.zeros((len(votes), votes.shape[1] + 1))
+        errors = np.zeros((len(votes), votes.shape[1] + 1))  # by the number of votes below the threshold
         np.cumsum(gains, axis=1, out=errors[:, 1:])
         # If no vote is below the threshold, all labels are 1, and the error is the weight of label 0.
         errors += (~self.labels @ self.weights - self.best_error)[:, None]
-        return ErrorCurves(np.take_along_axis(votes, order, axis=1), errors)
 
+        def find_errors(thresholds: np.ndarray) -> np.ndarray:
+            below = np.stack([np.searchsorted(*pair) for pair in zip(ordered, thresholds, strict=True)])
+            return np.take_along_axis(errors, below, axis=1)
 
-@attrs.frozen(eq=False)
-class ErrorCurves:
-    """The error as a function of the threshold, for each of n games.
-
-    Shapes: votes (n, m), sorted; errors (n, m + 1), by the number of votes that are below the threshold.
-    """
-
-    votes: np.ndarray
-    errors: np.ndarray
-
-    def at(self, thresholds: np.ndarray) -> np.ndarray:
-        """The errors (n, j) at thresholds (n, j)."""
-        below = np.stack([np.searchsorted(*pair) for pair in zip(self.votes, thresholds, strict=True)])
-        return np.take_along_axis(self.errors, below, axis=1)
+        return find_errors
 
 
 class Recorder(ABC):
@@ -175,7 +169,7 @@ class ErrorRecorder(Recorder):
         if index != self._round:
             self._curves = self.evaluation.error_curves(state.votes_in_a_row(self.evaluation.points))
             self._round = index
-        errors = self._curves.at(np.reshape(state.cuts, labels.shape))
+        errors = self._curves(np.reshape(state.cuts, labels.shape))
         wrong = np.count_nonzero((labels == 1) != (self._population.truth(x) == 1), axis=1)
         live, row = ~halted, index - 1
         self.answers[row] += live * labels.shape[1]

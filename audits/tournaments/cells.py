@@ -125,7 +125,7 @@ class Cell:
 
     learner, adversary: names. game: the players that are audited, or the race; None if there is a refusal,
         which is the result of the cell.
-    claim: as text. epsilon, delta: the claim under test (nats, probability), a reference if there is none.
+    claim: as text. claim_epsilon, claim_delta: None if nothing is claimed.
     command: the line that plays the cell again; empty for players that are given as objects.
     """
 
@@ -137,20 +137,14 @@ class Cell:
     game: Match | Race | None = None
     refusal: CellResult | None = None
     claim: str = ""
-    epsilon: float = REFERENCE_EPSILON
-    delta: float = 0.0
-    has_claim: bool = False
+    claim_epsilon: float | None = None
+    claim_delta: float | None = None
     command: str = ""
 
     @property
-    def claim_epsilon(self) -> float | None:
-        """ε of the learner's own claim."""
-        return self.epsilon if self.has_claim else None
-
-    @property
-    def claim_delta(self) -> float | None:
-        """δ of the learner's own claim."""
-        return self.delta if self.has_claim else None
+    def epsilon(self) -> float:
+        """ε of the claim under test (nats), a reference if there is none."""
+        return REFERENCE_EPSILON if self.claim_epsilon is None else self.claim_epsilon
 
     @property
     def quantity(self) -> str:
@@ -196,14 +190,14 @@ def _play(cell: Cell, confidence: float) -> CellResult:
         adversary=match.adversary,
         referee=match.referee,
         epsilon=cell.epsilon,
-        delta=cell.delta,
+        delta=cell.claim_delta or 0.0,
         confidence=confidence,
         games=cell.games,
         seed=cell.seed,
         distinguisher=choose_distinguisher(match.learner, match.adversary, match.referee),
     )
     verdict = run(plan)
-    exact, exact_reason = _find_exact(match, cell.delta)
+    exact, exact_reason = _find_exact(match, plan.delta)
     delta_star, delta_star_reason = _find_delta_star(match, cell.epsilon)
     return CellResult(
         outcome=AUDITED,

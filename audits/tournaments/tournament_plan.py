@@ -201,9 +201,8 @@ def _plan_cell(cell: Cell, learner: Any, adversary: Any, restricted: bool, confi
         game=game,
         protocol=match.referee.name,
         claim=str(claim),
-        epsilon=REFERENCE_EPSILON if claim.empty else claim.epsilon,
-        delta=0.0 if claim.empty else claim.delta,
-        has_claim=not claim.empty,
+        claim_epsilon=None if claim.empty else claim.epsilon,
+        claim_delta=None if claim.empty else claim.delta,
     )
     if not isinstance(learner, str) or not isinstance(adversary, str):
         return planned

@@ -75,13 +75,14 @@ class TournamentRow:
     @property
     def share(self) -> float | None:
         """The certified ε as a multiple of the claim's ε; None if the cell is no audit of a claim."""
-        epsilon = self.result.epsilon_lower
-        return epsilon / self.cell.epsilon if self.cell.has_claim and epsilon is not None else None
+        own, certified = self.cell.claim_epsilon, self.result.epsilon_lower
+        return None if own is None or certified is None else certified / own
 
     @property
     def verdict(self) -> str:
         if self.result.outcome == AUDITED:
-            return "no claim" if not self.cell.has_claim else "refuted" if self.refuted else "not refuted"
+            tested = "refuted" if self.refuted else "not refuted"
+            return "no claim" if self.cell.claim_epsilon is None else tested
         if self.result.outcome == RACED:
             return "bound violated" if self.result.refuted else "raced"
         return "not played" if self.result.outcome == REFUSED else "failed"
@@ -89,7 +90,7 @@ class TournamentRow:
     @property
     def refuted(self) -> bool:
         """Whether the learner's own claim is refuted, or a promised bound is violated."""
-        return self.result.refuted and (self.cell.has_claim or self.result.outcome == RACED)
+        return self.result.refuted and (self.cell.claim_epsilon is not None or self.result.outcome == RACED)
 
     @property
     def sort_key(self) -> tuple[object, ...]:

@@ -49,7 +49,7 @@ def test_errors_are_those_of_a_count(votes: list[float], cuts: list[float], data
     labels = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
     weights = np.array(data.draw(st.lists(st.integers(1, 5), min_size=size, max_size=size))) / 8
     evaluation = EvaluationSet(np.arange(size)[None], labels[None], weights, np.array([0.125]))
-    errors = evaluation.error_curves(np.array([votes])).at(np.array([cuts]))
+    errors = evaluation.error_curves(np.array([votes]))(np.array([cuts]))
     naive = [sum(w for v, y, w in zip(votes, labels, weights, strict=True) if (v >= c) != y) for c in cuts]
     np.testing.assert_allclose(errors, [np.array(naive) - 0.125], atol=1e-12)
 
@@ -96,10 +96,8 @@ def test_errors_are_the_excess_over_the_best_concept() -> None:
         evaluation = EvaluationSet.of(people, concepts, 3, np.random.default_rng(0), 10)
         np.testing.assert_allclose(evaluation.best_error, np.full(3, least))
     # 1[x >= 1] is the best threshold; with no vote below the cut every point is labelled 1.
-    np.testing.assert_allclose(
-        evaluation.error_curves(np.ones((3, 3))).at(np.full((3, 1), 0.5)), 0, atol=1e-12
-    )
-    np.testing.assert_allclose(evaluation.error_curves(np.ones((3, 3))).at(np.full((3, 1), 1.5)), 6 / 8)
+    np.testing.assert_allclose(evaluation.error_curves(np.ones((3, 3)))(np.full((3, 1), 0.5)), 0, atol=1e-12)
+    np.testing.assert_allclose(evaluation.error_curves(np.ones((3, 3)))(np.full((3, 1), 1.5)), 6 / 8)
 
 
 def test_a_recorder_counts_by_rounds_and_skips_halted_games() -> None:
