@@ -12,9 +12,9 @@ import attrs
 
 from arena import Sample
 from arena.privacy_curves import PrivacyCurve
-from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
+from audits.api.arguments import claim_for_function, read_data, split_settings
 from audits.api.planning import plan_audit
-from audits.api.report import Report, extend_record
+from audits.data.output_files import check_extra
 from audits.registry.default_adversary import POINT_SWAP
 from audits.registry.given_players import GivenAdversary, GivenLearner
 from audits.registry.match import build_match
@@ -22,6 +22,7 @@ from audits.registry.suggestions import explain_arguments
 from audits.registry.used_files import UsedFiles
 from audits.reports.formatting import nats, percent
 from audits.reports.html_report import render_html
+from audits.reports.report import Report, extend_record
 from audits.reports.verdict_text import describe_audit, name_outcome, verdict_text
 from audits.runs.audit_estimators import RunProgress
 from audits.runs.ledger.notes import PlayerSummary
@@ -33,7 +34,7 @@ from audits.runs.workers import Workers
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
     from audits.runs.run_history import RunHistory
 
 
@@ -68,7 +69,7 @@ class AuditReport(Report, Verdict):
         Raises: InvalidArgument without matplotlib.
         """
         check_extra("a chart", "matplotlib")
-        from audits.api.figure import make_figure  # an extra, and slow to import
+        from audits.reports.figure import make_figure  # an extra, and slow to import
 
         return make_figure(lambda axes: _draw_bound(axes, self._read_history()), of="audit")
 

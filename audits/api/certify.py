@@ -15,12 +15,12 @@ from arena.points import as_numbers, check_integers, refuse_masks
 from arena.privacy_curves import PrivacyCurve
 from arena.randomness import generator
 from arena.settings import at_least, check_value, less_than, more_than, number
-from audits.api.arguments import check_extra
-from audits.api.report import Report
+from audits.data.output_files import check_extra
 from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import resolve_curve
 from audits.reports.formatting import name_table, nats, percent, wrap
 from audits.reports.json_form import to_data
+from audits.reports.report import Report
 from audits.runs.block_sizes import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
 from audits.statistics.betting import Betting
 from audits.statistics.betting.ceilings import ceiling
@@ -28,7 +28,7 @@ from audits.statistics.score_bins import ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
 if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
 
 Scores = Sequence[float] | np.ndarray
 
@@ -96,7 +96,7 @@ class Certificate(Report):
     def plot(self) -> ReportFigure:
         """The bound beside its ceiling and the claim. Raises: InvalidArgument without matplotlib."""
         check_extra("a chart", "matplotlib")
-        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
+        from audits.reports.figure import draw_bars, make_figure  # an extra, and slow to import
 
         rows = [("certified", self.epsilon_lower), ("ceiling", self.ceiling)]
         rows[1:1] = [] if self.epsilon is None else [("claimed", self.epsilon)]

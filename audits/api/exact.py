@@ -10,8 +10,8 @@ import attrs
 
 from arena import Adversary, InvalidArgument, Learner
 from arena.settings import is_number
-from audits.api.arguments import check_extra, read_data, split_settings
-from audits.api.report import Report, extend_record
+from audits.api.arguments import read_data, split_settings
+from audits.data.output_files import check_extra
 from audits.exact_loss.exact_audit import ExactAudit
 from audits.exact_loss.exact_audit import exact as compute_exact
 from audits.registry.given_players import GivenAdversary, GivenLearner
@@ -19,11 +19,12 @@ from audits.registry.match import build_match
 from audits.registry.settings_text import summarize_player
 from audits.registry.suggestions import explain_arguments
 from audits.reports.exact_text import describe_exact, format_exact
+from audits.reports.report import Report, extend_record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -48,7 +49,7 @@ class ExactReport(Report, ExactAudit):
         Raises: InvalidArgument without matplotlib.
         """
         check_extra("a chart", "matplotlib")
-        from audits.api.figure import make_figure  # an extra, and slow to import
+        from audits.reports.figure import make_figure  # an extra, and slow to import
 
         return make_figure(self._draw, of="exact")
 

@@ -11,12 +11,12 @@ import numpy as np
 from arena import InvalidArgument
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import check_value, less_than, more_than, number
-from audits.api.arguments import check_extra
 from audits.api.certify import Scores, read_claim, read_scores
-from audits.api.report import Report
+from audits.data.output_files import check_extra
 from audits.registry.suggestions import explain_arguments
 from audits.reports.formatting import name_table, nats, percent, wrap
 from audits.reports.json_form import to_data
+from audits.reports.report import Report
 from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid
 from audits.statistics.one_run import (
     MIN_CANARIES,
@@ -28,7 +28,7 @@ from audits.statistics.one_run import (
 )
 
 if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -100,7 +100,7 @@ class OneRunCertificate(Report):
     def plot(self) -> ReportFigure:
         """The bounds beside the ceiling and the claim. Raises: InvalidArgument without matplotlib."""
         check_extra("a chart", "matplotlib")
-        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
+        from audits.reports.figure import draw_bars, make_figure  # an extra, and slow to import
 
         named = {
             "certified": self.epsilon_lower,

@@ -9,7 +9,6 @@ import attrs
 
 from arena import InvalidArgument, Learner, Sample
 from audits.api.arguments import check_extra, split_settings
-from audits.api.report import Report, extend_record
 from audits.races import plan_online_race, run_race
 from audits.races.online_race import MARKS
 from audits.races.predictor_race import PROTOCOL as PREDICTOR_PROTOCOL
@@ -20,10 +19,11 @@ from audits.registry.entrants import LabelledClass, build_online_entrants, find_
 from audits.registry.given_players import read_sample
 from audits.registry.match import DataSource, PlayerSettings
 from audits.registry.suggestions import explain_arguments
+from audits.reports.report import Report, extend_record
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
 
 GAMES = 1_000  # of a race of online learners
 
@@ -45,8 +45,8 @@ class RaceReport(Report, RaceResult):
     def plot(self) -> ReportFigure:
         """Medians by round with their limits, and bounds. Raises: InvalidArgument without matplotlib."""
         check_extra("a chart", "matplotlib")
-        from audits.api.figure import make_figure  # an extra, and slow to import
         from audits.races.race_chart import draw_standings
+        from audits.reports.figure import make_figure  # an extra, and slow to import
 
         return make_figure(lambda axes: draw_standings(axes, self), of="race")
 

@@ -13,16 +13,17 @@ from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProg
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_text import describe_search, format_search
 from audits.adversary_search.source_code import format_script
-from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
-from audits.api.report import Report, extend_record
+from audits.api.arguments import claim_for_function, read_data, split_settings
+from audits.data.output_files import check_extra
 from audits.registry.given_players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import change_claim, read_claim, resolve_claim, resolve_curve
 from audits.reports.formatting import nats
+from audits.reports.report import Report, extend_record
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -49,7 +50,7 @@ class SearchReport(Report, SearchResult):
     def plot(self) -> ReportFigure:
         """What is certified, beside the claim. Raises: InvalidArgument without matplotlib."""
         check_extra("a chart", "matplotlib")
-        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
+        from audits.reports.figure import draw_bars, make_figure  # an extra, and slow to import
 
         certified = 0.0 if self.verdict is None else self.verdict.epsilon_lower
         rows = [("certified", certified), ("claimed", self.claim.epsilon)]

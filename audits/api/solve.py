@@ -10,8 +10,8 @@ import attrs
 
 from arena import InvalidArgument, Learner
 from arena.settings import is_number
-from audits.api.arguments import check_extra, split_settings
-from audits.api.report import Report, extend_record
+from audits.api.arguments import split_settings
+from audits.data.output_files import check_extra
 from audits.registry.given_players import (
     GivenAdversary,
     GivenLearner,
@@ -21,6 +21,7 @@ from audits.registry.given_players import (
 )
 from audits.registry.settings_text import format_value, summarize_player
 from audits.registry.suggestions import explain_arguments
+from audits.reports.report import Report, extend_record
 from audits.reports.solution_text import format_bracket, format_solution, solution_data
 from audits.solver.bounds import Watch
 from audits.solver.choice_of_samples import (
@@ -37,7 +38,7 @@ from audits.solver.strategy_file import write_strategy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
 
 DEFAULT_ROUNDS = 4
 
@@ -73,7 +74,7 @@ class SolveReport(Report, Solution):
         Raises: InvalidArgument without matplotlib.
         """
         check_extra("a chart", "matplotlib")
-        from audits.api.figure import make_figure  # an extra, and slow to import
+        from audits.reports.figure import make_figure  # an extra, and slow to import
 
         return make_figure(self._draw, of="solution")
 

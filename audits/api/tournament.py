@@ -10,9 +10,9 @@ import attrs
 
 from arena import InvalidArgument, Learner
 from audits.api.arguments import check_extra
-from audits.api.report import Report, extend_record
 from audits.registry.given_players import GivenAdversary
 from audits.registry.suggestions import explain_arguments
+from audits.reports.report import Report, extend_record
 from audits.runs.workers import Workers
 from audits.tournaments import TournamentResult, plan_tournament, run_tournament
 from audits.tournaments.tournament_page import render_tournament
@@ -20,7 +20,7 @@ from audits.tournaments.tournament_plan import CONFIDENCE
 from audits.tournaments.tournament_text import describe_tournament, tournament_text
 
 if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
 
 _BARS = 20  # of the chart
 
@@ -41,7 +41,7 @@ class TournamentReport(Report, TournamentResult):
     def plot(self) -> ReportFigure:
         """The best adversaries. Raises: InvalidArgument without matplotlib, or if no claim was audited."""
         check_extra("a chart", "matplotlib")
-        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
+        from audits.reports.figure import draw_bars, make_figure  # an extra, and slow to import
 
         places = sorted(self.ranking, key=lambda place: -place.score)[:_BARS]
         if not places:

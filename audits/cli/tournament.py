@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from audits.api.report import extend_record
 from audits.api.tournament import TournamentReport
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.completion import complete_adversaries, complete_learners, complete_protocols
@@ -12,6 +11,7 @@ from audits.cli.common.option_groups import argument, option, option_groups, opt
 from audits.cli.common.options import LedgerOption, SeedOption, WorkerOptions
 from audits.cli.common.output import Output, format_command, report_interruption
 from audits.data.output_files import check_output_file
+from audits.reports.report import extend_record
 from audits.tournaments import plan_tournament, run_tournament
 from audits.tournaments.tournament_plan import CONFIDENCE, GAMES, RACE_GAMES
 from audits.tournaments.tournament_text import tournament_json, tournament_text, write_tournament_csv

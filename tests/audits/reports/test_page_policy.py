@@ -13,9 +13,9 @@ import pytest
 from support.paths import ROOT
 
 import audits
-from audits.api.report import Report
 from audits.reports.html_report import write_html
 from audits.reports.page_policy import make_policy
+from audits.reports.report import Report
 
 COUNT = ("laplace-count", "count-swap")
 SCORES = np.linspace(-1, 1, 40)
@@ -59,7 +59,7 @@ def test_pages_are_made_in_these_places_only() -> None:
         if path.suffix in (".py", ".j2") and "<html" in path.read_text(encoding="utf-8")
     ]
     assert sorted(places) == [
-        "audits/api/report.py",
+        "audits/reports/report.py",
         "audits/reports/html_report.html.j2",
         "audits/tournaments/tournament.html.j2",
     ]

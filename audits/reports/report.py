@@ -15,7 +15,7 @@ from audits.reports.json_form import describe_header
 from audits.reports.page_policy import make_policy
 
 if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
