@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import InvalidArgument, Learner, Sample
-from audits.api.arguments import check_extra, split_settings
+from audits.api.arguments import split_settings
+from audits.data.output_files import check_extra
 from audits.races import plan_online_race, run_race
 from audits.races.online_race import MARKS
 from audits.races.predictor_race import PROTOCOL as PREDICTOR_PROTOCOL

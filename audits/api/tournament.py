@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import InvalidArgument, Learner
-from audits.api.arguments import check_extra
+from audits.data.output_files import check_extra
 from audits.registry.given_players import GivenAdversary
 from audits.registry.suggestions import explain_arguments
+from audits.reports.plots import draw_bars
 from audits.reports.report import Report, extend_record
 from audits.runs.workers import Workers
 from audits.tournaments import TournamentResult, plan_tournament, run_tournament
@@ -41,7 +42,7 @@ class TournamentReport(Report, TournamentResult):
     def plot(self) -> ReportFigure:
         """The best adversaries. Raises: InvalidArgument without matplotlib, or if no claim was audited."""
         check_extra("a chart", "matplotlib")
-        from audits.reports.figure import draw_bars, make_figure  # an extra, and slow to import
+        from audits.reports.figure import make_figure  # an extra, and slow to import
 
         places = sorted(self.ranking, key=lambda place: -place.score)[:_BARS]
         if not places:

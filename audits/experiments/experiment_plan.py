@@ -13,7 +13,7 @@ from arena.settings import at_least, at_most, less_than, more_than, whole
 from audits.data.one_hot import OneHotData
 from audits.experiments.experiment_players import ExperimentPlayers
 from audits.registry.suggestions import unknown_name
-from audits.runs.plan import versions
+from audits.registry.used_files import versions
 
 PSQ, ASQ, PSQ_NP, ASQ_NP = METHODS = ("psq", "asq", "psq-np", "asq-np")  # of the paper's Table 4
 PSQ_SVT = "psq-svt"

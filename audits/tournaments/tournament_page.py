@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import Any
 
+from audits.data.terminal_text import escape_controls
 from audits.reports.formatting import nats
-from audits.reports.html_report import render_template
+from audits.reports.page_policy import make_policy
 from audits.tournaments.cell_result import AUDITED, RACED
 from audits.tournaments.tournament_result import TournamentResult, TournamentRow
 from audits.tournaments.tournament_text import (
@@ -24,9 +26,7 @@ def render_tournament(result: TournamentResult) -> str:
     rows = result.rows
     numbers = {id(row.cell): number for number, row in enumerate(rows, 1)}
     protocols = dict.fromkeys(row.cell.protocol for row in rows)
-    return render_template(
-        "audits.tournaments",
-        "tournament.html.j2",
+    return _render_template(
         title="Every learner against every adversary",
         facts=summarize(result),
         notes=explain_figures(result),
@@ -38,6 +38,23 @@ def render_tournament(result: TournamentResult) -> str:
         ranking=list_ranking(result),
         rows=[_list_cell(row, numbers[id(row.cell)]) for row in rows],
     )
+
+
+def _render_template(**values: object) -> str:
+    """The page that the template makes of values. All texts are escaped."""
+    from jinja2 import Environment  # an extra, and slow to import
+
+    template = (
+        resources.files("audits.tournaments").joinpath("tournament.html.j2").read_text(encoding="utf-8")
+    )
+    environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["policy"] = make_policy
+    return environment.from_string(template).render(values)
+
+
+def _escape(value: object) -> object:
+    """Text without characters that would reorder the page."""
+    return escape_controls(value) if type(value) is str else value
 
 
 def _draw_map(protocol: str, rows: list[TournamentRow], numbers: dict[int, int]) -> dict[str, Any]:
