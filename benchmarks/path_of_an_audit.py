@@ -1,7 +1,9 @@
-"""The files that an audit passes from the command line to its verdict: `python benchmarks/path_of_an_audit.py`.
+"""The files that an audit passes, from the command line to its verdict.
 
-Runs `arena audit laplace-count` in this process and lists the files of `audits` and of `arena` of which a function is
-executed. Code that runs while a module is imported is left out.
+Runs `arena audit laplace-count` in this process and lists the files of `audits` and of `arena` of which a
+function is executed. Code that runs while a module is imported is left out.
+
+python benchmarks/path_of_an_audit.py [words of a command]
 """
 
 from __future__ import annotations

@@ -29,18 +29,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _list_plan_arguments(verb: F) -> F:
     """Show the arguments of a plan in the signature of a verb, by which help and completion go."""
-    own = inspect.signature(verb)
+    own, hints = inspect.signature(verb), PlanArguments.__annotations__
     named = [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None if field.metadata["chosen"] else field.default,
-            annotation=PlanArguments.__annotations__[name],
+            annotation=getattr(hints[name], "__forward_arg__", hints[name]),
         )
         for name, field in list_arguments().items()
     ]
-    parameters = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    verb.__signature__ = own.replace(parameters=[*parameters, *named])  # type: ignore[attr-defined]
+    others = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    parameters = sorted([*named, *others], key=lambda parameter: parameter.kind)
+    verb.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return verb
 
 

@@ -62,7 +62,7 @@ class AuditEstimators:
         self._tests = [self.betting]
         if plan.curve is not None:
             self._tests.append(Betting(curve=plan.curve, **plan.of_betting()))
-        self._estimators: list[Estimator] = []  # from the first block that the final distinguisher scores
+        self.estimators: list[Estimator] = []  # from the first block that the final distinguisher scores
         self.scatter = BlockScatter()
         self._learning: DistinguisherTraining | None = None
         self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
@@ -139,9 +139,9 @@ class AuditEstimators:
             self.scatter.start_again(relearned)
 
     def _update_estimators(self, block: PairCounts) -> None:
-        if not self._estimators:  # their games follow from the sizes of the blocks alone
-            self._estimators = self._make_estimators(block.pairs + self.plan.games - self.games)
-        for estimator in self._estimators:
+        if not self.estimators:  # their games follow from the sizes of the blocks alone
+            self.estimators = self._make_estimators(block.pairs + self.plan.games - self.games)
+        for estimator in self.estimators:
             estimator.update(block)
 
     def _make_estimators(self, games: int) -> list[Estimator]:
@@ -161,7 +161,7 @@ class AuditEstimators:
         betting = estimate_epsilon(
             "betting", self.betting.epsilon_lower, assumes="nothing: it holds at any time"
         )
-        estimators = self._estimators or self._make_estimators(self.plan.games)
+        estimators = self.estimators or self._make_estimators(self.plan.games)
         return betting, *(row for estimator in estimators for row in estimator.rows())
 
     def make_verdict(
@@ -181,8 +181,8 @@ class AuditEstimators:
             curve is not None and is_refutable(self.block_sizes, curve, **plan.of_betting())
         )
         # This bound is valid only at a number of games fixed beforehand.
-        is_fixed = self._estimators and not (plan.until_refuted or interrupted)
-        one_event = [one for one in self._estimators if isinstance(one, OneEvent)]
+        is_fixed = self.estimators and not (plan.until_refuted or interrupted)
+        one_event = [one for one in self.estimators if isinstance(one, OneEvent)]
         return Verdict(
             claim=Claim(
                 epsilon=plan.epsilon, delta=plan.delta, protects=protects, neighbours=neighbours, curve=curve

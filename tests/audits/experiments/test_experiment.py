@@ -15,7 +15,6 @@ from sklearn import metrics
 from support.experiment_data import LINES, SimplePlayers, load
 
 from arena import InvalidArgument
-from audits import reports as report
 from audits.data.one_hot import OneHotData
 from audits.experiments import METHODS, ExperimentResult, ExperimentRow, PateExperiment, run_experiment
 from audits.experiments.experiment_plan import ASQ, PSQ
@@ -29,6 +28,7 @@ from audits.experiments.experiment_result import (
 from audits.experiments.experiment_run import ExperimentLedger, count_confusion, play_repetition
 from audits.experiments.experiment_text import experiment_json
 from audits.experiments.paper_table import find_paper_row
+from audits.runs.run_page import write_html
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +256,7 @@ def test_other_data_are_another_plan(pate_plan, tmp_path) -> None:
 def test_an_experiment_has_no_html_report(pate_plan, tmp_path) -> None:
     run_experiment(pate_plan, ledger=tmp_path / "run.ledger")
     with pytest.raises(InvalidArgument, match=r"run\.ledger contains an experiment, not an audit"):
-        report.write_html(tmp_path / "run.ledger", tmp_path / "run.html")
+        write_html(tmp_path / "run.ledger", tmp_path / "run.html")
 
 
 def test_jobs_are_at_least_one(pate_plan) -> None:
