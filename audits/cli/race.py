@@ -15,7 +15,7 @@ from audits.cli.common.completion import (
 from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import DataOptions, PlotOption, SeedOption, WorkerOptions, parse_settings
 from audits.cli.common.output import Output
-from audits.races import RaceResult, run_race
+from audits.races import run_race
 from audits.races.online_race import GAMES, MARKS
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
 from audits.races.predictor_race import ROUNDS
@@ -112,7 +112,7 @@ def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: 
     output.print_notes(notes)
     with output.count_progress("games", plan.games * len(plan.entrants), scaled=True) as watch:
         result = run_race(plan, jobs=workers.build(), watch=watch)
-    output.print_result(result, RaceResult.summary, RaceResult.to_json)
+    output.print_result(result)
     if chart.plot is not None:
-        result.plot().save(chart.plot)
+        result.write_plot(chart.plot)
     click.get_current_context().exit(INTERRUPTED if result.interrupted else REFUTED if result.broken else 0)

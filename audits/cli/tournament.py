@@ -10,7 +10,7 @@ from audits.cli.common.option_groups import argument, option, option_groups, opt
 from audits.cli.common.options import LedgerOption, SeedOption, WorkerOptions
 from audits.cli.common.output import Output, format_command
 from audits.data.output_files import check_output_file
-from audits.tournaments import TournamentResult, plan_tournament, run_tournament
+from audits.tournaments import plan_tournament, run_tournament
 from audits.tournaments.tournament_plan import CONFIDENCE, GAMES, RACE_GAMES
 
 _GAMES = ", ".join(f"{games:,} under {protocol}" for protocol, games in GAMES.items())
@@ -99,7 +99,7 @@ def tournament(
             fate = f"{files.ledger} keeps; the same command continues from there"
         click.echo(f"arena: interrupted after {played} of {len(plan.cells)} pairs, which {fate}", err=True)
     if played:
-        output.print_result(result, TournamentResult.summary, TournamentResult.to_json)
+        output.print_result(result)
         if files.csv_file is not None:
             result.write_csv(files.csv_file)
         if files.html is not None:

@@ -27,7 +27,7 @@ from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
 from audits.races.race_plan import Entrant, Measure, Race, Standing, set_fields
 from audits.registry.entrants import check_labels
-from audits.reports.formatting import Table
+from audits.reports.document import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,7 +147,7 @@ class MistakeCount(Measure):
             for standing in standings
         ]
         headers = ("learner", "mean", "median", "95 % quantile", "worst", "power of t", "slope on ln t")
-        title = f"{self.quantity.capitalize()} after {race.rounds:,} rounds, {race.games:,} games of each"
+        title = f"{self.quantity.capitalize()} after {race.rounds:,} rounds, {race.games:,} games of each:"
         sentences = [
             "The last two columns are the slopes of ln median and of the median on ln t, by least squares "
             f"over {len(self.marks)} marks."
@@ -159,7 +159,7 @@ class MistakeCount(Measure):
                 f"{', '.join(always_wrong)}. A private learner may need more rounds, a larger ε "
                 "(--set epsilon=…) or a smaller class (--set concepts=…)."
             )
-        return f"{race.protocol}, {race.rounds:,} rounds; {kind}", (f"{title}:", headers, rows), sentences
+        return f"{race.protocol}, {race.rounds:,} rounds; {kind}", Table(headers, rows, title), sentences
 
     def label_axes(self, axes: Axes) -> None:
         axes.set_xscale("log")

@@ -17,7 +17,7 @@ from arena.settings import at_least, at_most, check_value, whole
 from audits.races.predictor_errors import TEST_POINTS, ErrorRecorder, EvaluationSet, ObservedLearner
 from audits.races.race_plan import Entrant, Measure, Race, Standing, concepts_of, set_fields
 from audits.registry.entrants import check_labels
-from audits.reports.formatting import Table
+from audits.reports.document import Table
 from audits.statistics.quantiles import format_figure
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class HypothesisErrors(Measure):
         if any(standing.bound_test is None for standing in standings):
             sentences.append("No bound: the theorem requires α = 2α_1 and β = 2β_1 below 1/16.")
         protocol = f"{race.protocol}, {race.rounds:,} rounds of each predictor"
-        return protocol, (title, _HEADERS, rows), sentences
+        return protocol, Table(_HEADERS, rows, title), sentences
 
     def label_axes(self, axes: Axes) -> None:
         axes.set_xticks(self.marks)

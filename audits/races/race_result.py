@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -11,16 +12,15 @@ from arena import ERROR, Bound
 from audits.races.race_plan import BoundTest, Race, Standing, Watch, play_games
 from audits.registry.settings_text import summarize_player
 from audits.registry.tested_claim import read_claim
-from audits.reports.formatting import WIDTH, Table, compose_text, percent, wrap
+from audits.reports.document import Document, Facts, Listing, Picture, Prose, Table
+from audits.reports.formatting import WIDTH, percent, wrap
 from audits.reports.json_form import to_data
-from audits.reports.plots import choose_colour, draw_curve, set_title
-from audits.reports.report import Report, make_chart
+from audits.reports.plots import choose_colour, draw_curve, plot, set_title
+from audits.reports.report import Report
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from audits.reports.figure import ReportFigure
 
 _MARKERS = "osD^vPX"  # distinguish learners in grey prints
 _BOUND_REACH = 2.5  # the axis of a chart reaches up to bounds within this multiple of the largest figure
@@ -57,14 +57,37 @@ class RaceResult(Report):
         end = ", interrupted" if self.interrupted else ", a promised bound is violated" if self.broken else ""
         quantity = self.race.measure.quantity
         name = "errors" if quantity == ERROR else quantity
-        return f"{name.capitalize()} of {describe_players(self.race)}{end}"
+        return f"{name.capitalize()} of {_describe_players(self.race)}{end}"
 
-    def summary(self) -> str:
-        return "".join(f"note: {note}\n" for note in self.notes) + compose_text(*describe_race(self))
+    def document(self) -> Document:
+        race, standings = self.race, self.standings
+        protocol, table, sentences = race.measure.describe(race, standings)
+        head = [
+            ("adversary", summarize_player(race.adversary)),
+            ("protocol", protocol),
+            ("games", f"{race.games:,} of each learner, in batches of {race.block:,}; seed {race.seed}"),
+        ]
+        tests = [(standing.label, *_describe_test(standing.bound_test, race.games)) for standing in standings]
+        limits = (
+            "Limits in brackets are order statistics. They hold for every distribution of games, at all "
+            f"{len(race.measure.marks)} marks, for both quantiles and all learners at once, with confidence "
+            f"{percent(race.confidence)} (Bonferroni); ? stands where there are too few games for one."
+        )
+        prose = [limits, *sentences, *_explain_bounds(self), self.interruption]
+        parts = [
+            Listing("\n".join(f"note: {note}" for note in self.notes)),
+            Facts(head),
+            Facts([(standing.label, _describe_learner(standing)) for standing in standings]),
+            table,
+            Table(("learner", "bound", "does it hold?"), tests, "Bounds of the theorems:"),
+            *map(Prose, filter(None, prose)),
+        ]
+        return Document(parts=parts, picture=Picture(self._draw))
 
-    def plot(self) -> ReportFigure:
-        """Medians by round with their limits, and bounds. Raises: InvalidArgument without matplotlib."""
-        return make_chart(self._draw, of="race")
+    def write_plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the chart into a file: the same bytes for the same figures. Raises: as `plots.plot` does."""
+        with plot(path, of="race", columns=2) as axes:
+            self._draw(axes)
 
     def _describe(self) -> dict[str, Any]:
         learners = [
@@ -90,7 +113,7 @@ class RaceResult(Report):
         race.measure.label_axes(axes)
         confidence = f"{percent(race.confidence)} for all of them together"
         explanation = f"Median of the games; shaded, its limits at the marked rounds ({confidence})"
-        set_title(axes, describe_players(race), explanation)
+        set_title(axes, _describe_players(race), explanation)
 
 
 def run_race(race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None) -> RaceResult:
@@ -111,28 +134,7 @@ def make_result(race: Race, figures: list[np.ndarray], interruption: str = "") -
     return RaceResult(race=race, standings=standings, interruption=interruption)
 
 
-def describe_race(result: RaceResult) -> tuple[list[list[tuple[str, str]]], list[Table], list[str]]:
-    """The report: tables of names and values, tables of figures, and sentences."""
-    race, standings = result.race, result.standings
-    protocol, table, sentences = race.measure.describe(race, standings)
-    head = [
-        ("adversary", summarize_player(race.adversary)),
-        ("protocol", protocol),
-        ("games", f"{race.games:,} of each learner, in batches of {race.block:,}; seed {race.seed}"),
-    ]
-    learners = [(standing.label, _describe_learner(standing)) for standing in standings]
-    tests = [(standing.label, *_describe_test(standing.bound_test, race.games)) for standing in standings]
-    bounds = ("Bounds of the theorems:", ("learner", "bound", "does it hold?"), tests)
-    limits = (
-        "Limits in brackets are order statistics. They hold for every distribution of games, at all "
-        f"{len(race.measure.marks)} marks, for both quantiles and all learners at once, with confidence "
-        f"{percent(race.confidence)} (Bonferroni); ? stands where there are too few games for one."
-    )
-    end = [result.interruption] if result.interrupted else []
-    return [head, learners], [table, bounds], [limits, *sentences, *_explain_bounds(result), *end]
-
-
-def describe_players(race: Race) -> str:
+def _describe_players(race: Race) -> str:
     """Who plays a race, in one line."""
     learners = f"{len(race.entrants)} learners" if len(race.entrants) > 1 else race.entrants[0].label
     return f"{learners} against {race.adversary.name}, {race.games:,} games each"

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import io
-import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from arena import InvalidArgument
-from audits.reports.plots import BLUE, GREY, LONGEST, ORANGE, chart_style, check_plot
+from audits.reports.plots import BLACK, BLUE, GREY, GRID, ORANGE, chart_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SIZE, _BAR_SIZE = (8, 5), (8, 2.4)  # inches
 _DOTS = 110  # an inch of a figure in a notebook
+# What a page sets by its style, for light and dark screens.
+_THEME = {BLUE: "var(--blue)", ORANGE: "var(--orange)", GREY: "var(--axis)", GRID: "var(--grid)"}
+_THEME |= {BLACK: "currentColor", "#000000": "currentColor"}
 
 
 class ReportFigure(Figure):
@@ -28,50 +30,40 @@ class ReportFigure(Figure):
         self.savefig(file, format="png", dpi=_DOTS)
         return file.getvalue()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the figure as PNG or SVG: the same bytes for the same figure.
+    def to_svg(self, *, of: str = "report", description: str = "") -> str:
+        """The figure as an SVG element in the colours of the page.
 
-        Raises: InvalidArgument as `check_plot` does, or if the file cannot be written.
+        of: the subject, from which identifiers are derived. description: for readers who cannot see it.
         """
-        check_plot(path)
-        is_png = Path(path).suffix.lower() == ".png"
-        metadata = {"Software": None} if is_png else {"Date": None, "Creator": None}
-        try:
-            with chart_style("chart", font_size=11):
-                self.savefig(path, dpi=150, metadata=metadata)
-        except OSError as error:
-            raise InvalidArgument(f"the chart {path} cannot be written ({error.strerror})") from error
-
-    def to_svg(self) -> str:
-        """The figure as an SVG element, for a page."""
-        file = io.StringIO()
-        with chart_style("report", font_size=11):
-            self.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-        text = file.getvalue()
-        return text[text.index("<svg") :]
+        file, metadata = io.StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        with chart_style(of, font_size=11):
+            self.savefig(file, format="svg", transparent=True, metadata=metadata)
+        svg = file.getvalue()
+        svg = svg[svg.index("<svg") :]
+        for colour, variable in _THEME.items():
+            svg = svg.replace(colour, variable)
+        # Charts share a page, in which an id may occur only once.
+        used = set(re.findall(r"#([\w.-]+)", svg))
+        svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
+        return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)
 
 
-def make_figure(draw: Callable[[Axes], None], *, of: str, bars: bool = False) -> ReportFigure:
-    """The figure on whose axes `draw` draws, with a legend below. of: the subject. bars: a low figure."""
-    with chart_style(of, font_size=11):
-        figure = ReportFigure(figsize=_BAR_SIZE if bars else _SIZE, layout="constrained")
+def make_figure(
+    draw: Callable[[Axes], object],
+    *,
+    of: str,
+    bars: bool = False,
+    size: tuple[float, float] = _SIZE,
+    font_size: float = 11,
+) -> ReportFigure:
+    """The figure on whose axes `draw` draws, with a legend below unless it drew one.
+
+    of: the subject. bars: a low figure, in place of one of this size in inches.
+    """
+    with chart_style(of, font_size=font_size):
+        figure = ReportFigure(figsize=_BAR_SIZE if bars else size, layout="constrained")
         axes = figure.subplots()
         draw(axes)
-        if axes.get_legend_handles_labels()[0]:
+        if axes.get_legend_handles_labels()[0] and not figure.legends:
             figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
         return figure
-
-
-def draw_bars(axes: Axes, rows: Sequence[tuple[str, float]], *, label: str, title: str) -> None:
-    """One horizontal bar for each name and value; the first one is emphasised."""
-    names, values = zip(*rows, strict=True)
-    places: Any = range(len(rows))
-    widths = [min(value, LONGEST) for value in values]
-    axes.barh(places, widths, color=[BLUE, ORANGE, GREY, GREY][: len(rows)], height=0.6)
-    for place, (value, width) in enumerate(zip(values, widths, strict=True)):
-        axes.annotate(f"{value:.4g}", (width, place), xytext=(4, 0), textcoords="offset points", va="center")
-    axes.set_yticks(places, names)
-    axes.invert_yaxis()
-    axes.margins(x=0.12)
-    axes.set(xlabel=label)
-    axes.set_title(title, fontsize=11, loc="left")

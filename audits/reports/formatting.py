@@ -8,17 +8,6 @@ from collections.abc import Iterable, Sequence
 from tabulate import tabulate
 
 WIDTH = 100  # characters of a line of prose
-Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title or "", headers, rows
-
-
-def compose_text(
-    heads: Iterable[Iterable[tuple[str, str]]], tables: Iterable[Table], sentences: Iterable[str]
-) -> str:
-    """A report for a terminal: tables of names and values, tables with titles, and paragraphs of prose."""
-    parts = [name_table(rows) for rows in heads]
-    for title, headers, rows in tables:
-        parts += [title, column_table(rows, headers)] if title else [column_table(rows, headers)]
-    return "\n\n".join([*parts, *map(wrap, sentences)])
 
 
 def wrap(prose: str, width: int = WIDTH) -> str:

@@ -7,16 +7,21 @@ import os
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import closing, nullcontext
+from functools import partial
+from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
 from arena import REFEREES, InvalidArgument
 from audits.data.output_files import check_extra, write_atomically
-from audits.reports.formatting import Table, compose_text, nats, percent
-from audits.reports.html_report import render_template
+from audits.data.terminal_text import escape_controls
+from audits.reports.document import Document, Facts, Picture, Prose, Table
+from audits.reports.formatting import nats, percent
 from audits.reports.json_form import to_data
-from audits.reports.report import Report, make_chart
+from audits.reports.page_policy import make_policy
+from audits.reports.plots import draw_bars
+from audits.reports.report import Report
 from audits.runs.workers import Workers, map_missing
 from audits.tournaments.cells import (
     AUDITED,
@@ -31,8 +36,6 @@ from audits.tournaments.cells import (
 from audits.tournaments.tournament_plan import Tournament
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from audits.reports.figure import ReportFigure
 
 # The columns of a row, as JSON and the CSV file have them, and how text formats them.
@@ -208,35 +211,32 @@ class TournamentResult(Report):
         end = ", interrupted" if self.interrupted else ""
         return f"{played} of {len(self.results)} pairs, {len(self.refuted)} refuted{end}"
 
-    def summary(self) -> str:
-        rows = self.rows
-        tables: list[Table] = [
-            ("", tuple(columns), [row.format(columns) for row in rows if row.result.outcome == outcome])
+    def document(self) -> Document:
+        rows, places = self.rows, self.ranking
+        tables = [
+            Table(tuple(columns), [row.format(columns) for row in rows if row.result.outcome == outcome])
             for outcome, columns in _TEXT_COLUMNS.items()
         ]
-        tables.append(("Adversaries by protocol:", _RANKING, [place.format() for place in self.ranking]))
+        tables.append(Table(_RANKING, [place.format() for place in places], "Adversaries by protocol:"))
         unplayed: dict[tuple[str, str], list[str]] = {}
         for row in rows:
             if row.verdict in ("failed", "not played"):
                 unplayed.setdefault((row.verdict.capitalize(), row.result.reason), []).append(str(row.cell))
         reasons = [f"{verdict}: {', '.join(pairs)}: {why}" for (verdict, why), pairs in unplayed.items()]
-        tables = [table for table in tables if table[2]]
-        return compose_text([self._describe_plan()], tables, [*reasons, *self._explain()])
+        prose = map(Prose, [*reasons, *self._explain()])
+        bars = [(place.adversary, place.score) for place in sorted(places, key=lambda place: -place.score)]
+        label, title = "mean of certified ε / ε of the claim, at most 1", "The best adversaries"
+        draw = partial(draw_bars, rows=bars[:_BARS], label=label, title=title)
+        return Document(
+            parts=[Facts(self._describe_plan()), *(table for table in tables if table.rows), *prose],
+            picture=Picture(draw),
+        )
 
     def plot(self) -> ReportFigure:
         """The best adversaries. Raises: InvalidArgument without matplotlib, or if no claim was audited."""
-        places = sorted(self.ranking, key=lambda place: -place.score)[:_BARS]
-        if not places:
+        if not self.ranking:
             raise InvalidArgument("no claim was audited, so no adversary is ranked", remedy="Show rows.")
-
-        def draw(axes: Axes) -> None:
-            from audits.reports.figure import draw_bars  # with matplotlib
-
-            bars = [(place.adversary, place.score) for place in places]
-            label, title = "mean of certified ε / ε of the claim, at most 1", "The best adversaries"
-            draw_bars(axes, bars, label=label, title=title)
-
-        return make_chart(draw, of="tournament")
+        return super().plot()
 
     def write_csv(self, path: str | os.PathLike[str]) -> None:
         """Write one row for each cell. Empty: unknown. Raises: InvalidArgument if it cannot be written."""
@@ -263,13 +263,16 @@ class TournamentResult(Report):
     def _render_page(self) -> str:
         """Heat maps, the ranking and all pairs: the same bytes for the same figures, without durations."""
         check_extra("the page", "jinja2")
+        from jinja2 import Environment  # an extra, and slow to import
+
         rows = dict(enumerate(self.rows, 1))
         maps: dict[str, dict[tuple[str, str], int]] = {}
         for number, row in rows.items():
             maps.setdefault(row.cell.protocol, {})[row.cell.learner, row.cell.adversary] = number
-        return render_template(
-            "audits.tournaments",
-            "tournament.html.j2",
+        template = resources.files("audits.tournaments").joinpath("tournament.html.j2")
+        environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
+        environment.filters["policy"] = make_policy
+        return environment.from_string(template.read_text(encoding="utf-8")).render(
             title="Every learner against every adversary",
             facts=self._describe_plan(),
             notes=self._explain(),
@@ -311,6 +314,11 @@ class TournamentResult(Report):
             "certify.",
             *(f"{learner or adversary}: {reason}" for learner, adversary, reason in unloadable),
         ]
+
+
+def _escape(value: object) -> object:
+    """Text without characters that would reorder the page."""
+    return escape_controls(value) if type(value) is str else value
 
 
 def run_tournament(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import attrs
 import numpy as np
 import pytest
@@ -43,10 +41,10 @@ def race(*learners: Learner, **options: object) -> Race:
 def test_the_figures_depend_on_the_plan_alone() -> None:
     plan = race(V2, seed=3)
     counts: list[int] = []
-    first, second = run_race(plan, watch=counts.append).to_json(), run_race(plan, jobs=2).to_json()
+    first, second = run_race(plan, watch=counts.append).to_dict(), run_race(plan, jobs=2).to_dict()
     assert first == second
     assert counts[-1] == 6
-    assert run_race(race(V2, seed=4)).to_json() != first
+    assert run_race(race(V2, seed=4)).to_dict() != first
     # A learner's games are its own: another in the race changes none of them.
     alone, beside = (
         run_race(plan).standings[0]
@@ -90,7 +88,7 @@ def test_a_halted_game_has_error_1() -> None:
 
 
 def test_json_has_every_figure() -> None:
-    data = json.loads(run_race(race(V2)).to_json())
+    data = run_race(race(V2)).to_dict()
     assert (data["quantity"], data["rounds"], data["games"], data["broken"]) == ("error", 2, 6, False)
     (one,) = data["learners"]
     for name in ("worst", "mean", "wrong_answers", "halted", "rounds", "asked"):

@@ -140,7 +140,7 @@ def test_a_stop_ends_what_dask_was_asked_for(dask: Workers, cluster: Any) -> Non
 
 def test_races_are_the_same_on_a_cluster(dask: Workers) -> None:
     race = plan_online_race([("tiny", TinySoa(), Drawn())], rounds=20, games=130, marks=3)
-    assert run_race(race, jobs=dask).to_json() == run_race(race).to_json()
+    assert run_race(race, jobs=dask).to_dict() == run_race(race).to_dict()
 
 
 @pytest.mark.slow
