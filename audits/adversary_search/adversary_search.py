@@ -347,7 +347,7 @@ class _SearchPlan:
             referee=referee_for(script),
             epsilon=self.claim.epsilon,
             delta=self.claim.delta,
-            given_curve=get_given_curve(self.learner, self.claim),
+            curve=get_given_curve(self.learner, self.claim),
             confidence=1.0 - error,
             games=min(games, _FAULT_GAMES) if faults else games,
             until_refuted=True,

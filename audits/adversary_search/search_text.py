@@ -20,7 +20,6 @@ from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
 from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import name_table, wrap
 from audits.reports.json_form import to_data, to_json
-from audits.reports.verdict_text import describe_false_claims
 from audits.runs.example_games import write_example_games
 
 # By chance, a confirmation fails as rarely as evidence of the threshold comes up under a true claim.
@@ -131,7 +130,7 @@ def _explain_outcome(result: SearchResult) -> str:
     if result.verdict is not None:
         return (
             f"Refuted: with confidence 1 - {result.error:g} the claim is false, and "
-            f"{describe_false_claims(result.verdict)}."
+            f"{result.verdict.describe_false_claims()}."
         )
     if result.confirmations:
         outcome = f"{result.confirmations} looked promising, but fresh games did not confirm it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -13,16 +13,14 @@ from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProg
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_text import describe_search, format_search
 from audits.adversary_search.source_code import format_script
-from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
-from audits.api.report import Report, extend_record
+from audits.api.arguments import claim_for_function, read_data, split_settings
 from audits.registry.given_players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import change_claim, read_claim, resolve_claim, resolve_curve
+from audits.reports.document import Document, Listing, Picture
 from audits.reports.formatting import nats
+from audits.reports.report import Report, extend_record
 from audits.runs.workers import Workers
-
-if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -46,17 +44,10 @@ class SearchReport(Report, SearchResult):
     def summary(self) -> str:
         return format_search(self, source=self.source or None, output=None)
 
-    def plot(self) -> ReportFigure:
-        """What is certified, beside the claim. Raises: InvalidArgument without matplotlib."""
-        check_extra("a chart", "matplotlib")
-        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
-
+    def document(self) -> Document:
         certified = 0.0 if self.verdict is None else self.verdict.epsilon_lower
         rows = [("certified", certified), ("claimed", self.claim.epsilon)]
-        label, title = "ε (nats)", self.headline
-        return make_figure(
-            lambda axes: draw_bars(axes, rows, label=label, title=title), of="search", bars=True
-        )
+        return Document(parts=[Listing(self.summary())], picture=Picture.of_bars(rows, self.headline))
 
     def _describe(self) -> dict[str, Any]:
         return describe_search(self, source=self.source or None)

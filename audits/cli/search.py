@@ -109,17 +109,17 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
     """
     sample = asked.load_sample()
     learner = asked.build_learner(sample)
-    if asked.curve is None:
-        resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")  # before anything is written
+    claim = asked.arguments()
+    if claim["curve"] is None:
+        resolve_claim(
+            learner, claim["epsilon"], claim["delta"], purpose="refute"
+        )  # before anything is written
     asked.check_file()
     output.print_notes(learner.shortcomings)
     with _show_progress(output) as watch:
         result = search_adversary(
             learner,
             data=sample,
-            epsilon=asked.epsilon,
-            delta=asked.delta,
-            curve=asked.curve,
             protocol=asked.protocol,
             error=asked.get_error(),
             examples=asked.examples,
@@ -127,6 +127,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
             seed=asked.seed,
             jobs=workers.build(),
             progress=watch,
+            **claim,
         )
     name = shlex.join([asked.learner, *(word for pair in asked.settings for word in ("--set", pair))])
     code = adversary_source(result, learner=name, file=asked.file or "found.py") if result.refuted else None

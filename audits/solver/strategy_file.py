@@ -12,9 +12,8 @@ import numpy as np
 from arena import InvalidArgument
 from audits.data.output_files import write_atomically
 from audits.registry.settings_text import find_own_settings, format_value
-from audits.solver.decision_graph import END, DecisionGraph
+from audits.solver.decision_graph import END, DecisionGraph, Strategy
 from audits.solver.posed_game import PosedGame, QueryGame
-from audits.solver.solution import Solution, Strategy
 
 CLASS = "BestAdversary"
 
@@ -105,33 +104,37 @@ def _split(examples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 )
 
 
-def write_strategy(solution: Solution, posed: PosedGame, path: str | os.PathLike[str], learner: str) -> None:
+def write_strategy(
+    strategy: Strategy, rounds: int, posed: PosedGame, path: str | os.PathLike[str], learner: str
+) -> None:
     """Write the best adversary to a file. learner: the player as the user named it.
 
     Raises: InvalidArgument if the strategy is too large for a file, or the file cannot be written.
     """
-    graph = solution.strategy.graph
+    graph = strategy.graph
     if graph is None:
         raise InvalidArgument(
-            f"the best adversary of {solution.rounds:,} rounds makes too many different decisions for a file",
+            f"the best adversary of {rounds:,} rounds makes too many different decisions for a file",
             remedy="Allow fewer rounds.",
         )
-    text = _format_file(solution, graph, posed, os.fspath(path), learner)
+    text = _format_file(strategy, rounds, graph, posed, os.fspath(path), learner)
     with write_atomically("strategy", path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
 
 
-def _format_file(solution: Solution, graph: DecisionGraph, posed: PosedGame, path: str, learner: str) -> str:
-    strategy, moves = solution.strategy, solution.strategy.moves
+def _format_file(
+    strategy: Strategy, rounds: int, graph: DecisionGraph, posed: PosedGame, path: str, learner: str
+) -> str:
+    moves = strategy.moves
     is_online = moves.labels is not None
     protocols = ("SpecialRound",) if is_online else ("Figure1", "Voting")
     words = {
         "learner": posed.learner.name,
-        "rounds": solution.rounds,
+        "rounds": rounds,
         "epsilon": strategy.epsilon,
         "delta": strategy.delta,
         "advice": "To play it:" if is_online else "To compute that again:",
-        "command": _command(solution, posed, path, learner),
+        "command": _command(strategy, rounds, posed, path, learner),
         "protocol": next(name for name in protocols if name in posed.learner.protocols),
         "nodes": "\n".join(_format_nodes(strategy, graph)),
         "cls": CLASS,
@@ -177,17 +180,17 @@ def _format_nodes(strategy: Strategy, graph: DecisionGraph) -> list[str]:
     return rows
 
 
-def _command(solution: Solution, posed: PosedGame, path: str, learner: str) -> str:
+def _command(strategy: Strategy, rounds: int, posed: PosedGame, path: str, learner: str) -> str:
     """The command line that plays the adversary, or computes its loss."""
     texts = {
         name: repr(value) if isinstance(value, float) else format_value(value)
         for name, value in find_own_settings(posed.learner).items()
     }
     settings = (f"--set={name}={text}" for name, text in (texts | posed.settings).items())
-    words = [learner, *settings, "--against", f"{path}:{CLASS}", "--rounds", str(solution.rounds)]
-    if solution.strategy.moves.labels is not None:
+    words = [learner, *settings, "--against", f"{path}:{CLASS}", "--rounds", str(rounds)]
+    if strategy.moves.labels is not None:
         return shlex.join(["arena", "audit", *words])
-    return shlex.join(["arena", "exact", *words, "--epsilon", repr(solution.strategy.epsilon)])
+    return shlex.join(["arena", "exact", *words, "--epsilon", repr(strategy.epsilon)])
 
 
 def _format_numbers(values: np.ndarray) -> str:

@@ -21,10 +21,9 @@ from audits.registry.tested_claim import (
     resolve_claim,
     resolve_curve,
 )
-from audits.runs.block_sizes import MAX_BLOCK_PAIRS
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.first_games import check_learner_first
-from audits.runs.plan import Plan
+from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.testing.budget import (
@@ -185,7 +184,7 @@ class _PrivacyTest:
             referee=referee,
             epsilon=self.claim.epsilon,
             delta=self.claim.delta,
-            given_curve=get_given_curve(self.learner, self.claim),
+            curve=get_given_curve(self.learner, self.claim),
             confidence=compute_confidence(share),
             games=games,
             until_refuted=self.until_refuted,

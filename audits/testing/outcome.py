@@ -10,10 +10,8 @@ import attrs
 from arena import Adversary, ArenaError, Claim
 from audits.adversary_search import Script, SearchResult
 from audits.adversary_search.source_code import format_script
-from audits.reports import verdict_rows
 from audits.reports.formatting import name_table
 from audits.runs.example_games import find_telling_games, format_games
-from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.testing.replay_command import SOURCE_FILE, format_replay
@@ -76,7 +74,7 @@ class Refutation:
     @property
     def details(self) -> str:
         """The figures, a game, the adversary's source if a search found it, and the line that replays it."""
-        figures = dict(verdict_rows(self.verdict, PlayerSummary.from_plan(self.plan)))
+        figures = dict(self.verdict.rows())
         if self.search is not None:
             tries = self.search.examples
             figures["adversary"] = f"found by a search, in {tries:,} tr{'y' if tries == 1 else 'ies'}"

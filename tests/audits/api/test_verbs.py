@@ -28,11 +28,11 @@ def release_clipped_mean(data: np.ndarray, rng: np.random.Generator) -> float:
 
 
 @pytest.fixture(scope="module")
-def report() -> audits.AuditReport:
+def report() -> audits.Verdict:
     return audits.audit("laplace-count", "count-swap", epsilon=0.5, games=3_000, seed=3)
 
 
-def test_python_and_the_command_line_agree(report: audits.AuditReport) -> None:
+def test_python_and_the_command_line_agree(report: audits.Verdict) -> None:
     command = "audit laplace-count --against count-swap --seed 3 --epsilon 0.5 --games 3000"
     printed = json.loads(Command(*command.split()).text("--json", status=3))
     assert printed.pop("command") == f"arena {command}"
@@ -112,7 +112,7 @@ def test_search_finds_and_shows_an_adversary() -> None:
 
 
 @pytest.mark.thorough
-def test_audit_shows_itself(report: audits.AuditReport, tmp_path: Path) -> None:
+def test_audit_shows_itself(report: audits.Verdict, tmp_path: Path) -> None:
     page = report.to_html(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text() == page
     assert "<svg" in page

@@ -15,8 +15,8 @@ from arena import PlayerError
 from audits.cli import audit as auditing
 from audits.cli.common.output import Output
 from audits.registry.match import build_match
-from audits.runs.audit_estimators import RunProgress
 from audits.runs.plan import Plan
+from audits.runs.run import RunProgress
 
 COUNT = ("laplace-count", "--against", "count-swap")
 KEYS = {

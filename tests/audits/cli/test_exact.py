@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from audits.reports.exact_text import format_exact
 from support.command_line import HEADER, Command
 from support.players import exact_players
 from support.players.exact_players import (
@@ -26,7 +27,6 @@ from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap
 from arena import Figure1, InvalidArgument, PrivacyUnit, Query, Release, Train
 from audits.exact_loss import ExactAudit, exact
-from audits.reports.exact_text import format_exact
 from audits.reports.json_form import to_json
 
 arena = Command()

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from audits.reports.solution_text import explain_solution
 from scipy.special import gammaln
 
 import audits
@@ -14,7 +15,6 @@ from arena import Adversary, Moves, Query, Sample, Train, Unsupported
 from arena.referees import Figure1
 from audits.exact_loss.view_laws import view_law
 from audits.registry.given_players import configure_learner
-from audits.reports.solution_text import explain_solution
 from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_every_vote

@@ -6,14 +6,24 @@ All figures of a band are right together, at a number of pairs fixed beforehand:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import attrs
 import numpy as np
 
 from arena.privacy_curves import PrivacyCurve
-from arena.settings import at_least, check_value, less_than, more_than
 from audits.statistics.betting.hypotheses import list_curve_points
 from audits.statistics.confidence_limits import simultaneous_limits
+from audits.statistics.estimates import (
+    FIXED_SIZE,
+    NOTHING_CERTIFIED,
+    TOO_FEW,
+    TRADE_OFF,
+    Estimate,
+    Estimator,
+    EstimatorContext,
+)
+from audits.statistics.estimators.gaussian_dp import estimate_mu, mu_lower
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
 from audits.statistics.threshold_events import Events
@@ -116,33 +126,74 @@ class Band:
         return TradeOffCurves(alpha, estimate, upper, allowed)
 
 
-class BandEstimator:
-    """A `Band` from blocks of score pairs, at a number of `games` fixed beforehand.
+class SimultaneousBand(Estimator):
+    """A `Band` at the number of games that was fixed beforehand, read at the claim and for its μ."""
 
-    confidence: the probability, at least, that all limits hold. Raises: InvalidArgument.
-    """
-
-    def __init__(self, *, confidence: float, games: int) -> None:
-        check_value("confidence", confidence, more_than(0), less_than(1))
-        check_value("games", games, at_least(1))
-        self._confidence = confidence
-        self._games = games
+    def __init__(self, context: EstimatorContext) -> None:
+        super().__init__(context)
         self._counter = ThresholdCounter()
 
-    @property
-    def pairs(self) -> int:
-        """The number of pairs seen."""
-        return self._counter.pairs
-
-    def update(self, block: PairCounts) -> None:
-        """Count a block."""
+    def add(self, block: PairCounts) -> None:
         self._counter.add(block)
 
     def result(self) -> Band | None:
-        """The band, or None unless exactly `games` pairs have been seen: it holds for that number only."""
-        if self.pairs != self._games:
-            return None
-        return Band.of(self._counter.counts(), confidence=self._confidence)
+        """The band, or None unless exactly the games were seen that were fixed: it holds for these only."""
+        return Band.of(self._counter.counts(), confidence=self.context.confidence) if self.complete else None
+
+    def rows(self) -> list[Estimate]:
+        context, band = self.context, self.result()
+        claim, delta = context.epsilon, context.delta
+        region = trade_off = None
+        if band is not None:
+            epsilons = EPSILONS if claim is None else np.union1d(EPSILONS, [claim])
+            region = band.region(np.union1d(DELTAS, [delta]), epsilons)
+            trade_off = band.trade_off(epsilon=claim, delta=delta, curve=context.curve)
+        value, reason = self._read(band, lambda band: band.epsilon(delta))
+        all_thresholds = f"{FIXED_SIZE}; all thresholds at once"
+        rows = [
+            Estimate(
+                method="band",
+                quantity="epsilon",
+                value=value,
+                reason=reason,
+                title="simultaneous band",
+                assumes=all_thresholds,
+                details={"region": region, TRADE_OFF: trade_off},
+            )
+        ]
+        if claim is not None:
+            at = np.array([claim])
+            value, reason = self._read(band, lambda band: float(band.deltas(at)[0]))
+            rows.append(
+                Estimate(
+                    method=f"band, at ε = {claim:.4g}",
+                    quantity="delta",
+                    value=value,
+                    reason=reason,
+                    title="region of (ε, δ)",
+                    assumes=f"{FIXED_SIZE}; the same band, read at the claim's ε",
+                )
+            )
+        mu = self._read(band, mu_lower_of_band)
+        return [*rows, *estimate_mu("band", *mu, delta=delta, assumes=all_thresholds)]
+
+    def _read(self, band: Band | None, read: Callable[[Band], float]) -> tuple[float | None, str]:
+        """A figure of the band, and the reason if it is missing or 0."""
+        if band is None:
+            return None, self.explain_wrong_number()
+        value = read(band)
+        if value > 0:
+            return value, ""
+        attainable = read(separation_band(games=self.context.games, confidence=self.context.confidence))
+        return value, NOTHING_CERTIFIED if attainable > 0 else TOO_FEW
+
+
+def mu_lower_of_band(band: Band) -> float:
+    """The certified lower bound on μ over all events of a band.
+
+    The events include their complements, so exchanging the worlds would not change the result.
+    """
+    return float(mu_lower(band.upper[0], band.lower[1]).max(initial=0.0))
 
 
 def separation_band(*, games: int, confidence: float) -> Band:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import re
-from html import escape
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
+from audits.reports.document import Chart, Heading, Part, Prose
 from audits.reports.formatting import nats, percent
-from audits.reports.plots import BLACK, BLUE, GREY, GRID, LONGEST, ORANGE, chart_style
+from audits.reports.plots import BLACK, BLUE, LONGEST, ORANGE, set_title
 from audits.runs.run_history import MAX_POINTS, RunHistory
+from audits.runs.verdict import Verdict
+from audits.statistics.estimates import TRADE_OFF
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,31 +22,25 @@ _LOG_RATIO = 50  # the axis of games is logarithmic if the last figure has so ma
 _MOST_THRESHOLDS = 4  # with evidence of more of them, the axis above the threshold is logarithmic
 
 
-# What a page sets by its style, for light and dark screens.
-_THEME = {BLUE: "var(--blue)", ORANGE: "var(--orange)", GREY: "var(--axis)", GRID: "var(--grid)"}
-_THEME |= {BLACK: "currentColor", "#000000": "currentColor"}
+def draw_run(replay: RunHistory) -> Iterator[Part]:
+    """All charts of a run, each with a heading and a sentence for readers who know no statistics.
 
-
-@attrs.frozen
-class RunChart:
-    """A chart with a heading.
-
-    plain_words: what it shows, in a sentence for readers who know no statistics. caption: how to read it.
-    svg: None if it cannot be drawn.
+    Raises: ImportError without matplotlib.
     """
-
-    title: str
-    plain_words: str
-    svg: str | None
-    caption: str
+    yield from _draw_evidence(replay)
+    yield from _draw_certified_bound(replay)
+    yield from _draw_trade_off(replay)
 
 
-def draw_run(replay: RunHistory) -> list[RunChart]:
-    """All charts of a run. Raises: ImportError without matplotlib."""
-    return [_draw_evidence(replay), _draw_certified_bound(replay), _draw_trade_off(replay)]
+def draw_progress(axes: Axes, replay: RunHistory) -> None:
+    """The certified bound over the games, with a title."""
+    verdict = replay.verdict
+    draw_bound(axes, replay, find_top(verdict))
+    subject = f"{verdict.learner} against {verdict.adversary}: {verdict.outcome.lower()}"
+    set_title(axes, subject, f"Every ε below the line is false with confidence {percent(verdict.confidence)}")
 
 
-def _draw_evidence(replay: RunHistory) -> RunChart:
+def _draw_evidence(replay: RunHistory) -> list[Part]:
     shown = _choose_points(len(replay.games))
     wealth, evidence, threshold = replay.log_wealth, replay.log_evidence, replay.threshold
     final = float(evidence[-1])
@@ -90,30 +84,35 @@ def _draw_evidence(replay: RunHistory) -> RunChart:
         else "here the winnings stayed within what luck can explain."
     )
     svg = _render_svg("evidence", description, draw)
-    return RunChart("Evidence against the claim", plain_words, svg, caption)
+    return _show_chart("Evidence against the claim", plain_words, svg, caption)
 
 
-def _draw_certified_bound(replay: RunHistory) -> RunChart:
+def find_top(verdict: Verdict) -> float:
+    """The end of the axis of the bound: a ceiling far above would make its curve a flat line."""
+    drawn, on_curve = min(verdict.claim.epsilon, LONGEST), verdict.curve_epsilon_lower or 0.0
+    return 1.1 * max(min(max(verdict.ceiling, drawn), 3 * max(verdict.epsilon_lower, drawn)), on_curve)
+
+
+def draw_bound(axes: Axes, replay: RunHistory, top: float) -> None:
+    """Draw the certified bound over the games, the claim and the ceiling."""
     verdict, shown = replay.verdict, _choose_points(len(replay.games))
     claim, certified, on_curve = verdict.claim.epsilon, verdict.epsilon_lower, verdict.curve_epsilon_lower
-    # No ceiling is known before the first block.
-    ceilings = np.array(replay.ceilings).T
-    # A ceiling far above the chart would make the curve of the bound a flat line.
-    drawn = min(claim, LONGEST)
-    top = 1.1 * max(min(max(verdict.ceiling, drawn), 3 * max(certified, drawn)), on_curve or 0.0)
+    games, bounds = replay.games[shown], replay.epsilon_lower[shown]
+    _draw_blocks(axes, games, bounds, label=f"certified ({nats(certified)})")
+    axes.axhline(min(claim, LONGEST), color=ORANGE, linestyle="--", label=f"claim ({nats(claim)})")
+    if on_curve is not None:
+        axes.axhline(on_curve, color=BLUE, linestyle="-.", label=f"for its curve ({nats(on_curve)})")
+    ceilings = np.array(replay.ceilings).T  # no ceiling is known before the first block
+    label = f"ceiling ({nats(verdict.ceiling)})"
+    axes.plot(*ceilings, color=BLACK, linestyle=":", label=label, zorder=4)
+    axes.set_ylim(0, top)
+    axes.set(ylabel="certified ε (nats)")
+    _set_games_axis(axes, replay)
 
-    def draw(axes: Axes) -> None:
-        games, bounds = replay.games[shown], replay.epsilon_lower[shown]
-        _draw_blocks(axes, games, bounds, label=f"certified ({nats(certified)})")
-        axes.axhline(drawn, color=ORANGE, linestyle="--", label=f"claim ({nats(claim)})")
-        if on_curve is not None:
-            axes.axhline(on_curve, color=BLUE, linestyle="-.", label=f"for its curve ({nats(on_curve)})")
-        label = f"ceiling ({nats(verdict.ceiling)})"
-        axes.plot(*ceilings, color=BLACK, linestyle=":", label=label, zorder=4)
-        axes.set_ylim(0, top)
-        axes.set(ylabel="certified ε (nats)")
-        _set_games_axis(axes, replay)
 
+def _draw_certified_bound(replay: RunHistory) -> list[Part]:
+    verdict = replay.verdict
+    claim, certified, top = verdict.claim.epsilon, verdict.epsilon_lower, find_top(verdict)
     description = (
         f"Certified ε over the games: {nats(certified)} nats at the end, the claim {nats(claim)} nats, "
         f"the ceiling {nats(verdict.ceiling)} nats."
@@ -125,25 +124,29 @@ def _draw_certified_bound(replay: RunHistory) -> RunChart:
     caption += (
         f", and leaves the chart on its way to {nats(verdict.ceiling)}." if verdict.ceiling > top else "."
     )
-    if on_curve is not None:
+    if verdict.curve_epsilon_lower is not None:
         caption += " The line of dots and dashes: the bound among privacy curves of the claim's shape."
     plain_words = (
         f"ε measures how much the output can reveal about one person, and 0 is nothing: the claim allows at "
         f"most {nats(claim)}, and these games prove "
         + (f"at least {nats(certified)}." if certified > 0 else "no leak at all.")
     )
-    return RunChart("Certified ε", plain_words, _render_svg("bound", description, draw), caption)
+    svg = _render_svg("bound", description, lambda axes: draw_bound(axes, replay, top))
+    return _show_chart("Certified ε", plain_words, svg, caption)
 
 
-def _draw_trade_off(replay: RunHistory) -> RunChart:
-    title, curves = "Trade-off of the two errors", replay.estimates.trade_off
+def _draw_trade_off(replay: RunHistory) -> list[Part]:
+    """The trade-off curve of the first estimator that has one."""
+    rows = [row for row in replay.verdict.estimates or () if TRADE_OFF in row.details]
+    if not rows:
+        return []
+    title, curves = "Trade-off of the two errors", rows[0].details[TRADE_OFF]
     plain_words = (
         "Whoever guesses which of the two data sets was used makes errors of two kinds, and privacy means "
         "that nobody can make both of them rare."
     )
     if curves is None or curves.allowed is None:
-        (reason,) = [row.reason for row in replay.estimates.rows if row.method == "band"]
-        return RunChart(title, plain_words, None, f"There is no trade-off curve: it {reason}.")
+        return _show_chart(title, plain_words, "", f"There is no trade-off curve: it {rows[0].reason}.")
     allowed = curves.allowed
     below = bool((curves.upper < allowed).any())
 
@@ -165,7 +168,12 @@ def _draw_trade_off(replay: RunHistory) -> RunChart:
         f"inside the shaded region. With confidence {confidence} the best guess does at least as well as the "
         f"solid line, which {'leaves' if below else 'stays in'} that region."
     )
-    return RunChart(title, plain_words, _render_svg("trade-off", description, draw, square=True), caption)
+    svg = _render_svg("trade-off", description, draw, square=True)
+    return _show_chart(title, plain_words, svg, caption)
+
+
+def _show_chart(title: str, plain_words: str, svg: str, caption: str) -> list[Part]:
+    return [Heading(title), Prose(plain_words, role="plain"), Chart(svg, caption)]
 
 
 def _draw_blocks(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str) -> None:
@@ -196,26 +204,20 @@ def _choose_points(points: int) -> np.ndarray:
     return np.unique(np.concatenate([linear, logarithmic]).round().astype(int))
 
 
-def _render_svg(name: str, description: str, draw: Any, *, square: bool = False) -> str:
+def _render_svg(name: str, description: str, draw: Callable[[Axes], None], *, square: bool = False) -> str:
     """What `draw` draws, as inline SVG in the colours of the page.
 
     description: for readers who cannot see the chart.
     """
-    from matplotlib.figure import Figure  # an extra, and slow to import
+    from audits.reports.figure import make_figure  # an extra, and slow to import
 
-    with chart_style(name, font_size=12):
-        figure = Figure(figsize=(4.8, 4.8) if square else (5.6, 3.4), layout="constrained")
-        draw(figure.subplots())
+    def draw_with_legend(axes: Axes) -> None:
+        draw(axes)
+        columns = 3 if len(axes.get_legend_handles_labels()[0]) <= 3 else 2
         spacing = {"borderaxespad": 0.0, "columnspacing": 0.8, "handlelength": 1.5}
-        columns = 3 if len(figure.axes[0].get_legend_handles_labels()[0]) <= 3 else 2
-        figure.legend(loc="outside upper left", ncols=columns, frameon=False, **spacing)
-        file, metadata = io.StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(file, format="svg", transparent=True, metadata=metadata)
-    svg = file.getvalue()
-    svg = svg[svg.index("<svg") :]
-    for colour, variable in _THEME.items():
-        svg = svg.replace(colour, variable)
-    # Charts share a page, in which an id may occur only once.
-    used = set(re.findall(r"#([\w.-]+)", svg))
-    svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)
+        axes.figure.legend(loc="outside upper left", ncols=columns, frameon=False, **spacing)
+
+    size = (4.8, 4.8) if square else (5.6, 3.4)
+    return make_figure(draw_with_legend, of=name, size=size, font_size=12).to_svg(
+        of=name, description=description
+    )

@@ -9,12 +9,10 @@ import attrs
 import pytest
 
 from arena import Claim, PrivacyUnit, Release
-from audits import reports as report
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.reports.json_form import to_data, to_json
-from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import Plan
-from audits.runs.verdict import Verdict
+from audits.runs.verdict import PlayerSummary, Verdict
 
 VERDICT = Verdict(
     learner="laplace-count",
@@ -44,7 +42,7 @@ def with_claim(epsilon: float) -> Verdict:
 
 
 def test_the_report_has_every_figure() -> None:
-    lines = report.verdict_text(VERDICT).splitlines()
+    lines = VERDICT.summary().splitlines()
     assert [line.rstrip() for line in lines[:10]] == [
         "learner           laplace-count",
         "adversary         count-swap",
@@ -69,7 +67,7 @@ def test_the_report_has_every_figure() -> None:
     ],
 )
 def test_the_classical_bound_says_why_it_is_missing(fields: dict[str, bool], reason: str) -> None:
-    text = report.verdict_text(attrs.evolve(VERDICT, games=167_936, **fields))
+    text = attrs.evolve(VERDICT, games=167_936, **fields).summary()
     assert f"Clopper-Pearson   not computed, {reason}\n" in text
 
 
@@ -78,13 +76,14 @@ def test_the_plan_adds_the_settings_that_are_not_usual() -> None:
     plan = Plan(
         learner=learner, adversary=ADVERSARIES.find("count-swap")(), referee=Release(), epsilon=1, delta=0
     )
-    assert "learner           laplace-count with epsilon=2\n" in report.verdict_text(
-        VERDICT, PlayerSummary.from_plan(plan)
+    assert (
+        "learner           laplace-count with epsilon=2\n"
+        in attrs.evolve(VERDICT, players=PlayerSummary.from_plan(plan)).summary()
     )
 
 
 def test_blocks_of_a_ledger_are_told_apart() -> None:
-    resumed = report.verdict_text(attrs.evolve(VERDICT, played_now=400, clopper_pearson=0.25))
+    resumed = attrs.evolve(VERDICT, played_now=400, clopper_pearson=0.25).summary()
     assert "1,000 in each world, 600 of them from the ledger" in resumed
     assert "ε ≥ 0.25 nats, for comparison" in resumed
 
@@ -119,8 +118,8 @@ def test_blocks_of_a_ledger_are_told_apart() -> None:
     ],
 )
 def test_the_verdict_is_put_into_words(verdict: Verdict, meaning: str) -> None:
-    assert report.explain_verdict(verdict) == meaning
-    assert " ".join(report.verdict_text(verdict).split()).endswith(meaning)
+    assert verdict.explain() == meaning
+    assert " ".join(verdict.summary().split()).endswith(meaning)
 
 
 # --- JSON ---------------------------------------------------------------------------------------------

@@ -12,6 +12,13 @@ import numpy as np
 
 from arena.settings import at_least, at_most, check_value, less_than, more_than
 from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.estimates import (
+    FIXED_SIZE,
+    Estimate,
+    Estimator,
+    EstimatorContext,
+    estimate_epsilon,
+)
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import EVERYTHING, Event
@@ -109,6 +116,31 @@ class HeldOutEstimator:
         ratio = (lower[::-1] - self._delta) / upper
         direction, index = np.unravel_index(ratio.argmax(), ratio.shape)
         return EventTally(events[int(index)], 1 - int(direction))
+
+
+class OneEvent(Estimator):
+    """The bound of `HeldOutEstimator`, whose event is chosen on a fifth of the games of the audit."""
+
+    def __init__(self, context: EstimatorContext) -> None:
+        super().__init__(context)
+        choose = max(1, context.games_planned // 5)
+        self._estimator = HeldOutEstimator(
+            delta=context.delta, confidence=context.confidence, choose_pairs=choose
+        )
+
+    def add(self, block: PairCounts) -> None:
+        self._estimator.update(block)
+
+    @property
+    def epsilon_lower(self) -> float | None:
+        """The certified ε in nats, if all games were seen and there were enough blocks."""
+        return self._estimator.epsilon_lower if self.complete else None
+
+    def rows(self) -> list[Estimate]:
+        title = "held-out Clopper-Pearson"
+        return [
+            estimate_epsilon("one event", self.epsilon_lower, title=title, assumes=f"{FIXED_SIZE}; one event")
+        ]
 
 
 @attrs.frozen

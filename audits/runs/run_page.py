@@ -1,4 +1,4 @@
-"""The report on an audit's run as one HTML file that loads nothing from the network."""
+"""The page on an audit's run, with its charts, all estimators, one pair of games and every setting."""
 
 from __future__ import annotations
 
@@ -6,26 +6,32 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from audits.data.output_files import check_output_file, write_atomically
-from audits.data.terminal_text import escape_controls
 from audits.registry.settings_text import format_value
-from audits.reports.formatting import percent
-from audits.reports.page_policy import make_policy
-from audits.reports.verdict_text import (
-    describe_ceiling,
-    describe_certificate,
-    describe_curve_bound,
-    describe_seed,
-    describe_theorem,
-    explain_outcome,
-    name_outcome,
+from audits.reports.document import (
+    CommandLine,
+    Conclusion,
+    Facts,
+    Heading,
+    Listing,
+    Part,
+    Prose,
+    Table,
+    render_page,
 )
+from audits.reports.formatting import percent
 from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
+from audits.runs.run_history import RunHistory, read_history
+from audits.runs.verdict import describe_seed
 
 if TYPE_CHECKING:
-    from audits.runs.run_history import RunHistory
+    from matplotlib.axes import Axes
 
 _TRANSCRIPT_WIDTH = 90  # characters
 _DISTINGUISHERS = {
@@ -33,20 +39,11 @@ _DISTINGUISHERS = {
     LEARNED: "learned from earlier blocks of games",
     LIKELIHOOD: "the likelihood ratio of the released value",
 }
-_FIXED = "a fixed number of games"
-_METHODS = {  # the name of each estimator for newcomers, and its assumptions
-    "betting": ("betting", "nothing: it holds at any time"),
-    "one event": ("held-out Clopper-Pearson", f"{_FIXED}; one event"),
-    "band": ("simultaneous band", f"{_FIXED}; all thresholds at once"),
-    "GDP, one event": ("μ-GDP, one event", f"{_FIXED}; one event"),
-    "GDP, band": ("μ-GDP, band", f"{_FIXED}; all thresholds at once"),
-}
-_REGION = ("region of (ε, δ)", f"{_FIXED}; the same band, read at the claim's ε")
 
 
 def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | None = None) -> None:
     """Refuse, before any game is played, an HTML report on `ledger`; raises as `check_output_file` does."""
-    check_output_file("HTML report", path, packages=("jinja2", "matplotlib"), ledger=ledger)
+    check_output_file("HTML report", path, packages=("matplotlib",), ledger=ledger)
 
 
 def write_html(
@@ -64,51 +61,78 @@ def write_html(
     file cannot be written.
     """
     check_html(path, ledger)
-    from audits.runs.run_history import read_history  # only a report needs it, and not every audit
-
-    page = render_html(read_history(ledger, watch))
+    page = render_run(read_history(ledger, watch))
     with write_atomically("HTML report", path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
 
 
-def render_html(run: RunHistory) -> str:
+@attrs.frozen
+class RecordedRun:
+    """The content of the ledger of a run, from which its charts are drawn; see `RunRecord`."""
+
+    content: bytes = attrs.field(repr=False)
+
+    def read(self) -> RunHistory:
+        """The run, as `read_history` reads it."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "run.ledger")
+            path.write_bytes(self.content)
+            return read_history(path)
+
+    def draw(self, axes: Axes) -> None:
+        from audits.runs.run_charts import draw_progress  # slow to import
+
+        draw_progress(axes, self.read())
+
+    def render_page(self) -> str:
+        return render_run(self.read())
+
+
+def render_run(run: RunHistory) -> str:
     """The HTML page on a run."""
-    from audits.reports.run_charts import draw_run  # with matplotlib
+    verdict, title = run.verdict, f"{run.verdict.learner} against {run.verdict.adversary}"
+    return render_page(f"{title}: {verdict.outcome.lower()}", title, _list_parts(run))
 
-    verdict, notes = run.verdict, run.notes
-    return render_template(
-        "audits.reports",
-        "html_report.html.j2",
-        title=f"{verdict.learner} against {verdict.adversary}",
-        outcome=name_outcome(verdict),
-        refuted=verdict.refuted,
-        explanation=explain_outcome(verdict),
-        meaning=_explain_meaning(run),
-        figures=_list_figures(run),
-        charts=draw_run(run),
-        confidence=percent(verdict.confidence),
-        estimates=list(_list_estimates(run)),
-        transcript=_wrap_transcript(notes.transcript),
-        settings=list(_list_settings(run)),
-        command=notes.command,
+
+def _list_parts(run: RunHistory) -> Iterator[Part]:
+    from audits.runs.run_charts import draw_run  # with matplotlib
+
+    verdict, transcript, command = run.verdict, _wrap_transcript(run.notes.transcript), run.notes.command
+    yield Conclusion(verdict.outcome, verdict.explain_outcome(), _explain_meaning(run), verdict.refuted)
+    yield Facts(_list_figures(run))
+    yield from draw_run(run)
+    yield Heading("Estimators side by side")
+    certified = [row for row in verdict.estimates or () if row.certified]
+    headers = ("method", f"certified with confidence {percent(verdict.confidence)}", "assumes")
+    yield Table(headers, [(row.title, str(row), row.assumes) for row in certified])
+    yield Prose(
+        "Each row holds with this confidence by itself: choose the one to quote before the games. The "
+        "verdict rests on the first.",
+        role="note",
     )
-
-
-def render_template(package: str, name: str, **values: object) -> str:
-    """The page that a template in the folder of a package makes of values. All texts are escaped."""
-    from importlib import resources
-
-    from jinja2 import Environment  # an extra, and slow to import
-
-    template = resources.files(package).joinpath(name).read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["policy"] = make_policy
-    return environment.from_string(template).render(values)
-
-
-def _escape(value: object) -> object:
-    """Text from the ledger without characters that would reorder the page; charts, of type Markup, as is."""
-    return escape_controls(value) if type(value) is str else value
+    yield Heading("One pair of games")
+    if transcript:
+        yield Listing(transcript)
+        yield Prose(
+            "What the learner received and answered, and what the adversary saw. This is no random pair: of "
+            "the first pairs of games, it is the first whose score is higher in world 1 or, without scores, "
+            "whose views differ; if there is none, it is the first of all. Consecutive equal rounds share a "
+            "line.",
+            role="note",
+        )
+    else:
+        yield Prose("No pair of games was recorded.", role="note")
+    yield Heading("Settings")
+    yield Facts(list(_list_settings(run)))
+    yield Heading("Run it again")
+    yield (
+        CommandLine(command)
+        if command
+        else Prose(
+            "The run was not started from the command line; it depends only on the settings above.",
+            role="note",
+        )
+    )
 
 
 def _explain_meaning(run: RunHistory) -> str:
@@ -134,23 +158,23 @@ def _describe_games(run: RunHistory) -> str:
 def _list_figures(run: RunHistory) -> list[tuple[str, str]]:
     verdict, notes = run.verdict, run.notes
     claim, own_claim = str(verdict.claim), notes.claim
-    source = describe_theorem(notes.theorem)
-    rows = [
+    source = _describe_theorem(notes.theorem)
+    return [
         ("claim under test", f"{claim}, the learner's own{source}" if claim == own_claim else claim),
         ("learner's own claim", f"{own_claim}{source}" if own_claim and claim != own_claim else ""),
-        ("certified", describe_certificate(verdict)),
-        ("for its curve", describe_curve_bound(verdict)),
-        ("ceiling", describe_ceiling(verdict)),
+        ("certified", verdict.describe_bound()),
+        ("for its curve", verdict.describe_curve_bound()),
+        ("ceiling", verdict.describe_ceiling()),
         ("games", _describe_games(run)),
     ]
-    return [row for row in rows if row[1]]
 
 
-def _list_estimates(run: RunHistory) -> Iterator[dict[str, str]]:
-    for row in run.estimates.rows:
-        if row.certified:
-            method, assumes = _METHODS.get(row.method, _REGION)
-            yield {"method": method, "result": str(row), "assumes": assumes}
+def _describe_theorem(theorem: str) -> str:
+    """Where a claim comes from, to follow it in a sentence; empty if nobody says so."""
+    reason = theorem.removeprefix("none: ")
+    if reason != theorem:
+        return f"; no theorem: {reason}"
+    return f", by {theorem}" if theorem else ""
 
 
 def _list_settings(run: RunHistory) -> Iterator[tuple[str, str]]:

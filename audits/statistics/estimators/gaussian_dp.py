@@ -11,9 +11,16 @@ import attrs
 import numpy as np
 
 from arena.settings import at_least, at_most, check_value, less_than, more_than
-from audits.statistics.bands import Band
 from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.held_out import EventTally
+from audits.statistics.estimates import (
+    FIXED_SIZE,
+    NOTHING_CERTIFIED,
+    TOO_FEW,
+    Estimate,
+    Estimator,
+    EstimatorContext,
+)
+from audits.statistics.estimators.held_out import EventTally
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import EVERYTHING, Event
@@ -27,14 +34,6 @@ def mu_lower(upper0: np.ndarray, lower1: np.ndarray) -> np.ndarray:
     from scipy.special import ndtri  # slow to import
 
     return np.maximum(ndtri(lower1) - ndtri(upper0), 0.0)
-
-
-def mu_lower_of_band(band: Band) -> float:
-    """The certified lower bound on μ over all events of a band.
-
-    The events include their complements, so exchanging the worlds would not change the result.
-    """
-    return float(mu_lower(band.upper[0], band.lower[1]).max(initial=0.0))
 
 
 def delta_if_gaussian(epsilon: float, mu: float) -> float:
@@ -128,3 +127,56 @@ class HeldOutGaussianEstimator:
             return EVERYTHING
         lower, upper = clopper_pearson(expected, self._held_out_pairs, self._level)
         return events[int(mu_lower(upper[0], lower[1]).argmax())]
+
+
+class GaussianEvent(Estimator):
+    """The bound of `HeldOutGaussianEstimator`, whose event is chosen on a fifth of the games."""
+
+    def __init__(self, context: EstimatorContext) -> None:
+        super().__init__(context)
+        choose = max(1, context.games // 5)
+        self._estimator = HeldOutGaussianEstimator(
+            confidence=context.confidence, choose_pairs=choose, held_out_pairs=max(1, context.games - choose)
+        )
+
+    def add(self, block: PairCounts) -> None:
+        self._estimator.update(block)
+
+    @property
+    def bound(self) -> GaussianBound | None:
+        """The bound so far; see `HeldOutGaussianEstimator.result`."""
+        return self._estimator.result()
+
+    def rows(self) -> list[Estimate]:
+        assumes, delta = f"{FIXED_SIZE}; one event", self.context.delta
+        return estimate_mu("one event", *self._read_mu(), delta=delta, assumes=assumes)
+
+    def _read_mu(self) -> tuple[float | None, str]:
+        """The bound on μ, and the reason if it is missing or 0."""
+        if not self.complete:
+            return None, self.explain_wrong_number()
+        bound = self.bound
+        if bound is None:
+            return None, "too few blocks: none remains to be counted after the event was chosen"
+        if bound.mu_lower > 0:
+            return bound.mu_lower, ""
+        ends = np.array([0, bound.pairs])
+        lower, upper = clopper_pearson(ends, bound.pairs, (1.0 - self.context.confidence) / 2)
+        return 0.0, NOTHING_CERTIFIED if mu_lower(upper[0], lower[1]) > 0 else TOO_FEW
+
+
+def estimate_mu(method: str, mu: float | None, reason: str, *, delta: float, assumes: str) -> list[Estimate]:
+    """A certified μ as a row, and the ε that it would imply for a Gaussian mechanism."""
+    epsilon = None if mu is None else epsilon_if_gaussian(delta, mu)
+    note = "not certified: assumes a Gaussian mechanism with exactly this μ"
+    if epsilon is None:
+        note = reason
+    elif math.isinf(epsilon):
+        epsilon, note = None, "a Gaussian mechanism has no finite ε at δ = 0"
+    name = f"GDP, {method}"
+    title = f"μ-GDP, {method}"
+    row = Estimate(method=name, quantity="mu", value=mu, reason=reason, title=title, assumes=assumes)
+    implied = Estimate(
+        method=f"{name}, if Gaussian", quantity="epsilon", value=epsilon, certified=False, reason=note
+    )
+    return [row, implied]

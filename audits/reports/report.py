@@ -9,40 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 
-from audits.data.output_files import check_output_file, write_atomically
-from audits.data.terminal_text import escape_controls
-from audits.reports.json_form import describe_header
-from audits.reports.page_policy import make_policy
+from audits.data.output_files import check_extra, check_output_file, write_atomically
+from audits.reports.document import Chart, Document, Listing, render_page
+from audits.reports.json_form import describe_header, to_data
 
 if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
+    from audits.reports.figure import ReportFigure
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font-family: system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
-pre {{ overflow-x: auto; }}
-svg {{ max-width: 100%; height: auto; background: #fff; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<pre>{summary}</pre>
-{chart}
-</body>
-</html>
-"""
 R = TypeVar("R")
 
 
 class Report(ABC):
-    """Base of the results of the verbs of `audits`."""
+    """Base of all results, attrs records. Each defines its headline and its document; all else follows."""
 
     __slots__ = ()
 
@@ -53,28 +31,38 @@ class Report(ABC):
     def headline(self) -> str:
         """The result in one line."""
 
-    @abstractmethod
+    def document(self) -> Document:
+        """The result in parts, with a picture, of which the summary, the chart and the page are made."""
+        return Document(parts=[Listing(self.summary())])
+
     def summary(self) -> str:
         """The result as text, as the command line prints it."""
+        return self.document().text()
 
-    @abstractmethod
     def plot(self) -> ReportFigure:
         """A chart of the result: a matplotlib figure, which notebooks display.
 
         Raises: InvalidArgument without matplotlib.
         """
+        check_extra("a chart", "matplotlib")
+        from audits.reports.figure import make_figure  # an extra, and slow to import
 
-    @abstractmethod
+        picture = self.document().picture
+        assert picture is not None
+        return make_figure(picture.draw, of=self.kind, bars=picture.bars)
+
     def _describe(self) -> dict[str, Any]:
         """The entries of `to_dict` after its header."""
+        entries: dict[str, Any] = to_data(self)
+        return entries
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, command: str | None = None) -> dict[str, Any]:
         """The result as dicts, lists, numbers and strings, ready for `json.dumps`.
 
-        It begins with the schema number, the kind of the result and the version of dp-arena. None stands for
-        a number that is not finite.
+        It begins with the schema number, the kind of the result, the version of dp-arena and the command
+        line, if there was one. None stands for a number that is not finite.
         """
-        return {**describe_header(self.kind), **self._describe()}
+        return {**describe_header(self.kind, command), **self._describe()}
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """The result as one HTML page that loads nothing from the network. path: also write it there.
@@ -90,9 +78,8 @@ class Report(ABC):
         return page
 
     def _render_page(self) -> str:
-        chart = self.plot().to_svg()
-        title, summary = (escape(escape_controls(text)) for text in (self.headline, self.summary()))
-        return _PAGE.format(policy=make_policy(), title=title, summary=summary, chart=chart)
+        chart = Chart(self.plot().to_svg(description=self.headline))
+        return render_page(self.headline, self.headline, [*self.document().parts, chart])
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
