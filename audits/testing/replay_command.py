@@ -72,7 +72,7 @@ def _format_python(plan: Plan) -> str:
         "from audits.runs.plan import Plan": None,
         "from audits.runs.run import run": None,
     }
-    values = {field.name: getattr(plan, field.name) for field in attrs.fields(Plan)}
+    values = {field.alias or field.name: getattr(plan, field.name) for field in attrs.fields(Plan)}
     codes = {name: _format_code(value, imports) for name, value in values.items()}
     arguments = "".join(f"    {name}={code},\n" for name, code in codes.items())
     return "\n".join([*sorted(imports, key=_is_assignment), "", f"run(Plan(\n{arguments}))"])

@@ -7,7 +7,6 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from audits.reports.solution_text import explain_solution
 from scipy.special import gammaln
 
 import audits
@@ -21,7 +20,8 @@ from audits.solver.choice_of_samples import pose_every_vote
 from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
 from audits.solver.game_value import GameSolution
 from audits.solver.posed_game import QueryGame
-from audits.solver.solution import Outcome, solve
+from audits.solver.solution import solve
+from audits.solver.solution_report import Outcome
 
 FIVE = {"size": 5, "epsilon": 1.0}
 
@@ -81,7 +81,7 @@ def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
     exact = solve(game, rounds=3, epsilons=[0.0, 2.0])
     assert solution.interrupted
     assert not exact.interrupted
-    assert "interrupted" in explain_solution(solution)
+    assert "interrupted" in solution.explain()
     bounds = {point.epsilon: point for point in exact.curve}
     for point in solution.curve:
         assert point.lower <= bounds[point.epsilon].upper + 1e-9
