@@ -1,4 +1,4 @@
-"""The estimator of docs/guides/add_an_estimator.md, defined outside the packages, has its row in every report."""
+"""The estimator of docs/guides/add_an_estimator.md, which no package has, has its row in every report."""
 
 from __future__ import annotations
 
