@@ -110,6 +110,8 @@ pictures: .venv/ready  ## the pictures of online games in docs/, and their figur
 
 theorems: .venv/ready  ## what the papers' theorems promise, measured; resumable, in build/ (half an hour)
 	@.venv/bin/python -m benchmarks.theorems
+	@.venv/bin/python -m benchmarks.papers table4 adult --svt
+	@.venv/bin/python -m benchmarks.papers table4 texts --svt --active forced --epsilon 1 --epsilon 2
 
 tournament: .venv/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (half an hour)
 	@mkdir -p build

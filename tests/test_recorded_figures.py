@@ -121,19 +121,10 @@ OTHERS = [
     "search static-erm --epsilon 1 --examples 60 --seed 5 --json --quiet",
     "race everlasting-v2 everlasting-counter --rounds 2 --games 4 --seed 3 --json --quiet",
     "race everlasting-v2 --rounds 2 --games 3 --agnostic --seed 4 --json --quiet",
-    "experiment hypothesis static-erm noisy-votes --set concepts=thresholds:1..16 --games 80"
-    " --boost 40 --json"
-    " --quiet",
-    "experiment poison everlasting-v2 everlasting-fresh --fraction 0,0.5 --rounds 2 --games 3 --json --quiet",
-    "experiment poison everlasting-v2 --aim shift --fraction 0.5 --rounds 2 --games 2 --json --quiet",
-    "experiment fit private-decision-list --data DATA/mushroom.csv.gz --y Poisonous/Edible"
-    " --epsilon 1 --json",
-    "experiment fit rivest --data DATA/mushroom.csv.gz --y Poisonous/Edible --splits 2 --json",
-    "experiment fit pate-psq --data DATA/mushroom.csv.gz --y Poisonous/Edible --epsilon 2"
-    " --set teachers=65 --json",
-    "experiment fit pate-asq --data DATA/mushroom.csv.gz --y Poisonous/Edible --epsilon 2"
-    " --set teachers=65 --json",
-    "experiment pate --data DATA/mushroom.csv.gz --y Poisonous/Edible --repeats 1 --epsilon 1 --json --quiet",
+    "fit private-decision-list --data DATA/mushroom.csv.gz --y Poisonous/Edible --set epsilon=1 --json",
+    "fit rivest --data DATA/mushroom.csv.gz --y Poisonous/Edible --splits 2 --json",
+    "fit pate-psq --data DATA/mushroom.csv.gz --y Poisonous/Edible --set epsilon=2 --set teachers=65 --json",
+    "fit pate-asq --data DATA/mushroom.csv.gz --y Poisonous/Edible --set epsilon=2 --set teachers=65 --json",
     "audit everlasting-v2 --against halt-counter --data DATA/adult.csv.gz --x education-num --y income"
     " --positive >50K --epsilon 1 --delta 1e-5 --games 300 --seed 7 --json --quiet",
 ]

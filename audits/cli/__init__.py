@@ -29,7 +29,7 @@ from audits.runs.interrupts import handle_signal
 # and a product of matrices may round otherwise with several of them than with one.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-_PLAYING = ("play", "audit", "search", "race", "tournament", "experiment")
+_PLAYING = ("play", "audit", "search", "race", "tournament")
 INVALID_USAGE, REFUTED, INTERRUPTED = 2, 3, 130
 _UNPLAYED = "no games were finished that could be reported"
 _UNFINISHED = "the command was not finished"

@@ -6,7 +6,7 @@ import difflib
 import gc
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -26,25 +26,9 @@ _RUNS: Sections = {
         "export": ("runs.export:export", "Write the games of a run as a table."),
     }
 }
-_EXPERIMENT: Sections = {
-    "Commands": {
-        "pate": ("experiment.pate:pate", "Train teachers and students, and compare their accuracy."),
-        "poison": ("experiment.attack:poison", "Choose some of a predictor's queries, and measure the harm."),
-        "hypothesis": ("experiment.attack:hypothesis", "Learn a hypothesis from the answers of a learner."),
-        "fit": ("experiment.fit:fit", "Train a learner on your data and print its rules."),
-    }
-}
-_GROUPS = {
-    "runs": (
-        _RUNS,
-        "Work on recorded runs. A run is an audit that `arena audit --ledger FILE` stores in FILE, its "
-        "ledger.",
-    ),
-    "experiment": (
-        _EXPERIMENT,
-        "Repeat experiments of papers on private learning, and train learners on your own data.",
-    ),
-}
+_RUNS_HELP = (
+    "Work on recorded runs. A run is an audit that `arena audit --ledger FILE` stores in FILE, its ledger."
+)
 _ARENA: Sections = {
     "Games": {
         "play": ("play:play", "Play one pair of games and print the transcript."),
@@ -61,15 +45,13 @@ _ARENA: Sections = {
         "show": ("show:show", "Show a player: what it does, its claim, its settings."),
         "new": ("new:new", "Write a file with a learner or an adversary of your own."),
     },
-    "Runs and experiments": {
+    "Runs and data": {
         "runs": ("", "List, report, continue and check recorded runs."),
-        "experiment": ("", "Repeat experiments of papers, on your data too."),
+        "fit": ("fit:fit", "Train a learner on your data and print its rules."),
         "data": ("data:data", "Write the example data to a folder."),
         "completion": ("common.completion:completion", "Print the line that turns on completion in a shell."),
     },
 }
-# Commands that had another name, by their words.
-_FORMER_NAMES = {"attack": "experiment"}
 
 
 class LazyGroup(click.Group):
@@ -87,9 +69,8 @@ class LazyGroup(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self._commands:
             return None
-        if name in _GROUPS and self._sections is _ARENA:
-            sections, text = _GROUPS[name]
-            return LazyGroup(name, sections=sections, help=text, callback=show_help)
+        if not self._commands[name][0]:
+            return LazyGroup(name, sections=_RUNS, help=_RUNS_HELP, callback=show_help)
         module, _, attribute = self._commands[name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(f"audits.cli.{module}"), attribute)
         if not gc.isenabled():
@@ -102,23 +83,17 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self._commands and not name.startswith("-") and not context.resilient_parsing:
-            context.fail(f"No such command {name!r}. {self._suggest(context, args)}".rstrip())
+            context.fail(f"No such command {name!r}. {self._suggest(context, name)}".rstrip())
         return super().resolve_command(context, args)
 
-    def _suggest(self, context: click.Context, words: Sequence[str]) -> str:
+    def _suggest(self, context: click.Context, name: str) -> str:
         """The sentence "Did you mean ...?"; empty if no command is close."""
-        name, *rest = words
-        if self._sections is not _ARENA:
-            if self._sections is _RUNS and os.path.exists(name):
-                return f"Did you mean {context.command_path} list {name}?"
-            paths = {own: f"{context.command_path} {own}" for own in self._commands}
-        elif name in _FORMER_NAMES:
-            return f"Did you mean {' '.join(['arena', _FORMER_NAMES[name], *rest[:1]])}?"
-        else:
-            paths = {own: f"arena {own}" for own in self._commands}
-            for group, (sections, _) in _GROUPS.items():
-                for own in (own for section in sections.values() for own in section):
-                    paths.setdefault(own, f"arena {group} {own}")
+        if self._sections is _RUNS and os.path.exists(name):
+            return f"Did you mean {context.command_path} list {name}?"
+        path = context.command_path if self._sections is _RUNS else "arena"
+        paths = {own: f"{path} {own}" for own in self._commands}
+        for own in _RUNS["Commands"]:
+            paths.setdefault(own, f"arena runs {own}")
         close = [name] if name in paths else difflib.get_close_matches(name, paths, n=3, cutoff=0.6)
         return f"Did you mean {' or '.join(paths[own] for own in close)}?" if close else ""
 

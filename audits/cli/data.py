@@ -28,7 +28,7 @@ def data(asked: DataSetOptions) -> None:
     \b
     Examples:
       arena data mushroom
-      arena experiment fit rivest --data mushroom.csv.gz --y Poisonous/Edible
+      arena fit rivest --data mushroom.csv.gz --y Poisonous/Edible
     """
     path = Path(asked.folder, FILES[asked.name])
     content = read_example(asked.name)

@@ -13,7 +13,6 @@ from arena.replies import NO_LABEL
 from arena.sample import Sample
 from arena.settings import at_least, one_of, setting, whole
 from learners.pate.ensemble import Voters
-from learners.pate.pate_experiment_players import PateExperimentPlayers, make_players
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
 from learners.pate.students.base import StudentLearner
@@ -53,11 +52,6 @@ class PatePsq(StudentLearner):
     calibration: str | None = setting(
         None, help="calibration of the aggregator's noise, as in its setting; default: its default"
     )
-
-    @classmethod
-    def experiment_players(cls, teacher: str, student: str | None, **settings: Any) -> PateExperimentPlayers:
-        """The players of an experiment with passive and active students; see `make_players`."""
-        return make_players(teacher, student, **settings)
 
     @property
     def common_random_numbers(self) -> bool:

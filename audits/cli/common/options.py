@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 
@@ -22,10 +22,6 @@ from audits.registry.match import DataSource, Match, PlayerSettings, build_match
 from audits.runs.plan import list_arguments
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
-
-if TYPE_CHECKING:
-    from audits.data.one_hot import OneHotData
-    from audits.registry.entrants import LabelledClass
 
 Record = TypeVar("Record")
 
@@ -215,39 +211,6 @@ class DataOptions:
         return None if source is None else source.load()
 
 
-@option_record
-class ColumnOptions:
-    """Data whose columns are one-hot encoded."""
-
-    data: str = option(
-        "--data", metavar="FILE", required=True, help="CSV with column names, gzipped if it ends in .gz."
-    )
-    y: str = option("--y", metavar="COLUMN", required=True, help="Column of the labels; it takes two values.")
-    x: tuple[str, ...] = option(
-        "--x",
-        metavar="COLUMN",
-        help="Column to learn from; repeat it for more. Default: all others. Each of its values becomes a "
-        "variable.",
-    )
-    positive: str | None = option(
-        "--positive",
-        metavar="VALUE",
-        help="The value of --y that is label 1. Default: 1 beside 0, otherwise the later in the alphabet.",
-    )
-    quantiles: int | None = option(
-        "--quantiles",
-        metavar="K",
-        help="Cut columns of numbers that take more than K values into K ranges of about equally many "
-        "examples.",
-    )
-
-    def load(self) -> OneHotData:
-        """The encoded data; raises InvalidArgument as `load_one_hot` does."""
-        from audits.data.one_hot import load_one_hot  # few commands need it
-
-        return load_one_hot(self.data, y=self.y, x=self.x, positive=self.positive, quantiles=self.quantiles)
-
-
 def settings_option() -> Any:
     """The option --set of a learner and an adversary."""
     return option(
@@ -304,40 +267,6 @@ class MatchOptions(SeedOption, DataOptions, PlayerOptions):
             protocol=self.protocol or protocol,
             rounds=self.rounds,
         )
-
-
-@option_record
-class EntrantOptions(SeedOption):
-    """Several learners, each with a label, and what is asked of all of them."""
-
-    learners: tuple[str, ...] = argument(
-        metavar="LEARNER...", nargs=-1, required=True, shell_complete=complete_learners
-    )
-    settings: tuple[str, ...] = option(
-        "--set",
-        metavar="NAME=VALUE",
-        shell_complete=complete_settings,
-        help="A setting of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
-        "adversary.NAME=VALUE. `arena show PLAYER` lists them. May be repeated.",
-    )
-
-    as_set: bool = option(
-        "--as-set",
-        help="Keep the default settings of predictors. Default: practical constants for small errors, except "
-        "where --set gives others; the claim is computed from them.",
-    )
-    confidence: float = option(
-        "--confidence",
-        default=0.95,
-        help="Confidence of all limits together, and of all tests of bounds together.",
-    )
-
-    def find(self) -> tuple[list[LabelledClass], PlayerSettings]:
-        """The labels and classes of the learners, and the settings of all players."""
-        from audits.registry.entrants import find_entrants  # few commands need it
-
-        entrants = find_entrants(self.learners)
-        return entrants, parse_settings(self.settings, labels=[label for label, _ in entrants])
 
 
 def parse_settings(

@@ -51,19 +51,6 @@ def print_note(note: str) -> None:
     click.echo(f"arena: note: {escape_controls(note, one_line=True)}", err=True)
 
 
-def report_interruption(unit: str, done: int, planned: int, ledger: str | None) -> None:
-    """Say on standard error what an interruption left, and how to continue.
-
-    Raises: KeyboardInterrupt if nothing was done.
-    """
-    if not done:
-        raise KeyboardInterrupt
-    fate = "are lost; --ledger FILE would have kept them"
-    if ledger is not None:
-        fate = f"{ledger} keeps; the same command continues from there"
-    click.echo(f"arena: interrupted after {done} of {planned} {unit}, which {fate}", err=True)
-
-
 def colour_verdicts(text: str) -> str:
     """The text with "refuted" in red and "not refuted" in green, whatever the case."""
     return _VERDICT.sub(

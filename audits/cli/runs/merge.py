@@ -32,8 +32,8 @@ def merge(files: MergeOptions, output: Output) -> None:
 
     All must record the same audit, played with the same versions of dp-arena and numpy. They are only read. A
     block of games that two of them contain must be the same in both, and so must the files and packages that
-    they record; otherwise nothing is written. If a merge is killed or runs out of disk
-    space, the same command completes it. An experiment has no parts, so its ledgers are not merged.
+    they record; otherwise nothing is written. If a merge is killed or runs out of disk space, the same
+    command completes it.
 
     \b
     Examples: a run shared by two machines

@@ -13,7 +13,6 @@ _MAX_DEPTH = 64  # of mappings and lists within each other
 _TOO_DEEP = f"has entries more than {_MAX_DEPTH} deep"
 _MAX_INTEGER = 2**63 - 1
 _KINDS = (
-    ("experiment", "an experiment", "arena experiment"),
     ("tournament", "a tournament", "arena tournament"),
     ("games", "an audit", "arena audit"),
 )

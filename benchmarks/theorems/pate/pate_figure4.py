@@ -8,6 +8,8 @@ those that do not), and finds a line: pate_figure4.svg.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from matplotlib.figure import Figure
 from tabulate import tabulate
@@ -17,10 +19,10 @@ from arena.randomness import generator
 from audits.data.one_hot import load_one_hot
 from benchmarks.by_learner.charts import BLUE, GREY, save
 from benchmarks.theorems.measurement import Mean, measure_cases
-from benchmarks.theorems.pate.pate_table4 import ADULT
 from learners.pate.ensemble import Teacher
 from learners.pate.ensemble.ensemble import train_ensemble
 
+ADULT = Path(__file__).parents[3] / "audits" / "data" / "examples" / "adult.csv.gz"
 TEACHERS, QUERIES, SEEDS = 250, 200, 12
 
 

@@ -1,4 +1,4 @@
-"""The groups of commands, former names, short options, completion and colours."""
+"""The groups of commands, mistyped names, short options, completion and colours."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def complete(*words: str, incomplete: str = "") -> list[str]:
 def test_the_help_has_a_section_for_each_group_and_at_most_fifteen_commands() -> None:
     lines = arena("--help").stdout.splitlines()
     start = lines.index("Games:")
-    for title in ("Players:", "Runs and experiments:"):
+    for title in ("Players:", "Runs and data:"):
         assert title in lines[start:]
     assert len([line for line in lines[start:] if line.startswith("  ")]) <= 15
 
 
-@pytest.mark.parametrize("group", [(), ("runs",), ("experiment",)])
+@pytest.mark.parametrize("group", [(), ("runs",)])
 def test_a_bare_group_shows_its_help(group: tuple[str, ...]) -> None:
     assert arena.text(*group) == arena.text(*group, "--help")
 
@@ -40,15 +40,12 @@ def test_a_bare_group_shows_its_help(group: tuple[str, ...]) -> None:
         (("report", "run.ledger"), "arena runs report"),
         (("resume", "run.ledger"), "arena runs resume"),
         (("export",), "arena runs export"),
-        (("fit", "rivest"), "arena experiment fit"),
-        (("attack", "poison"), "arena experiment poison"),
         (("adit",), "arena audit"),
         (("runs", "."), "arena runs list ."),
         (("runs", "verfy"), "arena runs verify"),
-        (("experiment", "pat"), "arena experiment pate"),
     ],
 )
-def test_former_and_mistyped_names_are_answered_with_the_command(words: tuple[str, ...], meant: str) -> None:
+def test_mistyped_names_are_answered_with_the_command(words: tuple[str, ...], meant: str) -> None:
     assert f"Did you mean {meant}?" in arena.refusal(*words)
 
 

@@ -29,9 +29,9 @@ def test_it_prints_a_row_for_every_learner() -> None:
         [row[0], *row[-7:]] for row in rows if row
     ]
     assert any(row[:1] == ["coin"] and row[-1] == "none" for row in rows)
-    assert "Mistakes after 40 rounds, 60 games of each learner:" in done.stdout
+    assert "Mistakes after 40 rounds, 60 games of each:" in done.stdout
     assert "realizable: some concept of the learner's class explains every game" in done.stdout
-    assert "Growth of the median mistakes, by least squares over 16 marks:" in done.stdout
+    assert "by least squares over 16 marks" in " ".join(done.stdout.split())
 
 
 def test_the_same_seed_and_any_number_of_jobs_print_the_same() -> None:
@@ -163,7 +163,7 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
         ),
         ((SOA, GUESS, *SHORT, "--protocol", "Oblivious"), "the players do not all play Oblivious. tiny-soa "),
         (
-            ("everlasting-v1", *SHORT),
+            ("everlasting-v1", *AGAINST),
             "adversary drawn does not play Figure1. It plays Adaptive, Oblivious.",
         ),
         (("noisy-majority", *SHORT), "noisy-majority has no setting `concepts`, so there is no class to "),
@@ -201,7 +201,7 @@ def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("audits.races.online_race.OnlineRace.play_block", interrupt)
+    monkeypatch.setattr("audits.races.Race.play_block", interrupt)
     stopped = arena(SOA, *SHORT)
     assert (stopped.exit_code, stopped.stdout) == (130, "")
     assert stopped.stderr == "arena: interrupted: no games were finished that could be reported\n"

@@ -103,7 +103,7 @@ def test_the_users_data_are_d(data: str) -> None:
             ("everlasting-v2", "soa"),
             "Predictors (everlasting-v2) and learners of online games need separate races.",
         ),
-        (("soa",), "Missing option '--against'."),
+        (("soa",), "a race of online learners needs an adversary. Name it, as in --against adaptive."),
         (
             ("soa", "--against", "shattered-tree", "--as-set"),
             "--data and --as-set are for predictors, which play Figure1.",

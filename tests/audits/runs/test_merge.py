@@ -229,8 +229,8 @@ def test_one_ledger_is_no_merge(tmp_path: Path) -> None:
 
 def test_only_audits_are_merged(tmp_path: Path) -> None:
     for name in "ab":
-        Ledger.open(tmp_path / name, {"experiment": "pate"}).close()
-    with pytest.raises(InvalidArgument, match="contains an experiment, not an audit"):
+        Ledger.open(tmp_path / name, {"tournament": {}}).close()
+    with pytest.raises(InvalidArgument, match="contains a tournament, not an audit"):
         merge([tmp_path / "a", tmp_path / "b"], tmp_path / "c")
 
 

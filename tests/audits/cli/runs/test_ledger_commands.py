@@ -131,7 +131,7 @@ def test_runs_goes_on_past_what_is_damaged_or_newer(tmp_path: Path, ledger: Path
     cut.write_bytes(ledger.read_bytes()[:-4096])
     with closing(sqlite3.connect(newer)) as database:
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-    Ledger.open(tmp_path / "pate.ledger", {"experiment": "pate"}).close()
+    Ledger.open(tmp_path / "pairs.ledger", {"tournament": {}}).close()
     listed = arena("runs", "list", tmp_path)
     assert listed.exit_code == 0
     assert len(listed.stdout.splitlines()) == 2
@@ -141,11 +141,11 @@ def test_runs_goes_on_past_what_is_damaged_or_newer(tmp_path: Path, ledger: Path
     assert f"{cut} is damaged: " in notes[0]
     assert f"{newer} has schema {SCHEMA_VERSION + 1}; " in notes[1]
     assert notes[2].endswith(
-        "pate.ledger contains an experiment, not an audit. "
-        "To resume it, give it to the same arena experiment again."
+        "pairs.ledger contains a tournament, not an audit. "
+        "To resume it, give it to the same arena tournament again."
     )
     errors = [found for found in read_json("runs", "list", tmp_path)["runs"] if "error" in found]
-    assert [Path(found["ledger"]).name for found in errors] == ["cut.ledger", "newer.ledger", "pate.ledger"]
+    assert [Path(found["ledger"]).name for found in errors] == ["cut.ledger", "newer.ledger", "pairs.ledger"]
 
 
 def test_runs_needs_a_folder(tmp_path: Path) -> None:

@@ -230,12 +230,12 @@ def test_a_ledger_with_swapped_pages_is_listed_with_its_error(finished: Path, tm
 # --- another kind -------------------------------------------------------------------------------------------
 
 
-def test_an_experiments_ledger_is_named_in_one_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "pate.ledger"
-    Ledger.open(path, {"experiment": "pate", "methods": ["psq"] * 50, "repeats": 30}).close()
+def test_a_tournaments_ledger_is_named_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.ledger"
+    Ledger.open(path, {"tournament": {"pair": ["rivest"] * 50}, "seed": 30}).close()
     expected = (
-        f"the ledger {path} contains an experiment, not an audit. "
-        "To resume it, give it to the same arena experiment again."
+        f"the ledger {path} contains a tournament, not an audit. "
+        "To resume it, give it to the same arena tournament again."
     )
     for words in (*reading(path, tmp_path).values(), (*COUNT, "--ledger", path)):
         assert arena.refusal(*words) == expected
@@ -246,13 +246,10 @@ def test_an_experiments_ledger_is_named_in_one_sentence(tmp_path: Path) -> None:
     assert arena.refusal("runs", "merge", whole, whole, "--into", path) == expected
 
 
-@pytest.mark.thorough
-def test_an_audits_ledger_is_no_experiments(finished: Path) -> None:
-    pytest.importorskip("sklearn")
-    data = ROOT / "audits" / "data" / "examples" / "mushroom.csv.gz"
-    words = ("experiment", "pate", "--data", data, "--y", "Poisonous/Edible", "--repeats", "1")
+def test_an_audits_ledger_is_no_tournaments(finished: Path) -> None:
+    words = ("tournament", "laplace-count", "--against", "count-swap", "--games", "10")
     assert arena.refusal(*words, "--ledger", finished) == (
-        f"the ledger {finished} contains an audit, not an experiment. "
+        f"the ledger {finished} contains an audit, not a tournament. "
         "To resume it, give it to the same arena audit again."
     )
 

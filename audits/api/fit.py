@@ -1,10 +1,10 @@
-"""Fitting a learner to data: the hypotheses it releases, and their accuracy on held-out examples."""
+"""Fitting a learner to one-hot encoded data: the hypotheses it releases, and their accuracy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sized
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 import numpy as np
@@ -15,17 +15,78 @@ from arena.concepts.cube.decision_lists import NO_RULE
 from arena.randomness import block_seed, generator
 from arena.settings import at_least, check_value, less_than, whole
 from audits.data.one_hot import OneHotData
+from audits.registry.players import LEARNERS
+from audits.registry.settings_text import build_player
 from audits.statistics.confidence_limits import clopper_pearson
 
 CONFIDENCE = 0.95  # of the limits of the accuracy
+PUBLIC_FRACTION = 0.02  # of the examples, as in section 5 of the paper of pate-psq and pate-asq
+_SPLIT_BLOCK, _PUBLIC_BLOCK = 0, 1  # of the seed
+_REMEDY = "For instance private-decision-list, rivest or logistic does."
+
+
+@runtime_checkable
+class UsesPublicPoints(Protocol):
+    """A learner that asks about public points, its setting `public`."""
+
+    @property
+    def public(self) -> Sized | None:
+        """The public points, if they are set."""
+
+    def with_public_points(self, points: np.ndarray) -> Learner:
+        """The same learner with these public points (m, ...)."""
+
+
+def build_data_learner(name: str, settings: dict[str, str], data: OneHotData, *, features: str) -> Learner:
+    """The learner called `name`, sized for points of the data.
+
+    features: the features of rules, as in `lists:4:literals`.
+
+    Raises: InvalidArgument if there is no such learner, or it does not learn from one-hot encoded data.
+    """
+    player: type[Learner] = LEARNERS.find(name)
+    variables = len(data.names)
+    sizes = {
+        "teacher": f"LogisticRegression:{variables}",
+        "concepts": f"{DecisionLists.name}:{variables}:{features}",
+        "variables": str(variables),
+    }
+    own = {name: text for name, text in sizes.items() if name in attrs.fields_dict(player)}
+    if not own or Release.name not in player.protocols:
+        raise InvalidArgument(f"{player.name} does not learn from columns of data", remedy=_REMEDY)
+    return build_player(player, {**own, **settings})
+
+
+def set_public_points_aside(
+    learner: Learner, data: OneHotData, fraction: float | None, seed: int
+) -> tuple[Learner, OneHotData]:
+    """Give the learner the points of a random fraction of the data as public points; and the other data.
+
+    fraction: default 0.02 for a learner that has such a setting and no public points yet, otherwise 0.
+
+    Raises: InvalidArgument if the fraction is not in [0, 1), or the learner uses no public points.
+    """
+    if fraction is None:
+        needs_points = isinstance(learner, UsesPublicPoints) and learner.public is None
+        fraction = PUBLIC_FRACTION if needs_points else 0.0
+    check_value("public", fraction, at_least(0), less_than(1))
+    if not fraction:
+        return learner, data
+    if not isinstance(learner, UsesPublicPoints):
+        raise InvalidArgument(f"{learner.name} uses no public points", remedy="Leave out --public.")
+    count = max(1, round(fraction * len(data.labels)))
+    order = generator(block_seed(seed, _PUBLIC_BLOCK)).permutation(len(data.labels))
+    rest = np.sort(order[count:])
+    kept = attrs.evolve(data, points=data.points[rest], labels=data.labels[rest])
+    return learner.with_public_points(data.points[order[:count]]), kept
 
 
 @attrs.frozen(eq=False)
 class FitResult:
     """Hypotheses of a learner on random splits of the data, and their accuracy.
 
-    hypothesis: one concept for each split. trained, held_out: numbers of examples of a split. correct:
-    (splits,), how many held-out examples each labels correctly; if there are none, of training examples.
+    hypothesis: one concept for each split. trained, held_out: numbers of examples of a split. accuracies:
+    (splits,), on the held-out examples; if there are none, on the training examples.
     """
 
     learner: Learner
@@ -33,12 +94,7 @@ class FitResult:
     hypothesis: Hypothesis
     trained: int
     held_out: int
-    correct: np.ndarray
-
-    @property
-    def accuracies(self) -> np.ndarray:
-        """The accuracy of each split, (splits,)."""
-        return self.correct / (self.held_out or self.trained)
+    accuracies: np.ndarray
 
     @property
     def limits(self) -> tuple[float, float] | None:
@@ -49,9 +105,9 @@ class FitResult:
         """
         if not self.held_out:
             return None
-        tail, splits = (1 - CONFIDENCE) / 2, len(self.correct)
+        tail, splits = (1 - CONFIDENCE) / 2, len(self.accuracies)
         if splits == 1:
-            low, high = clopper_pearson(self.correct, self.held_out, tail)
+            low, high = clopper_pearson(np.rint(self.accuracies * self.held_out), self.held_out, tail)
             return float(low[0]), float(high[0])
         from scipy.special import stdtrit  # slow to import
 
@@ -71,54 +127,31 @@ class FitResult:
         return rules
 
 
-def fit(
-    learner: Learner,
-    data: OneHotData,
-    *,
-    holdout: float,
-    splits: int,
-    seed: int,
-    watch: Callable[[int], object] | None = None,
-) -> FitResult:
+def fit(learner: Learner, data: OneHotData, *, holdout: float, splits: int, seed: int) -> FitResult:
     """Train `learner` on a random part of the data, and test it on the rest, once for each split.
 
-    holdout: the fraction of the examples to hold out, rounded to whole examples. watch: called with the
-        number of splits that are tested.
+    holdout: the fraction of the examples to hold out, rounded to whole examples.
 
     Raises: InvalidArgument if a number is out of range, or the learner releases no hypothesis on such points.
     """
     check_value("splits", splits, whole, at_least(1))
     check_value("holdout", holdout, at_least(0), less_than(1))
-    held_out = round(holdout * len(data.labels))
-    if held_out == len(data.labels):
-        raise InvalidArgument(
-            "at least one example must be left to train on", value=holdout, remedy="Hold out less."
-        )
-    if "Release" not in learner.protocols or learner.point_shape != data.points.shape[1:]:
-        raise InvalidArgument(
-            f"{learner.name} does not learn from one sample of points of shape {data.points.shape[1:]}",
-            remedy="For instance private-decision-list, rivest or logistic does.",
-        )
-    rng = generator(block_seed(seed, 0))
-    orders = np.stack([rng.permutation(len(data.labels)) for _ in range(splits)])
+    size = len(data.labels)
+    held_out = min(round(holdout * size), size - 1)
+    rng = generator(block_seed(seed, _SPLIT_BLOCK))
+    orders = np.stack([rng.permutation(size) for _ in range(splits)])
     samples = [Sample(data.points[rows], data.labels[rows]) for rows in orders[:, held_out:]]
     trainer = _Trainer(samples)
     play(learner, trainer, Release(), games=splits, seed=seed)
     (hypothesis,) = trainer.released
     if not isinstance(hypothesis, Hypothesis):
-        raise InvalidArgument(
-            f"{learner.name} released no hypothesis",
-            remedy="For instance private-decision-list releases one.",
-        )
+        raise InvalidArgument(f"{learner.name} released no hypothesis", remedy=_REMEDY)
     tested = orders[:, :held_out] if held_out else orders
-    correct = []
-    for index, rows in enumerate(tested):
-        concept = hypothesis.concepts[index : index + 1]
-        labels = hypothesis.concept_class.labels(concept, data.points[rows])[0]
-        correct.append(int((labels == data.labels[rows]).sum()))
-        if watch is not None:
-            watch(index + 1)
-    return FitResult(learner, data, hypothesis, len(data.labels) - held_out, held_out, np.array(correct))
+    accuracies = [
+        (hypothesis.concept_class.labels(concept[None], data.points[rows])[0] == data.labels[rows]).mean()
+        for concept, rows in zip(hypothesis.concepts, tested, strict=True)
+    ]
+    return FitResult(learner, data, hypothesis, size - held_out, held_out, np.array(accuracies))
 
 
 def drop_dead_rules(concept: np.ndarray, column_of: np.ndarray, features: int) -> np.ndarray:
@@ -152,7 +185,7 @@ class _Trainer(Adversary):
     released: list[Any] = attrs.field(factory=list, eq=False)
 
     name = "trainer"
-    protocols = ("Release",)
+    protocols = (Release.name,)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         reply = yield Train(self.samples)

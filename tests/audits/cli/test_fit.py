@@ -1,4 +1,4 @@
-"""`arena experiment fit`, and the record behind it."""
+"""`arena fit`, and the record behind it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from support.command_line import Command
 from support.paths import DATA
 
 from arena.concepts import DecisionLists, Variables
-from audits.data.fitting import drop_dead_rules, fit
+from audits.api.fit import drop_dead_rules, fit
 from audits.data.one_hot import OneHotData, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
 
-arena = Command("experiment", "fit")
+arena = Command("fit")
 as_json = arena.json
 MUSHROOM = str(DATA / "mushroom.csv.gz")
 MUSHROOMS = ("--data", MUSHROOM, "--y", "Poisonous/Edible")
@@ -45,7 +45,7 @@ def test_a_list_its_accuracy_and_its_claim_are_printed(small: str) -> None:
 
 
 def test_mushrooms_privately() -> None:
-    done = arena("private-decision-list", *MUSHROOMS, "--epsilon", "1")
+    done = arena("private-decision-list", *MUSHROOMS, "--set", "epsilon=1")
     assert done.exit_code == 0
     assert "label 1 is Poisonous/Edible = p (3,916 examples), 0 is e" in done.stdout
     assert "(1, 1e-06)-DP for a training example (replace one)" in done.stdout
@@ -54,7 +54,7 @@ def test_mushrooms_privately() -> None:
 
 @pytest.mark.thorough
 def test_a_student_learns_from_public_points(small: str) -> None:
-    asked = ("--data", small, "--y", "y", "--public", "0.2", "--epsilon", "50", "--set", "teachers=8")
+    asked = ("--data", small, "--y", "y", "--public", "0.2", "--set", "epsilon=50", "--set", "teachers=8")
     done = arena("pate-psq", *asked, "--set", "teacher=lists:4")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == (
@@ -80,26 +80,15 @@ def test_a_student_learns_from_public_points(small: str) -> None:
 def test_public_points_of_ones_own(small: str, tmp_path) -> None:
     path = tmp_path / "public.csv"
     path.write_text("1,0,1,0\n0,1,1,0\n1,0,0,1\n0,1,0,1\n")
-    own = ("--set", f"public={path}", "--set", "teachers=8", "--epsilon", "50")
+    own = ("--set", f"public={path}", "--set", "teachers=8", "--set", "epsilon=50")
     found = as_json("pate-psq", "--data", small, "--y", "y", *own)
     assert (found["public"], found["trained"]) == (4, 180)
     assert as_json("rivest", "--data", small, "--y", "y")["public"] == 0
 
 
 def test_json(small: str) -> None:
-    found = as_json(
-        "private-decision-list",
-        "--data",
-        small,
-        "--y",
-        "y",
-        "--splits",
-        "4",
-        "--delta",
-        "0",
-        "--epsilon",
-        "0.1",
-    )
+    claim = ("--set", "delta=0", "--set", "epsilon=0.1")
+    found = as_json("private-decision-list", "--data", small, "--y", "y", "--splits", "4", *claim)
     assert found["claim"] == {
         "epsilon": pytest.approx(0.1),
         "delta": 0.0,
@@ -146,7 +135,7 @@ def test_literals_can_be_asked(small: str) -> None:
         (("soa", *MUSHROOMS, "--x", "Bruises?"), "soa does not learn from columns of data"),
         (("exponential-choice", *MUSHROOMS, "--x", "Bruises?"), "exponential-choice released no hypothesis."),
         (("list-choice", *MUSHROOMS), "there are 2.18e+228 decision lists over 117 features"),
-        (("rivest", *MUSHROOMS, "--epsilon", "1"), "rivest has no setting 'epsilon'."),
+        (("rivest", *MUSHROOMS, "--set", "epsilon=1"), "rivest has no setting 'epsilon'."),
         (("rivest", *MUSHROOMS, "--holdout", "1"), "holdout must be less than 1, got 1.0"),
         (("rivest", *MUSHROOMS, "--public", "0.1"), "rivest uses no public points. Leave out --public."),
         (("pate-psq", *MUSHROOMS, "--public", "1"), "public must be less than 1, got 1.0"),
@@ -158,7 +147,7 @@ def test_literals_can_be_asked(small: str) -> None:
             ("rivest", "--data", "no.csv", "--y", "y"),
             "the data file no.csv cannot be read (No such file or directory). Check the path.",
         ),
-        (("private-decision-list", *MUSHROOMS, "--delta", "0", "--set", "delta=1"), "delta is set twice."),
+        (("rivest", *MUSHROOMS, "--set", "concepts=lists:4"), "adversary trainer, the training phase: the"),
         (("rivest", *MUSHROOMS, "--features", "words"), "Invalid value for '--features'"),
     ],
 )  # fmt: skip
