@@ -15,13 +15,26 @@ from audits.adversary_search.adversary_search import SearchProgress, SearchResul
 from audits.adversary_search.evidence import SearchTarget, weigh_adversary
 from audits.adversary_search.exploration import referee_for
 from audits.adversary_search.score import Score
-from audits.adversary_search.script import Ask, Challenge, Follow, Memory, Script, Show, Special
+from audits.adversary_search.script import (
+    Ask,
+    Challenge,
+    Follow,
+    Hand,
+    Memory,
+    Pull,
+    Script,
+    Show,
+    Special,
+    TrainingScript,
+)
 
 __all__ = [
     "Ask",
     "Challenge",
     "Follow",
+    "Hand",
     "Memory",
+    "Pull",
     "Score",
     "Script",
     "SearchProgress",
@@ -29,6 +42,7 @@ __all__ = [
     "SearchTarget",
     "Show",
     "Special",
+    "TrainingScript",
     "referee_for",
     "search",
     "share_of_error",

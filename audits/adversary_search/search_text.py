@@ -15,11 +15,11 @@ from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
 from audits.adversary_search.script import Script, TrainingScript
-from audits.adversary_search.source_code import CLASS
 from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
 from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import name_table, wrap
 from audits.reports.json_form import to_data, to_json
+from audits.reports.replay import FOUND
 from audits.reports.verdict_text import describe_false_claims
 from audits.runs.example_games import write_example_games
 
@@ -38,7 +38,7 @@ def format_search(result: SearchResult, *, source: str | None, output: str | Non
     if source is not None:
         parts.append(f"The smallest game that shows the violation:\n\n{_transcript(result)}")
         if output:
-            parts.append(f"The adversary is in {output}, class {CLASS}.")
+            parts.append(f"The adversary is in {output}; commands play it as {output}:{FOUND}.")
         else:
             parts.append(f"The adversary:\n\n{source.rstrip()}")
     return "\n\n".join(parts)

@@ -12,13 +12,13 @@ from arena.privacy_curves import PrivacyCurve
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress, SearchResult
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_text import describe_search, format_search
-from audits.adversary_search.source_code import format_script
 from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
 from audits.api.report import Report, extend_record
 from audits.registry.given_players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import change_claim, read_claim, resolve_claim, resolve_curve
 from audits.reports.formatting import nats
+from audits.reports.replay import write_adversary
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ class SearchReport(Report, SearchResult):
     @property
     def source(self) -> str:
         """A Python file with the adversary that was found; empty if there is none."""
-        about = f"Found against {self.learner.name} under the claim {self.claim}."
-        return "" if self.adversary is None else format_script(self.adversary, about=about)
+        return "" if self.plan is None or self.verdict is None else write_adversary(self.plan, self.verdict)
 
     def summary(self) -> str:
         return format_search(self, source=self.source or None, output=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from arena import InvalidArgument, Learner
 from arena.settings import is_number
 from audits.api.arguments import check_extra, split_settings
 from audits.api.report import Report, extend_record
+from audits.data.output_files import write_atomically
 from audits.registry.given_players import (
     GivenAdversary,
     GivenLearner,
@@ -19,9 +21,11 @@ from audits.registry.given_players import (
     configure_learner,
     read_sample,
 )
-from audits.registry.settings_text import format_value, summarize_player
+from audits.registry.record_code import write_assignment
+from audits.registry.settings_text import format_own_settings, format_value, summarize_player
 from audits.registry.suggestions import explain_arguments
 from audits.reports.solution_text import format_bracket, format_solution, solution_data
+from audits.solver.best_adversary import BestAdversary
 from audits.solver.bounds import Watch
 from audits.solver.choice_of_samples import (
     pose_against,
@@ -32,7 +36,6 @@ from audits.solver.choice_of_samples import (
 from audits.solver.posed_game import ExampleGame, PosedGame
 from audits.solver.solution import Solution
 from audits.solver.solution import solve as solve_game
-from audits.solver.strategy_file import write_strategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,12 +80,32 @@ class SolveReport(Report, Solution):
 
         return make_figure(self._draw, of="solution")
 
-    def write_strategy(self, path: str | os.PathLike[str]) -> None:
-        """Write the best adversary as a file of Python, which any command plays as `FILE:BestAdversary`.
+    @property
+    def adversary(self) -> BestAdversary:
+        """The adversary that reaches the lower bound at `strategy.epsilon`.
 
-        Raises: InvalidArgument if the file cannot be written, or the strategy is too large for one.
+        Raises: InvalidArgument if its decisions are too many to be listed.
         """
-        write_strategy(self, self.posed, path, self.given)
+        return BestAdversary.of(self.strategy, self.posed, self.rounds)
+
+    def write_strategy(self, path: str | os.PathLike[str]) -> None:
+        """Write the best adversary as a file of Python, which any command plays as `FILE:best`.
+
+        Raises: InvalidArgument if the file cannot be written, or as `adversary`.
+        """
+        learner, strategy, where = self.posed.learner, self.strategy, os.fspath(path)
+        settings = format_own_settings(learner) | self.posed.settings
+        words = [self.given, *(f"--set={name}={text}" for name, text in settings.items())]
+        words = ["arena", "exact", *words, "--against", f"{where}:best", "--epsilon", repr(strategy.epsilon)]
+        if strategy.moves.labels is not None:
+            words = ["arena", "audit", *words[2:-2]]
+        text = (
+            f'r"""The best adversary of {learner.name} in at most {self.rounds} rounds, found by solving the '
+            f"game.\n\nAt ε = {strategy.epsilon!r} nats it reaches δ = {strategy.delta:.10g}. To play it:\n\n"
+            f'    {shlex.join(words)}\n"""\n\n{write_assignment("best", self.adversary)}'
+        )
+        with write_atomically("strategy", path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
 
     def draw_strategy(self, path: str | os.PathLike[str]) -> None:
         """Draw the best adversary's decisions as a graph, into a PNG or an SVG.

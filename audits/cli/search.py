@@ -14,7 +14,6 @@ from arena import InvalidArgument, Learner, Sample
 from arena.settings import check_value, less_than, more_than
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.adversary_search.search_text import format_search, search_json
-from audits.adversary_search.source_code import adversary_source
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.completion import complete_learners, complete_protocols, complete_settings
@@ -25,6 +24,7 @@ from audits.data.output_files import check_output_file
 from audits.registry.players import LEARNERS, resolve_learner
 from audits.registry.settings_text import build_player
 from audits.registry.tested_claim import resolve_claim
+from audits.reports.replay import FOUND_FILE, write_adversary
 
 
 @option_record
@@ -83,7 +83,7 @@ class SearchOptions(SeedOption, ClaimOptions, DataOptions):
             return
         if not self.file.endswith(".py"):
             raise InvalidArgument(
-                "the adversary is written as Python source", value=self.file, remedy="Name a file FILE.py."
+                "the adversary is written as a file of Python", value=self.file, remedy="Name a file FILE.py."
             )
         check_output_file("adversary's file", self.file)
 
@@ -96,7 +96,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
     Adversaries are generated at random. The first whose games are evidence against the claim is simplified
     as far as possible, and then confirmed on fresh games. The whole search refutes a true claim with
     probability at most 1 minus --confidence. Printed are the verdict, the smallest game side by side in both
-    worlds, and its adversary as source. Exit status: 0 nothing found, 3 refuted, 2 invalid usage,
+    worlds, and its adversary as a file of Python. Exit status: 0 nothing found, 3 refuted, 2 invalid usage,
     130 interrupted.
 
     \b
@@ -129,7 +129,9 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
             progress=watch,
         )
     name = shlex.join([asked.learner, *(word for pair in asked.settings for word in ("--set", pair))])
-    code = adversary_source(result, learner=name, file=asked.file or "found.py") if result.refuted else None
+    code = None
+    if result.plan is not None and result.verdict is not None:
+        code = write_adversary(result.plan, result.verdict, learner=name, file=asked.file or FOUND_FILE)
     if asked.file is not None and code is not None:
         Path(asked.file).write_text(code, encoding="utf-8")
     output.print_result(
