@@ -113,15 +113,15 @@ class ExampleGame(PosedGame):
     def build(
         self, rounds: int, watch: Callable[[int], None] | None = None
     ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        game, examples = online_game(self.learner, rounds)
+        game, points, labels = online_game(self.learner, rounds)
         hypotheses = self.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
         names = (
             _join(*(f"({format_point(point)}, {label})" for point, label in zip(*pair, strict=True)))
-            for pair in zip(examples.points, examples.labels, strict=True)
+            for pair in zip(points, labels, strict=True)
         )
         moves = GameMoves(
-            points=examples.points,
-            labels=examples.labels,
+            points=points,
+            labels=labels,
             names=tuple(names),
             outcomes=(*(f"h = {format_point(concept)}" for concept in hypotheses), "over"),
             hypotheses=hypotheses,
