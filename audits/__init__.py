@@ -13,12 +13,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from audits.adversary_search.search_report import SearchResult
     from audits.api.audit import audit, load_sample
     from audits.api.certify import Auditor, Certificate, certify
     from audits.api.exact import exact
     from audits.api.one_run import OneRunCertificate, audit_one_run, certify_one_run
     from audits.api.race import race
-    from audits.api.search import SearchReport, search
+    from audits.api.search import search
     from audits.api.solve import solve
     from audits.api.tournament import tournament
     from audits.exact_loss.exact_report import ExactAudit
@@ -37,17 +38,18 @@ __all__ += ["exact", "race", "search", "solve", "tournament"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
-__all__ += ["Certificate", "ExactAudit", "OneRunCertificate", "RaceResult", "SearchReport", "Solution"]
+__all__ += ["Certificate", "ExactAudit", "OneRunCertificate", "RaceResult", "SearchResult", "Solution"]
 __all__ += ["TournamentResult", "Verdict"]
 __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
+    "adversary_search.search_report": ("SearchResult",),
     "api.audit": ("audit", "load_sample"),
     "api.certify": ("Auditor", "Certificate", "certify"),
     "api.exact": ("exact",),
     "api.one_run": ("OneRunCertificate", "audit_one_run", "certify_one_run"),
     "api.race": ("race",),
-    "api.search": ("SearchReport", "search"),
+    "api.search": ("search",),
     "api.solve": ("solve",),
     "api.tournament": ("tournament",),
     "exact_loss.exact_report": ("ExactAudit",),

@@ -21,9 +21,8 @@ from audits.reports.document import Document, Facts, Picture, Prose
 from audits.reports.formatting import nats, percent
 from audits.reports.report import Report
 from audits.runs.plan import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
-from audits.statistics.betting import Betting
-from audits.statistics.betting.ceilings import ceiling
-from audits.statistics.score_bins import ScoreBins
+from audits.statistics.betting import Betting, ceiling
+from audits.statistics.score_histogram import ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
 Scores = Sequence[float] | np.ndarray

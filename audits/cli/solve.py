@@ -53,7 +53,7 @@ class SolutionFiles(PlotOption):
     strategy: str | None = option(
         "--strategy",
         metavar="FILE.py",
-        help="Also write the best adversary as a file, which commands play as FILE.py:BestAdversary.",
+        help="Also write the best adversary as a file, which commands play as FILE.py:best.",
     )
     graph: str | None = option(
         "--graph", metavar="FILE", help="Also draw its decisions as a graph: FILE.svg or FILE.png."

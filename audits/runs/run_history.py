@@ -15,7 +15,7 @@ from audits.runs.ledger.notes import LedgerNotes
 from audits.runs.plan import PlanSettings
 from audits.runs.run import AuditEstimators
 from audits.runs.verdict import Verdict
-from audits.statistics.betting.ceilings import ceilings
+from audits.statistics.betting import ceilings
 
 MAX_POINTS = 400  # of a curve; more cannot be told apart on a page
 

@@ -21,7 +21,7 @@ from audits.runs.first_games import check_players
 from audits.runs.plan import Plan
 from audits.runs.run import check_files_after, open_ledger
 from audits.runs.workers import Workers
-from audits.statistics.score_bins import EXACT
+from audits.statistics.score_histogram import EXACT
 
 
 @attrs.frozen

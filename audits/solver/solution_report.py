@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import shlex
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,15 +16,16 @@ from arena import Claim, InvalidArgument
 from arena.testing.laws.goodness_of_fit import Comparison
 from audits.data.output_files import write_atomically
 from audits.exact_loss.exact_report import EpsilonBracket
-from audits.registry.settings_text import format_value, summarize_player
+from audits.registry.record_code import write_assignment
+from audits.registry.settings_text import format_own_settings, format_value, summarize_player
 from audits.reports.document import Document, Facts, Listing, Picture, Prose, Table
 from audits.reports.formatting import WIDTH, wrap
 from audits.reports.json_form import to_data
 from audits.reports.plots import BLUE, GREY, ORANGE, plot, set_title
 from audits.reports.report import Report
+from audits.solver.best_adversary import BestAdversary
 from audits.solver.decision_graph import END, DecisionGraph, Strategy
 from audits.solver.posed_game import PosedGame
-from audits.solver.strategy_file import write_strategy
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -183,12 +185,32 @@ class Solution(Report):
             writer.writerow(_COLUMNS)
             writer.writerows((point.epsilon, point.lower, point.upper) for point in self.curve)
 
-    def write_strategy(self, path: str | os.PathLike[str]) -> None:
-        """Write the best adversary as a file of Python, which any command plays as `FILE:BestAdversary`.
+    @property
+    def adversary(self) -> BestAdversary:
+        """The adversary that reaches the lower bound at `strategy.epsilon`.
 
-        Raises: InvalidArgument if the file cannot be written, or the strategy is too large for one.
+        Raises: InvalidArgument if its decisions are too many to be listed.
         """
-        write_strategy(self.strategy, self.rounds, self.posed, path, self.given)
+        return BestAdversary.of(self.strategy, self.posed, self.rounds)
+
+    def write_strategy(self, path: str | os.PathLike[str]) -> None:
+        """Write the best adversary as a file of Python, which any command plays as `FILE:best`.
+
+        Raises: InvalidArgument if the file cannot be written, or as `adversary`.
+        """
+        learner, strategy, where = self.posed.learner, self.strategy, os.fspath(path)
+        settings = format_own_settings(learner) | self.posed.settings
+        words = [self.given, *(f"--set={name}={text}" for name, text in settings.items())]
+        words = ["arena", "exact", *words, "--against", f"{where}:best", "--epsilon", repr(strategy.epsilon)]
+        if strategy.moves.labels is not None:
+            words = ["arena", "audit", *words[2:-2]]
+        text = (
+            f'r"""The best adversary of {learner.name} in at most {self.rounds} rounds, found by solving the '
+            f"game.\n\nAt ε = {strategy.epsilon!r} nats it reaches δ = {strategy.delta:.10g}. To play it:\n\n"
+            f'    {shlex.join(words)}\n"""\n\n{write_assignment("best", self.adversary)}'
+        )
+        with write_atomically("strategy", path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
 
     def write_plot(self, path: str | os.PathLike[str]) -> None:
         """Draw the curve into a file. Raises: as `audits.reports.plots.plot` does."""

@@ -64,7 +64,7 @@ def plan_tournament(
 ) -> Tournament:
     """Plan a tournament.
 
-    learners, adversaries: players, names, or path/to/file.py:ClassName; none stands for all of `arena list`.
+    learners, adversaries: players, names, or path/to/file.py:name; none stands for all of `arena list`.
         Adversaries of which none is given by its name join those of `arena list`.
     protocols: the protocols to play; none stands for all. games: of each cell; by default GAMES.
 
@@ -152,6 +152,9 @@ def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
     """The name and the protocols of a player."""
     if isinstance(item, str) and registry is LEARNERS and is_function(item):
         return item.rpartition(":")[2], LEARNERS.find(resolve_learner(item)[0]).protocols
+    instance = registry.find_instance(item) if isinstance(item, str) and registry is ADVERSARIES else None
+    if instance is not None:
+        return item.rpartition(":")[2], instance.protocols
     if isinstance(item, str):
         player = registry.find(item)
     else:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audits.reports.exact_text import format_exact
 from support.command_line import HEADER, Command
 from support.players import exact_players
 from support.players.exact_players import (
@@ -61,7 +60,7 @@ def as_json(*arguments: str) -> tuple[int, dict]:
 
 
 def format_text(found: ExactAudit) -> str:
-    return " ".join(format_exact(found, learner=found.learner, adversary=found.adversary).split())
+    return " ".join(found.summary().split())
 
 
 def audit_swap(learner: Predicting, queries: int = 2) -> ExactAudit:

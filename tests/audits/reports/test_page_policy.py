@@ -38,7 +38,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "Solution": lambda folder: audits.solve(
         "noisy-votes", rounds=1, settings={"size": 5, "answers": 1}
     ).to_html(),
-    "SearchReport": lambda folder: audits.search("laplace-count", examples=2, games=200).to_html(),
+    "SearchResult": lambda folder: audits.search("laplace-count", examples=2, games=200).to_html(),
     "RaceResult": lambda folder: audits.race(["soa"], "shattered-tree", rounds=5, games=2).to_html(),
     "TournamentResult": lambda folder: audits.tournament(
         ["laplace-count"], ["count-swap"], games=50

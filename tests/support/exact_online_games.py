@@ -1,4 +1,4 @@
-"""An adversary that follows the decision graph of an online game, and exact figures from real games."""
+"""Exact figures of online games: of an adversary from real games, and of the best of all by trying them."""
 
 from __future__ import annotations
 
@@ -7,47 +7,12 @@ from collections.abc import Hashable
 from itertools import product
 from typing import Any
 
-import attrs
 import numpy as np
 
-from arena import Adversary, Example, Hypothesis, Learner, Moves, OnlineLaw, Ready, SpecialRound, play
+from arena import Adversary, Hypothesis, Learner, OnlineLaw, SpecialRound, play
 from audits.exact_loss.wrapped_players import PresetStates
-from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.online_games import OnlineMoves
 
 Measure = dict[Any, float]  # from states of a learner
-
-
-@attrs.frozen(eq=False)
-class FollowsExamples(Adversary):
-    """Follows a decision graph of one game; its score is that of the graph. hypotheses: of each outcome."""
-
-    name = "follows-examples"
-    protocols = ("SpecialRound",)
-
-    graph: DecisionGraph
-    moves: OnlineMoves
-    hypotheses: Hypothesis
-    rounds: int
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        assert games == 1
-        shown = yield Ready()
-        node, score, flag, over = 0, 0.0, False, False
-        for round in range(self.rounds):
-            outcome = int(np.flatnonzero(self.hypotheses.concepts == shown.hypothesis.concepts[0])[0])
-            if not over:
-                over, score = self.graph.after[node, outcome] == END, self.graph.score[node, outcome]
-                node = node if over else int(self.graph.after[node, outcome])
-            x, y = self.moves.points[self.graph.move[node]], self.moves.labels[self.graph.move[node]]
-            special = not over and (x[0] != x[1] or y[0] != y[1])
-            if special and flag:  # which ends the game
-                over, score = True, self.graph.score[node, len(self.hypotheses.concepts)]
-                special = False
-            flag |= special
-            shown = yield Example(x[0], y[0], *((x[1], y[1]) if special else ()))
-            assert (shown.hypothesis is None) == (round == self.rounds - 1)
-        return np.array([score])
 
 
 class _ShownPath:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from arena.errors import InvalidArgument
 from audits.statistics.betting import Betting
-from audits.statistics.score_bins import EXACT, ScoreBins
+from audits.statistics.score_histogram import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
 MANY = 20_000

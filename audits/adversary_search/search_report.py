@@ -1,26 +1,28 @@
-"""Text and JSON of the result of a search."""
+"""The result of a search, with its text and its JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arena import Learner
+from arena import Claim, Learner
 from arena.capabilities import finite_domain, read_of_samples
-from audits.adversary_search.adversary_search import SearchResult
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
 from audits.adversary_search.script import Script, TrainingScript
-from audits.adversary_search.source_code import CLASS
 from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
 from audits.registry.settings_text import summarize_player
-from audits.reports.formatting import name_table, wrap
-from audits.reports.json_form import to_data, to_json
+from audits.reports.document import Document, Facts, Listing, Part, Picture, Prose
+from audits.reports.formatting import nats
+from audits.reports.json_form import to_data
+from audits.reports.report import Report
 from audits.runs.example_games import write_example_games
+from audits.runs.plan import Plan
+from audits.runs.replay import FOUND, FOUND_FILE, write_adversary
+from audits.runs.verdict import Verdict
 
 # By chance, a confirmation fails as rarely as evidence of the threshold comes up under a true claim.
 _MANY_FAILED = 3
@@ -28,43 +30,101 @@ _DEPENDENT = (
     "{} confirmations on fresh games failed, which is rare if games are independent. Check by "
     "arena.testing.check_learner whether the games of a batch share random numbers."
 )
-_SPECIAL = ("learner", "adversary", "plan", "verdict")  # fields that are not in the JSON as they are
+_SPECIAL = (
+    "learner",
+    "adversary",
+    "plan",
+    "verdict",
+    "given",
+    "file",
+)  # fields that are not in the JSON as they are
 
 
-def format_search(result: SearchResult, *, source: str | None, output: str | None) -> str:
-    """The report for a terminal. source: of the adversary. output: the file it was written to."""
-    parts = [name_table(_rows(result)), wrap(_explain(result))]
-    if source is not None:
-        parts.append(f"The smallest game that shows the violation:\n\n{_transcript(result)}")
-        if output:
-            parts.append(f"The adversary is in {output}, class {CLASS}.")
-        else:
-            parts.append(f"The adversary:\n\n{source.rstrip()}")
-    return "\n\n".join(parts)
+@attrs.frozen(kw_only=True, repr=False)
+class SearchResult(Report):
+    """The result of a search.
 
+    claim: under test. error: the probability, at most, that the whole search refutes a true claim.
+    refuted: the claim is false, with confidence 1 − error.
+    adversary: the smallest adversary that refutes it; None if nothing was confirmed.
+    plan, verdict: of its confirmation; `plan.confidence` is at least 1 − error.
+    examples: adversaries that were played. rejected: those that the learner declined, or failed against.
+    failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
+    games: played in each world to explore. confirmations: the number of attempts.
+    best: the largest evidence in nats.
+    detectable: if nothing was confirmed, a loss that is larger than the claim by so many nats would have been
+        found with probability 90 % if one adversary tried had shown it; None if no power can be stated.
+    given: the learner with its settings as the user named it, if that is known. file: to which the adversary
+        is written, if it is.
+    """
 
-def search_json(
-    result: SearchResult, header: Mapping[str, Any] | None = None, *, source: str | None = None
-) -> str:
-    """One JSON object on one line."""
-    return to_json(describe_search(result, source=source), header)
+    kind: ClassVar[str] = "search"
 
+    learner: Learner
+    protocol: str
+    claim: Claim
+    error: float
+    seed: int
+    refuted: bool
+    adversary: Script | None
+    plan: Plan | None
+    verdict: Verdict | None
+    examples: int
+    rejected: int
+    games: int
+    confirmations: int
+    best: float
+    failed: int = 0
+    failure: str = ""
+    detectable: float | None = None
+    interrupted: bool = False
+    given: str | None = None
+    file: str | None = None
 
-def describe_search(result: SearchResult, *, source: str | None = None) -> dict[str, Any]:
-    """The entries of a search's JSON object. They depend on its arguments only, so times are left out."""
-    verdict = None if result.verdict is None else to_data(result.verdict)
-    if verdict is not None:
-        del verdict["seconds"], verdict["games_per_second"]
-    names = [name for name in attrs.fields_dict(SearchResult) if name not in _SPECIAL]
-    return {
-        "learner": result.learner.name,
-        "players": {"learner": to_data(result.learner)},
-        **{name: to_data(getattr(result, name)) for name in names},
-        "searched": _describe_space(result),
-        "adversary": None if result.adversary is None else _describe_script(result.adversary, result.learner),
-        "verdict": verdict,
-        "source": source,
-    }
+    @property
+    def headline(self) -> str:
+        if self.verdict is not None:
+            bound = f"ε ≥ {nats(self.verdict.epsilon_lower)} at δ = {self.claim.delta:.3g}"
+            bound += self.verdict.curve_note
+            return f"{self.learner.name}: refuted by an adversary that was found, {bound} certified"
+        return f"{self.learner.name}: nothing found in {self.examples:,} adversaries"
+
+    @property
+    def source(self) -> str:
+        """A Python file with the adversary that was found; empty if there is none."""
+        if self.plan is None or self.verdict is None:
+            return ""
+        return write_adversary(self.plan, self.verdict, learner=self.given, file=self.file or FOUND_FILE)
+
+    def document(self) -> Document:
+        parts: list[Part] = [Facts(_rows(self)), Prose(_explain(self))]
+        if self.plan is not None:
+            parts.append(Listing(_write_games(self.plan), "The smallest game that shows the violation:"))
+            if self.file:
+                where = f"The adversary is in {self.file}; commands play it as {self.file}:{FOUND}."
+                parts.append(Prose(where))
+            else:
+                parts.append(Listing(self.source.rstrip(), "The adversary:"))
+        certified = 0.0 if self.verdict is None else self.verdict.epsilon_lower
+        bars = [("certified", certified), ("claimed", self.claim.epsilon)]
+        return Document(parts=parts, picture=Picture.of_bars(bars, self.headline))
+
+    def _describe(self) -> dict[str, Any]:
+        """They depend on the arguments of the search only, so times are left out."""
+        verdict = None if self.verdict is None else to_data(self.verdict)
+        if verdict is not None:
+            del verdict["seconds"], verdict["games_per_second"]
+        names = [name for name in attrs.fields_dict(SearchResult) if name not in _SPECIAL]
+        script = None if self.adversary is None else _describe_script(self.adversary, self.learner)
+        return {
+            "learner": self.learner.name,
+            "players": {"learner": to_data(self.learner)},
+            **{name: to_data(getattr(self, name)) for name in names},
+            "searched": _describe_space(self),
+            "adversary": script,
+            "verdict": verdict,
+            "source": self.source or None,
+        }
 
 
 def _describe_script(script: Script, learner: Learner) -> list[str]:
@@ -145,8 +205,6 @@ def _explain_outcome(result: SearchResult) -> str:
     return f"Interrupted. {explanation}" if result.interrupted else explanation
 
 
-def _transcript(result: SearchResult) -> str:
-    plan = result.plan
-    assert plan is not None
+def _write_games(plan: Plan) -> str:
     players = plan.learner, plan.adversary, plan.referee
     return write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)
