@@ -11,17 +11,31 @@ if "hypothesis" not in sys.modules:
         "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis"))
     )
 
-from audits.adversary_search.adversary_search import SearchProgress, SearchResult, search, share_of_error
+from audits.adversary_search.adversary_search import SearchProgress, search, share_of_error
 from audits.adversary_search.evidence import SearchTarget, weigh_adversary
 from audits.adversary_search.exploration import referee_for
 from audits.adversary_search.score import Score
-from audits.adversary_search.script import Ask, Challenge, Follow, Memory, Script, Show, Special
+from audits.adversary_search.script import (
+    Ask,
+    Challenge,
+    Follow,
+    Hand,
+    Memory,
+    Pull,
+    Script,
+    Show,
+    Special,
+    TrainingScript,
+)
+from audits.adversary_search.search_report import SearchResult
 
 __all__ = [
     "Ask",
     "Challenge",
     "Follow",
+    "Hand",
     "Memory",
+    "Pull",
     "Score",
     "Script",
     "SearchProgress",
@@ -29,6 +43,7 @@ __all__ = [
     "SearchTarget",
     "Show",
     "Special",
+    "TrainingScript",
     "referee_for",
     "search",
     "share_of_error",

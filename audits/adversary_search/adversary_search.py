@@ -9,7 +9,6 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, closing
 from functools import partial
 from math import ceil, exp, inf, log, log1p
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -30,6 +29,7 @@ from audits.adversary_search.halving import detectable_loss
 from audits.adversary_search.score import simple_scores
 from audits.adversary_search.script import Script
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
+from audits.adversary_search.search_report import SearchResult
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
 from audits.registry.tested_claim import get_given_curve
 from audits.runs.first_games import check_learner_first, refuse_failures, warn_of_failures
@@ -56,44 +56,6 @@ class SearchProgress:
     examples: int
     of: int
     best: float
-
-
-@attrs.frozen(kw_only=True)
-class SearchResult:
-    """The result of a search.
-
-    claim: under test. error: the probability, at most, that the whole search refutes a true claim.
-    refuted: the claim is false, with confidence 1 − error.
-    adversary: the smallest adversary that refutes it; None if nothing was confirmed.
-    plan, verdict: of its confirmation; `plan.confidence` is at least 1 − error.
-    examples: adversaries that were played. rejected: those that the learner declined, or failed against.
-    failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
-    games: played in each world to explore. confirmations: the number of attempts.
-    best: the largest evidence in nats.
-    detectable: if nothing was confirmed, a loss that is larger than the claim by so many nats would have been
-        found with probability 90 % if one adversary tried had shown it; None if no power can be stated.
-    """
-
-    kind: ClassVar[str] = "search"
-
-    learner: Learner
-    protocol: str
-    claim: Claim
-    error: float
-    seed: int
-    refuted: bool
-    adversary: Script | None
-    plan: Plan | None
-    verdict: Verdict | None
-    examples: int
-    rejected: int
-    games: int
-    confirmations: int
-    best: float
-    failed: int = 0
-    failure: str = ""
-    detectable: float | None = None
-    interrupted: bool = False
 
 
 def search(
@@ -347,7 +309,7 @@ class _SearchPlan:
             referee=referee_for(script),
             epsilon=self.claim.epsilon,
             delta=self.claim.delta,
-            given_curve=get_given_curve(self.learner, self.claim),
+            curve=get_given_curve(self.learner, self.claim),
             confidence=1.0 - error,
             games=min(games, _FAULT_GAMES) if faults else games,
             until_refuted=True,

@@ -74,6 +74,8 @@ def build_match(
     if isinstance(learner, str):
         LEARNERS.find(resolve_learner(learner)[0])  # an unknown name is refused before data are read
     if isinstance(against, str):
+        against = ADVERSARIES.find_instance(against) or against
+    if isinstance(against, str):
         against_class: type[Adversary] = ADVERSARIES.find(against)
         sample = load_data(data, against_class)
     else:

@@ -47,8 +47,8 @@ def configure_game(
 ) -> tuple[Adversary, Referee]:
     """The adversary and the referee of a game of so many rounds.
 
-    rounds: t of Figure 1, ℓ of Voting, or T of an online game. For an online game it is the adversary's own
-        setting `rounds` if the adversary has one. None: the default.
+    rounds: t of Figure 1, ℓ of Voting, or T of an online game. For an online game it becomes the adversary's
+        setting `rounds`, if there is one; None: the `rounds` of the adversary, or else the default.
     rounds_set: whether the user has set the adversary's `rounds`, so that another value is refused.
 
     The adversary's setting `protocol`, if it has one, becomes that of the referee. Its setting `every`, if it
@@ -67,14 +67,14 @@ def configure_game(
         if "every" in attrs.fields_dict(referee):
             return adversary, referee(every=getattr(adversary, "every", 1))  # type: ignore[call-arg]
         return adversary, referee()
-    if "rounds" in attrs.fields_dict(type(adversary)):
-        if rounds is not None:
-            if rounds_set:
-                raise InvalidArgument(
-                    "the rounds are set twice", remedy="Leave out --rounds, or adversary.rounds."
-                )
-            adversary = attrs.evolve(adversary, rounds=rounds)  # type: ignore[call-arg]
-        rounds = getattr(adversary, "rounds")  # noqa: B009 - a field that not every adversary has
+    if rounds is None:
+        rounds = getattr(adversary, "rounds", None)  # its setting, or the length of all of its games
+    elif "rounds" in attrs.fields_dict(type(adversary)):
+        if rounds_set:
+            raise InvalidArgument(
+                "the rounds are set twice", remedy="Leave out --rounds, or adversary.rounds."
+            )
+        adversary = attrs.evolve(adversary, rounds=rounds)  # type: ignore[call-arg]
     return adversary, referee() if rounds is None else referee(T=rounds)  # type: ignore[call-arg]
 
 

@@ -20,9 +20,11 @@ from types import FrameType
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arena.capabilities import UsesPackages
 from arena.errors import InvalidArgument, is_users_file
+from arena.randomness import STREAMS
 from arena.settings import file_guard
 
 OUTSIDE = ".../"  # begins the name of a file that is in no plug-in's folder
@@ -182,6 +184,15 @@ def find_other_versions(packages: Mapping[str, str]) -> str:
     return ", ".join(
         f"{name} {packages[name]} ({found})" for name, found in present.items() if found != packages[name]
     )
+
+
+def versions() -> dict[str, str]:
+    """The software that figures depend on besides a plan: random streams may change between versions."""
+    try:
+        own = metadata.version("dp-arena")
+    except metadata.PackageNotFoundError:
+        own = "not installed"
+    return {"dp-arena": own, "numpy": np.__version__, "streams": str(STREAMS)}
 
 
 @cache

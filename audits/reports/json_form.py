@@ -13,7 +13,7 @@ import numpy as np
 from arena import Adversary, Claim, Learner, Referee, Relation
 from arena.privacy_curves import PrivacyCurve, describe_curve
 from audits.registry.settings_text import format_settings
-from audits.runs.plan import versions
+from audits.registry.used_files import versions
 
 SCHEMA = 1  # of the JSON objects; it grows when an entry changes its name or its meaning
 

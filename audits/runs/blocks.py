@@ -17,7 +17,7 @@ from audits.registry.tested_claim import check_protected
 from audits.registry.used_files import UsedFiles, find_other_versions
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, WorkersFailed, map_in_order
-from audits.statistics.score_bins import EXACT, ScoreBins
+from audits.statistics.score_histogram import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
 _SEVERAL_GAMES = 64  # which show whether the adversary returns a score, and whether text is released

@@ -17,7 +17,13 @@ from arena.testing.laws.comparison import compare_with_law
 from arena.testing.laws.goodness_of_fit import Comparison
 from audits.exact_loss.path_enumeration import ANSWERING
 from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.posed_game import GameMoves, PosedGame, QueryGame
+from audits.solver.posed_game import (
+    GameMoves,
+    PosedGame,
+    QueryGame,
+    number_answers,
+    number_hypotheses,
+)
 
 _SEQUENCES = 32  # of moves in a batch of games, so that games share histories
 
@@ -27,15 +33,13 @@ class PlayedMoves(Adversary):
     """Makes the moves of a solved game as one of its worlds does, in both worlds alike.
 
     A quarter of the games follow the decisions of `graph`, if there are any; the others follow one of some
-    sequences of moves. world: whose points and labels are taken. sample: to train on, None online; then
-    hypotheses (H, c) are those that can be shown.
+    sequences of moves. world: whose points and labels are taken. sample: to train on, None online.
     """
 
     moves: GameMoves
     rounds: int
     world: int
     sample: Sample | None
-    hypotheses: np.ndarray | None
     graph: DecisionGraph | None
 
     name = "played-moves"
@@ -52,10 +56,7 @@ class PlayedMoves(Adversary):
         for t in range(self.rounds):
             self._decide(move[:, t], node)
             reply = yield Query(self.moves.points[move[:, t], self.world])
-            # Answers are the first outcomes; a challenge is withheld, and after a halt there is silence.
-            outcome = np.full(games, len(self.moves.outcomes) - 1)
-            for number, (label, halted) in enumerate(self.moves.answers):
-                outcome[(reply.label == label) & (reply.halted == halted)] = number
+            outcome = number_answers(reply, self.moves.answers)
             outcome[self.moves.differ[move[:, t]]] = len(self.moves.answers)
             self._follow(node, outcome)
         return np.zeros(games)
@@ -63,12 +64,12 @@ class PlayedMoves(Adversary):
     def _give_examples(self, games: int, rng: np.random.Generator) -> Moves:
         """The first decision only asks for h_1; move t makes the example of round t - 1."""
         assert self.moves.labels is not None
-        assert self.hypotheses is not None
+        assert self.moves.hypotheses is not None
+        hypotheses = self.moves.hypotheses.reshape(len(self.moves.hypotheses), -1)
         move, node = self._draw_moves(games, rng)
         shown = yield Ready()
         for t in range(self.rounds):
-            concepts = np.asarray(shown.hypothesis.concepts, float).reshape(games, 1, -1)
-            self._follow(node, (concepts == self.hypotheses).all(axis=2).argmax(axis=1))
+            self._follow(node, number_hypotheses(shown, hypotheses))
             self._decide(move[:, t], node)
             x = self.moves.points[move[:, t], self.world]
             shown = yield Example(x, self.moves.labels[move[:, t], self.world])
@@ -113,11 +114,7 @@ def compare_solved_game(
     worlds = []
     for world in range(2):
         sample = posed.samples[world] if isinstance(posed, QueryGame) else None
-        hypotheses = None
-        if sample is None:
-            concepts = posed.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
-            hypotheses = np.asarray(concepts, float).reshape(len(concepts), -1)
-        adversary = PlayedMoves(moves, rounds, world, sample, hypotheses, graph)
+        adversary = PlayedMoves(moves, rounds, world, sample, graph)
         name = next(name for name in (*ANSWERING, "SpecialRound") if name in learner.protocols)
         referee = REFEREES[name]() if sample is not None else REFEREES["SpecialRound"](T=rounds)  # type: ignore[call-arg]
         worlds.append(compare_with_law(learner, adversary, referee, rate=RATE / 2, worlds=(bool(world),)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -23,7 +24,8 @@ class GameMoves:
 
     points: (moves, 2, ...) of each move in worlds 0 and 1. labels: (moves, 2) of online games, otherwise
     None. names: of the moves. outcomes: the names of the outcomes. answers: the label of each answer of a
-    predictor, and whether it halts; these are the first outcomes.
+    predictor, and whether it halts; these are the first outcomes. hypotheses: (H, ...), online, the concepts
+    that can be shown; these are the first outcomes.
     """
 
     points: np.ndarray
@@ -31,6 +33,7 @@ class GameMoves:
     names: tuple[str, ...]
     outcomes: tuple[str, ...]
     answers: tuple[tuple[int, bool], ...] = ()
+    hypotheses: np.ndarray | None = None
 
     @property
     def differ(self) -> np.ndarray:
@@ -110,19 +113,34 @@ class ExampleGame(PosedGame):
     def build(
         self, rounds: int, watch: Callable[[int], None] | None = None
     ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        game, examples = online_game(self.learner, rounds)
+        game, points, labels = online_game(self.learner, rounds)
         hypotheses = self.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
         names = (
             _join(*(f"({format_point(point)}, {label})" for point, label in zip(*pair, strict=True)))
-            for pair in zip(examples.points, examples.labels, strict=True)
+            for pair in zip(points, labels, strict=True)
         )
         moves = GameMoves(
-            points=examples.points,
-            labels=examples.labels,
+            points=points,
+            labels=labels,
             names=tuple(names),
             outcomes=(*(f"h = {format_point(concept)}" for concept in hypotheses), "over"),
+            hypotheses=hypotheses,
         )
         return game, moves, PrivacyUnit.STREAM_EXAMPLE
+
+
+def number_answers(reply: Any, answers: Sequence[tuple[int, bool]]) -> np.ndarray:
+    """(n,): the number of the outcome that each game shows; that of silence if it is none of the answers."""
+    outcome = np.full(len(reply.label), len(answers) + 1)
+    for number, (label, halted) in enumerate(answers):
+        outcome[(reply.label == label) & (reply.halted == halted)] = number
+    return outcome
+
+
+def number_hypotheses(shown: Any, hypotheses: np.ndarray) -> np.ndarray:
+    """(n,): the number of the hypothesis (H, c) that each game shows."""
+    concepts = np.asarray(shown.hypothesis.concepts, float)
+    return np.asarray((concepts.reshape(len(concepts), 1, -1) == hypotheses).all(axis=2).argmax(axis=1))
 
 
 def _join(first: str, second: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
 
 import click
 
@@ -18,8 +19,11 @@ from audits.cli.common.completion import (
 from audits.cli.common.option_groups import TextType, argument, option, option_record
 from audits.cli.common.output import print_note
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
+from audits.runs.plan import list_arguments
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
+
+Record = TypeVar("Record")
 
 
 def _check_curve(name: str, text: str) -> str:
@@ -27,33 +31,52 @@ def _check_curve(name: str, text: str) -> str:
     return text  # as typed, since command lines are recorded
 
 
-CURVE_OPTION = option(
-    "--curve",
-    type=TextType("curve", _check_curve),
-    metavar="CURVE",
-    help="A claim for every ε at once, in place of --epsilon: mu=1 for Gaussian differential privacy, "
-    "gaussian=4,1e-5 for that of a Gaussian mechanism that is (4, 1e-5)-DP, rho=0.5 for zero-concentrated "
-    "privacy, rdp=8,2 for Rényi privacy of order 8 with ε = 2, or a CSV file with the columns epsilon and "
-    "delta, or type_1_error and type_2_error.",
-)
+def plan_option(name: str) -> Any:
+    """The option of an argument of a plan, as `PlanSettings` declares it."""
+    field = list_arguments()[name]
+    kind, said = str(field.type), field.metadata
+    settings: dict[str, Any] = {"help": said["help"], "metavar": said["metavar"]}
+    if said["choices"]:
+        settings["type"] = click.Choice(said["choices"])
+    if kind.startswith("PrivacyCurve"):
+        settings["type"] = TextType(name, _check_curve)
+    if kind != "bool" and not said["chosen"]:
+        settings["default"] = field.default
+    return option(f"--{name.replace('_', '-')}", **settings)
+
+
+def plan_options(*names: str) -> Callable[[type[Record]], type[Record]]:
+    """Make a class an option group of these arguments of a plan, and of its own options after them."""
+
+    def add(group: type[Record]) -> type[Record]:
+        kinds = {name: list_arguments()[name].type for name in names}
+        group.__annotations__ = kinds | inspect.get_annotations(group)
+        group.given = names  # type: ignore[attr-defined]
+        for name in names:
+            setattr(group, name, plan_option(name))
+        return option_record(group)
+
+    return add
+
+
+class GivenArguments:
+    """An option group with arguments of a plan; see `plan_options`."""
+
+    given: ClassVar[tuple[str, ...]]
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a plan among the options, by name."""
+        return {name: getattr(self, name) for name in self.given}
 
 
 @option_record
 class SeedOption:
-    seed: int = option("--seed", default=0, help="Random seed, an integer ≥ 0.")
+    seed: int = plan_option("seed")
 
 
-@option_record
-class ClaimOptions:
+@plan_options("epsilon", "delta", "curve")
+class ClaimOptions(GivenArguments):
     """The claim under test."""
-
-    epsilon: float | None = option(
-        "--epsilon", metavar="E", help="ε of the claim under test, in nats. Default: the learner's own."
-    )
-    delta: float | None = option(
-        "--delta", metavar="D", help="δ of the claim under test, a probability. Default: the learner's own."
-    )
-    curve: str | None = CURVE_OPTION
 
 
 @option_record

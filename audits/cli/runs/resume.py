@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from audits.cli.audit import RunOptions, execute_plan, get_exit_status, print_verdict
+from audits.cli.audit import RunOptions, execute_plan, get_exit_status
 from audits.cli.common.option_groups import option_groups
 from audits.cli.common.options import LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.common.output import Output
@@ -38,7 +38,7 @@ def resume(
     follower = RunFollower(source.run)
     verdict = None if run.estimators or run.html is not None else _read_final_verdict(follower)
     if verdict is not None:
-        print_verdict(verdict, output, follower.summarize_players())
+        output.print_result(verdict)
         click.get_current_context().exit(get_exit_status(verdict))
     plan, files, command = rebuild_plan(
         source.run, output, trust=agreed.trust, allow_changes=run.allow_changes

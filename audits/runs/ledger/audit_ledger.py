@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 
 from audits.distinguishers.view_features import Block, ViewCounts, decode_block
-from audits.runs.block_sizes import BlockSizes
 from audits.runs.ledger.failures import damage_error
 from audits.runs.ledger.store import Store
 from audits.runs.ledger.stored_plan import read_block_sizes
+from audits.runs.plan import BlockSizes
 
 
 class Ledger(Store[Block]):

@@ -15,51 +15,14 @@ from attrs.validators import deep_iterable, deep_mapping, instance_of, optional
 from arena import ArenaError, Claim, Neighbours, PrivacyUnit
 from arena.neighbours import read_relation
 from audits.data.terminal_text import escape_controls
-from audits.registry.settings_text import format_settings, summarize_player
-from audits.registry.tested_claim import read_claim
 from audits.runs.example_games import write_example_games
 from audits.runs.plan import OWN_COINS, Plan
+from audits.runs.verdict import PlayerSummary
 
 _MAX_LINES = 40  # of a transcript
 _MAX_WIDTH = 20_000  # characters of a line
 _LAST_LINES = 12  # of a longer one, which are kept besides its first lines
 _TYPES = {"protects": list, "own_claim": list, "settings": dict}  # of entries that are no strings
-
-
-@attrs.frozen(kw_only=True)
-class PlayerSummary:
-    """What the report on an audit says of its players.
-
-    learner: its name. learner_set, adversary_set: names with the settings that differ from the defaults.
-    settings: all of them, by "learner" and "adversary". own_claim: the learner's. own_coins: whether it draws
-    random numbers that do not follow from the seed. distinguisher: as in `Plan`.
-    """
-
-    learner: str
-    adversary: str
-    learner_set: str
-    adversary_set: str
-    settings: Mapping[str, Mapping[str, str]]
-    own_claim: Claim
-    own_coins: bool
-    distinguisher: str
-
-    @classmethod
-    def from_plan(cls, plan: Plan) -> Self:
-        """The players of a plan. Raises: InvalidArgument as `read_claim` does."""
-        return cls(
-            learner=plan.learner.name,
-            adversary=plan.adversary.name,
-            learner_set=summarize_player(plan.learner),
-            adversary_set=summarize_player(plan.adversary),
-            settings={
-                "learner": format_settings(plan.learner),
-                "adversary": format_settings(plan.adversary),
-            },
-            own_claim=read_claim(plan.learner),
-            own_coins=plan.learner.own_coins,
-            distinguisher=plan.distinguisher,
-        )
 
 
 def _name_relation(text: str) -> str:

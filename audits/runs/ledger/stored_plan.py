@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from audits.runs.block_sizes import BlockSizes
+from audits.runs.plan import BlockSizes
 
 MAX_BYTES = 1 << 22  # of the text of a plan, and of notes
 _MAX_DEPTH = 64  # of mappings and lists within each other

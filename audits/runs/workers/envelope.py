@@ -17,7 +17,7 @@ import attrs
 
 from arena.errors import describe_error
 from arena.parcels import unpack
-from audits.runs.plan import versions
+from audits.registry.used_files import versions
 
 RESULT, ERROR, UNOPENED = "result", "error", "unopened"
 _MAX_CALLS = 8  # of runs that share a worker

@@ -15,7 +15,7 @@ import pytest
 from support.paths import ROOT
 from support.waiting import count_blocks, find_processes, handles, wait_until
 
-from audits.runs.block_sizes import MAX_RELEASE_PAIRS, BlockSizes
+from audits.runs.plan import MAX_RELEASE_PAIRS, BlockSizes
 
 ARENA = (sys.executable, "-m", "audits.cli")
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -24,11 +24,10 @@ from adversaries.release.count_swap import CountSwap
 from arena import Release
 from audits.cli.audit import get_exit_status
 from audits.reports.json_form import to_data
-from audits.runs.audit_estimators import RunProgress
 from audits.runs.ledger import Ledger, LedgerLost
 from audits.runs.ledger.copying import log_of
 from audits.runs.plan import Plan
-from audits.runs.run import run
+from audits.runs.run import RunProgress, run
 from audits.runs.run_parts import RunPart, play_part
 from audits.runs.verdict import Verdict
 from learners.releases.laplace_count import LaplaceCount
