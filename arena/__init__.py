@@ -17,7 +17,6 @@ from arena.errors import (
     UnknownRelease,
     Unsupported,
 )
-from arena.game_style import GameAdversary, GameLearner
 from arena.laws import (
     AnswerLaw,
     Branches,
@@ -44,7 +43,7 @@ from arena.moves import (
     Unlabelled,
 )
 from arena.neighbours import Neighbours, Relation
-from arena.players import Adversary, Learner, Moves
+from arena.players import Adversary, GameAdversary, GameLearner, Learner, Moves
 from arena.referees import (
     REFEREES,
     Adaptive,

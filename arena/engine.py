@@ -8,13 +8,11 @@ from functools import partial
 import attrs
 import numpy as np
 
-from arena.capabilities import read_of_samples
 from arena.claims import PrivacyUnit
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
-from arena.game_style import GameAdversary
 from arena.moves import Move
 from arena.neighbours import Relation
-from arena.players import Adversary, Learner, read_relation_of
+from arena.players import Adversary, GameAdversary, Learner, read_relation_of
 from arena.points import freeze
 from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
@@ -116,7 +114,7 @@ def play(
     own = freeze(np.array(worlds, bool))
     if own.shape != (games,):
         raise InvalidArgument(f"worlds must have shape ({games},), one for each game", value=own.shape)
-    relation = read_relation_of(learner if referee.two_worlds or referee.one_run else None)
+    relation = read_relation_of(learner if referee.challenges else None)
     play_batch = partial(_play_batch, learner, adversary, referee, relation, record, faults, scorebook, watch)
     if not plays_single:
         return play_batch(own, random, root)
@@ -183,20 +181,7 @@ def _play_batch(
         raise
     except RAISED as error:
         raise PlayerError.of(error, player="learner", name=learner.name, round=0) from error
-    setup = BatchSetup(
-        state,
-        learner.name,
-        adversary.name,
-        learner.point_shape,
-        worlds,
-        runs,
-        relation,
-        learner.users_of,
-        read_of_samples(learner),
-        log,
-        faults,
-        scorebook,
-    )
+    setup = BatchSetup(learner, state, adversary.name, worlds, runs, relation, log, faults, scorebook)
     batch = referee.open(setup)
     replies: list[Reply] | None = [] if record else None
     failure: PlayerError | None = None

@@ -5,7 +5,7 @@ Adversary.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import attrs
 import numpy as np
@@ -14,9 +14,10 @@ from arena.claims import PrivacyUnit
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import VersionSpaces, check_consistency, version_spaces
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
-from arena.moves import Commit, Example, Ready
+from arena.laws import OnlineLaw
+from arena.moves import Commit, Example, Move, Ready
 from arena.points import format_point, points_differ
-from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
+from arena.referees.referee import Batch, BatchSetup, MoveTable, Probe, Referee
 from arena.referees.scorebook import MistakeCounts
 from arena.referees.transcript import ExampleEntry
 from arena.replies import Hypothesis, Shown, Stream
@@ -25,101 +26,14 @@ from arena.settings import at_least, whole
 V = TypeVar("V")
 
 
-@attrs.frozen
-class OnlineReferee(Referee):
-    """A protocol with T rounds, each with one labelled example."""
+class OnlineState(Protocol):
+    """What the online protocols ask of a running learner."""
 
-    T: int = attrs.field(default=100, validator=[whole, at_least(1)])
+    def hypothesis(self) -> Hypothesis:
+        """The hypothesis h_t of this round."""
 
-    @property
-    def rounds(self) -> int:
-        return self.T
-
-
-@attrs.frozen
-class Oblivious(OnlineReferee):
-    """The adversary commits to all T examples before the learner's first hypothesis (section 2.1)."""
-
-    name: ClassVar[str] = "Oblivious"
-    two_worlds: ClassVar[bool] = False
-
-    def open(self, setup: BatchSetup) -> OnlineBatch:
-        return ObliviousBatch(setup, self.T)
-
-
-@attrs.frozen
-class Adaptive(OnlineReferee):
-    """In round t the adversary, having seen h_1 … h_{t−1}, picks (x_t, y_t) while the learner picks h_t."""
-
-    name: ClassVar[str] = "Adaptive"
-    two_worlds: ClassVar[bool] = False
-
-    def open(self, setup: BatchSetup) -> OnlineBatch:
-        return AdaptiveBatch(setup, self.T)
-
-
-@attrs.frozen
-class SpecialRound(OnlineReferee):
-    """Definition 2.4: each round the learner presents h_t and receives an example. In one round, chosen by
-    the adversary, there are two examples, one for each world. The view is h_1 … h_T."""
-
-    name: ClassVar[str] = "SpecialRound"
-
-    def open(self, setup: BatchSetup) -> OnlineBatch:
-        return SpecialRoundBatch(setup, self.T)
-
-
-@attrs.frozen
-class Realizable(Referee):
-    """The protocol of another referee, restricted to games whose examples agree with some concept of a class.
-
-    The adversary need not choose that concept beforehand. If it does and names it (`Example.target`), the
-    referee has less to do. An example that agrees with no concept left is refused before the learner presents
-    its hypothesis of that round.
-
-    Players, plans and reports know it by the name of the other referee, since it is the same protocol.
-
-    referee: `Oblivious` or `Adaptive`. concepts: a class with a finite domain, thresholds on the line, or
-    halfspaces with margin.
-
-    Raises: InvalidArgument if they are none of these, Unsupported if the class has no finite domain or is too
-    large.
-    """
-
-    two_worlds: ClassVar[bool] = False
-
-    referee: Oblivious | Adaptive = attrs.field()
-    concepts: ConceptClass = attrs.field()
-
-    @referee.validator
-    def _check_referee(self, attribute: object, referee: object) -> None:
-        if not isinstance(referee, Oblivious | Adaptive):
-            raise InvalidArgument("games are realizable under Oblivious or Adaptive", value=referee)
-
-    @concepts.validator
-    def _check_concepts(self, attribute: object, concepts: object) -> None:
-        if not isinstance(concepts, ConceptClass):
-            raise InvalidArgument("games are realizable by a ConceptClass", value=concepts)
-        check_consistency(concepts)
-
-    @property
-    def name(self) -> str:  # type: ignore[override] # that of the wrapped referee, which a class cannot know
-        """The name of the protocol."""
-        return self.referee.name
-
-    @property
-    def T(self) -> int:  # noqa: N802 - as in the other referees
-        """The rounds of a game."""
-        return self.referee.T
-
-    @property
-    def rounds(self) -> int:
-        return self.referee.T
-
-    def open(self, setup: BatchSetup) -> OnlineBatch:
-        batch = self.referee.open(setup)
-        batch.allowed = AllowedExamples(self.concepts, batch.games)
-        return batch
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Receive this round's examples: x (n, ...), y (n,) of 0 and 1."""
 
 
 class OnlineBatch(Batch):
@@ -130,9 +44,9 @@ class OnlineBatch(Batch):
 
     mistakes: np.ndarray
 
-    def __init__(self, setup: BatchSetup, rounds: int) -> None:
-        super().__init__(setup)
-        self._T = rounds
+    def __init__(self, referee: OnlineReferee, setup: BatchSetup) -> None:
+        super().__init__(referee, setup)
+        self._T = referee.T
         self.mistakes = np.zeros(self.games, np.int64)
         self._scorebook = None if setup.scorebook is None else setup.scorebook.open(self.games)
         self.allowed: AllowedExamples | None = None
@@ -179,10 +93,9 @@ class OnlineBatch(Batch):
         scorebook = self._scorebook
         if scorebook is not None:
             self._blame_adversary(lambda: scorebook.note(self.round, x, y, self.mistakes))
-        instructions = None
         if update is not None and self._learner.takes_instructions:
-            instructions = self._adversary.read_labels(update).astype(bool)
-        self._learner.observe(x, y, instructions)
+            self._learner.call("instruct", self._adversary.read_labels(update).astype(bool))
+        self._learner.call("observe", x, y)
         if self._log is not None:
             self._log.append(ExampleEntry(round=self.round, x=x, y=y, predicted=predicted))
 
@@ -196,8 +109,6 @@ class OnlineBatch(Batch):
 
 class ObliviousBatch(OnlineBatch):
     """Games of one move, the whole sequence."""
-
-    rule_of_moves = "an oblivious adversary makes one move, Commit, before the first hypothesis"
 
     def _play_sequence(self, move: Commit) -> Stream:
         if self.round:
@@ -268,8 +179,6 @@ class ObliviousBatch(OnlineBatch):
 class AdaptiveBatch(OnlineBatch):
     """Games of one move a round."""
 
-    rule_of_moves = "the adversary's move is an Example"
-
     def _play_round(self, move: Example) -> Shown:
         if not _is_plain(move):
             raise self._refuse("only SpecialRound has a second world")
@@ -285,7 +194,6 @@ class AdaptiveBatch(OnlineBatch):
 class SpecialRoundBatch(OnlineBatch):
     """Games of one move a round, in which the learner presents h_t before the adversary's example."""
 
-    rule_of_moves = "the adversary's moves are Ready, then Example"
     _presented: Hypothesis | None = None
 
     def _present_first(self, move: Ready) -> Shown:
@@ -366,3 +274,123 @@ class AllowedExamples:
                 "a target is named once for all games or once for each", value=concepts.shape
             )
         return self.concepts.agreement(concepts)
+
+
+@attrs.frozen
+class OnlineReferee(Referee):
+    """A protocol with T rounds, each with one labelled example."""
+
+    learner_state = OnlineState
+    law = OnlineLaw
+    rounds_setting = "T"
+    fixed_rounds = True
+    commits: ClassVar[bool] = False  # whether all examples are fixed before the first hypothesis
+
+    T: int = attrs.field(default=100, validator=[whole, at_least(1)])
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        for t in range(self.T):
+            update = t % 2 == 0 if probe.instructed else None
+            yield Example(probe.mix_points(t, games), probe.mix_labels(t, games), update=update)
+
+
+@attrs.frozen
+class Oblivious(OnlineReferee):
+    """The adversary commits to all T examples before the learner's first hypothesis (section 2.1)."""
+
+    name = "Oblivious"
+    summary = "online learning in one world, for mistakes and regret; the examples are fixed beforehand"
+    batch = ObliviousBatch
+    commits = True
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        x, y = (
+            np.stack([mix(t, games) for t in range(self.T)], axis=1)
+            for mix in (probe.mix_points, probe.mix_labels)
+        )
+        yield Commit(x, y)
+
+
+@attrs.frozen
+class Adaptive(OnlineReferee):
+    """In round t the adversary, having seen h_1 … h_{t−1}, picks (x_t, y_t) while the learner picks h_t."""
+
+    name = "Adaptive"
+    summary = "the same with an adversary that sees the hypotheses"
+    batch = AdaptiveBatch
+
+
+@attrs.frozen
+class SpecialRound(OnlineReferee):
+    """Definition 2.4: each round the learner presents h_t and receives an example. In one round, chosen by
+    the adversary, there are two examples, one for each world. The view is h_1 … h_T."""
+
+    name = "SpecialRound"
+    summary = "online learning; the example of one round differs"
+    batch = SpecialRoundBatch
+    challenges = (PrivacyUnit.STREAM_EXAMPLE,)
+    usual_games = 5_000
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        yield Ready()
+        yield from OnlineReferee.probe(self, probe, games)
+
+
+@attrs.frozen
+class Realizable(Referee):
+    """The protocol of another referee, restricted to games whose examples agree with some concept of a class.
+
+    The adversary need not choose that concept beforehand. If it does and names it (`Example.target`), the
+    referee has less to do. An example that agrees with no concept left is refused before the learner presents
+    its hypothesis of that round.
+
+    Players, plans and reports know it by the name of the other referee, since it is the same protocol.
+
+    referee: `Oblivious` or `Adaptive`. concepts: a class with a finite domain, thresholds on the line, or
+    halfspaces with margin.
+
+    Raises: InvalidArgument if they are none of these, Unsupported if the class has no finite domain or is too
+    large.
+    """
+
+    learner_state = OnlineState
+    law = OnlineLaw
+    rounds_setting = "T"
+    fixed_rounds = True
+
+    referee: Oblivious | Adaptive = attrs.field()
+    concepts: ConceptClass = attrs.field()
+
+    @referee.validator
+    def _check_referee(self, attribute: object, referee: object) -> None:
+        if not isinstance(referee, Oblivious | Adaptive):
+            raise InvalidArgument("games are realizable under Oblivious or Adaptive", value=referee)
+
+    @concepts.validator
+    def _check_concepts(self, attribute: object, concepts: object) -> None:
+        if not isinstance(concepts, ConceptClass):
+            raise InvalidArgument("games are realizable by a ConceptClass", value=concepts)
+        check_consistency(concepts)
+
+    @property
+    def name(self) -> str:  # type: ignore[override] # that of the wrapped referee, which a class cannot know
+        """The name of the protocol."""
+        return self.referee.name
+
+    @property
+    def T(self) -> int:  # noqa: N802 - as in the other referees
+        """The rounds of a game."""
+        return self.referee.T
+
+    @property
+    def commits(self) -> bool:
+        """Whether all examples are fixed before the first hypothesis."""
+        return self.referee.commits
+
+    def open(self, setup: BatchSetup) -> Batch:
+        batch = self.referee.batch(self.referee, setup)
+        batch.allowed = AllowedExamples(self.concepts, batch.games)
+        return batch
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        return self.referee.probe(probe, games)

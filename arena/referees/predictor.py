@@ -2,87 +2,40 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import ClassVar, Protocol
 
 import attrs
 import numpy as np
 from attrs.validators import optional
 
 from arena.claims import PrivacyUnit
+from arena.laws import AnswerLaw
 from arena.moves import Move, Queries, Query, Train, Unlabelled
 from arena.points import freeze, points_differ
-from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
 from arena.referees.learner_calls import LabelRange
-from arena.referees.transcript import QueryEntry, TrainingEntry, UnlabelledEntry
+from arena.referees.referee import Batch, BatchSetup, MoveTable, Probe, Referee
+from arena.referees.transcript import QueryEntry, UnlabelledEntry
 from arena.replies import NO_LABEL, UNSTABLE, Answer, Answers, Received, Trained
+from arena.sample import Training
 from arena.settings import at_least, whole
 
-BINARY = LabelRange(1, "0 or 1")
+_HANDED = 10  # times that a check hands over every point
 
 
-@attrs.frozen(kw_only=True)
-class PredictorRules:
-    """In what the protocols of predictors differ.
+class PredictorState(Protocol):
+    """What Figure1 and Voting ask of a running learner."""
 
-    protocol: its name in messages. most: the most queries of a game, or None. symbol: its name in the paper.
-    labels: the answers. public: True if both worlds ask the same points. moves: those that are allowed.
-    """
+    @property
+    def halted(self) -> np.ndarray:
+        """(n,) bool: the games in which the learner has stopped answering. It never restarts."""
 
-    protocol: str
-    most: int | None
-    symbol: str
-    labels: LabelRange = BINARY
-    public: bool = False
-    moves: tuple[type[Move], ...] = (Train, Query, Queries)
+    def train(self, training: Training) -> None:
+        """Receive the training sets and choose h_0."""
 
-
-@attrs.frozen
-class Figure1(Referee):
-    """Figure 1 of Naor, Nissim, Stemmer, Yan, Private Everlasting Prediction: training, then up to t queries.
-
-    1. The training sets are neighbours by the learner's claim, or the same.
-    2. If they differ, the flag goes up.
-    3. The learner gets its world's set. Nothing of h_0 is shown.
-    4. Each round: (a) where the flag is up both queries are equal; (b) queries that differ raise it; (c) the
-       label is shown where they are equal; (d) the learner gets its world's query; nothing of h_r is shown.
-
-    The view is the labels and whether the learner has halted. A withheld round is withheld whole: a halt
-    that it causes shows at the next round, as silence.
-
-    Deviation: a learner that learns from unlabelled points (remark 3 of the introduction) may be handed some
-    between queries. They too may differ in one place and raise the flag. A halt is then shown.
-
-    t: the most queries of a game; None for no limit.
-    """
-
-    name: ClassVar[str] = "Figure1"
-    t: int | None = attrs.field(default=None, validator=optional([whole, at_least(1)]))
-
-    def open(self, setup: BatchSetup) -> PredictorBatch:
-        moves = (Train, Query, Queries, Unlabelled)
-        rules = PredictorRules(protocol="Figure 1", most=self.t, symbol="t", moves=moves)
-        return PredictorBatch(setup, rules)
-
-
-@attrs.frozen
-class Voting(Referee):
-    """The training phase of Figure 1, then adaptive queries at up to ℓ public points.
-
-    The game of Algorithms 1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
-    The training sets of the two worlds are neighbours by the learner's claim, or the same. Points are public:
-    the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every answer is
-    shown, and whether the learner has halted.
-
-    ell: the most queries of a game; None for no limit.
-    """
-
-    name: ClassVar[str] = "Voting"
-    ell: int | None = attrs.field(default=None, validator=optional([whole, at_least(1)]))
-
-    def open(self, setup: BatchSetup) -> PredictorBatch:
-        labels = LabelRange(UNSTABLE, f"0, 1 or {UNSTABLE} (⊥)")
-        rules = PredictorRules(protocol="Voting", most=self.ell, symbol="ℓ", labels=labels, public=True)
-        return PredictorBatch(setup, rules)
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Receive the queries x (n, ...) and return the labels h_{r-1}(x), (n,) bool or int of 0 and 1; under
+        Voting also `UNSTABLE`."""
 
 
 class PredictorBatch(Batch):
@@ -90,12 +43,8 @@ class PredictorBatch(Batch):
 
     halted: np.ndarray
 
-    def __init__(self, setup: BatchSetup, rules: PredictorRules) -> None:
-        *names, last = [kind.__name__ for kind in rules.moves]
-        self.rule_of_moves = f"{rules.protocol} knows the moves {', '.join(names)} and {last}"
-        self.moves = tuple(entry for entry in _HANDLERS if entry[0] in rules.moves)
-        super().__init__(setup)
-        self._rules = rules
+    def __init__(self, referee: PredictorReferee, setup: BatchSetup) -> None:
+        super().__init__(referee, setup)
         self._trained = False
         self.halted = freeze(np.zeros(self.games, bool))
         self._shown_halted = self.halted  # as far as the adversary knows
@@ -105,16 +54,11 @@ class PredictorBatch(Batch):
     def _train(self, move: Train) -> Trained:
         """Steps 1 to 3 of Figure 1: the learner gets its world's training set."""
         if self._trained:
-            raise self._refuse(f"{self._rules.protocol} has one training phase, before the first query")
-        first = self._adversary.read_samples(move.sample)
-        second = first if move.other is None else self._adversary.read_samples(move.other)
-        training = self._worlds.choose_samples(first, second)
+            raise self._refuse(f"{self._referee.name} has one training phase, before the first query")
+        training = self._choose_training(move)
         self._trained = True
-
-        self._learner.train(training)
+        self._learner.call("train", training)
         self.halted = self._shown_halted = self._learner.read_halted(self.halted)
-        if self._log is not None:
-            self._log.append(TrainingEntry(round=0, training=training, reads=self._reads))
         return Trained()
 
     def _answer(self, move: Query) -> Answer:
@@ -125,7 +69,7 @@ class PredictorBatch(Batch):
         x, withheld = self._choose_query(move)
 
         silent = self.halted
-        answer = self._learner.predict(x, self._rules.labels, silent).astype(np.int8)
+        answer = self._learner.predict(x, self._referee.labels, silent).astype(np.int8)
         if silent.any():
             answer[silent] = NO_LABEL
         self.halted = self._learner.read_halted(silent)
@@ -162,7 +106,7 @@ class PredictorBatch(Batch):
         while self.round < begun + rounds:
             done = self.round - begun
             silent = self.halted
-            label = self._learner.predict_some(x[:, done:], self._rules.labels, silent)
+            label = self._learner.predict_some(x[:, done:], self._referee.labels, silent)
             self.halted = self._learner.read_halted(silent)
             # Answers that are given together end with the first halt.
             now = slice(done, done + label.shape[1])
@@ -178,33 +122,17 @@ class PredictorBatch(Batch):
             ]
         return Answers(freeze(labels), freeze(halted))
 
-    def _hand_over(self, move: Unlabelled) -> Received:
-        """Unlabelled points, which are no round of Figure 1; whether the learner has halted is shown."""
-        self._check_trained()
-        if not self._learner.receives_unlabelled:
-            raise self._refuse(
-                f"{self._position.learner} takes no unlabelled points",
-                remedy="Hand them to a learner that learns from them, such as everlasting-fresh.",
-            )
-        x = self._choose_unlabelled(move)
-
-        self._learner.receive_unlabelled(x)
-        self.halted = self._shown_halted = self._learner.read_halted(self.halted)
-        if self._log is not None:
-            self._log.append(UnlabelledEntry(round=self.round, x=x, halted=self.halted))
-        return Received(self._shown_halted)
-
     # --- the order of a game --------------------------------------------------------------------------------
 
     def _check_trained(self) -> None:
         if not self._trained:
-            raise self._refuse(f"{self._rules.protocol} begins with the training phase: yield Train first")
+            raise self._refuse(f"{self._referee.name} begins with the training phase: yield Train first")
 
     def _check_round(self, last: int) -> None:
-        most = self._rules.most
+        most = getattr(self._referee, self._referee.rounds_setting)
         if most is not None and last > most:
             raise self._refuse(
-                f"{self._rules.protocol} with {self._rules.symbol} = {most} has at most {most} rounds",
+                f"{self._referee.name} with {self._referee.symbol} = {most} has at most {most} rounds",
                 remedy="Let the adversary ask fewer queries, or allow more rounds.",
             )
 
@@ -219,15 +147,37 @@ class PredictorBatch(Batch):
         differ = points_differ(x0, x1)
         if not differ.any():
             return x0, None
-        if self._rules.public:
+        if PrivacyUnit.QUERY not in self._referee.challenges:
             raise self._refuse(
-                f"the points of {self._rules.protocol} are public",
+                f"the points of {self._referee.name} are public",
                 games=np.flatnonzero(differ),
                 expected="the same point in both worlds",
                 got="two different points",
             )
         self._worlds.challenge(differ, PrivacyUnit.QUERY, rule="after the flag both queries are equal")
         return self._worlds.choose(x0, x1), differ
+
+    moves: MoveTable = ((Train, _train), (Query, _answer), (Queries, _answer_many))
+
+
+class Figure1Batch(PredictorBatch):
+    """The same, with unlabelled points between the queries."""
+
+    def _hand_over(self, move: Unlabelled) -> Received:
+        """Unlabelled points, which are no round of Figure 1; whether the learner has halted is shown."""
+        self._check_trained()
+        if not self._learner.receives_unlabelled:
+            raise self._refuse(
+                f"{self._position.learner} takes no unlabelled points",
+                remedy="Hand them to a learner that learns from them, such as everlasting-fresh.",
+            )
+        x = self._choose_unlabelled(move)
+
+        self._learner.call("receive_unlabelled", x)
+        self.halted = self._shown_halted = self._learner.read_halted(self.halted)
+        if self._log is not None:
+            self._log.append(UnlabelledEntry(round=self.round, x=x, halted=self.halted))
+        return Received(self._shown_halted)
 
     def _choose_unlabelled(self, move: Unlabelled) -> np.ndarray:
         """Each game's own unlabelled points (n, k, ...)."""
@@ -245,10 +195,81 @@ class PredictorBatch(Batch):
         self._worlds.challenge(places > 0, PrivacyUnit.UNLABELLED_EXAMPLE, rule=rule)
         return self._worlds.choose(x0, x1)
 
+    moves: MoveTable = (*PredictorBatch.moves, (Unlabelled, _hand_over))
 
-_HANDLERS: MoveTable = (
-    (Train, PredictorBatch._train),
-    (Query, PredictorBatch._answer),
-    (Queries, PredictorBatch._answer_many),
-    (Unlabelled, PredictorBatch._hand_over),
-)
+
+@attrs.frozen
+class PredictorReferee(Referee):
+    """In what the protocols of predictors agree.
+
+    labels: the answers. symbol: the most queries of a game, as in the paper.
+    """
+
+    learner_state = PredictorState
+    law = AnswerLaw
+    labels: ClassVar[LabelRange] = LabelRange(1, "0 or 1")
+    symbol: ClassVar[str]
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        points = [probe.mix_points(t, games) for t in range(len(probe.points))]
+        yield Train(probe.mix_samples(games))
+        if probe.unlabelled:
+            yield Unlabelled(np.stack(points * _HANDED, axis=1))
+        if probe.in_a_row:
+            yield Queries(np.array(probe.points))
+        else:
+            yield from map(Query, points)
+
+
+@attrs.frozen
+class Figure1(PredictorReferee):
+    """Figure 1 of Naor, Nissim, Stemmer, Yan, Private Everlasting Prediction: training, then up to t queries.
+
+    1. The training sets are neighbours by the learner's claim, or the same.
+    2. If they differ, the flag goes up.
+    3. The learner gets its world's set. Nothing of h_0 is shown.
+    4. Each round: (a) where the flag is up both queries are equal; (b) queries that differ raise it; (c) the
+       label is shown where they are equal; (d) the learner gets its world's query; nothing of h_r is shown.
+
+    The view is the labels and whether the learner has halted. A withheld round is withheld whole: a halt
+    that it causes shows at the next round, as silence.
+
+    Deviation: a learner that learns from unlabelled points (remark 3 of the introduction) may be handed some
+    between queries. They too may differ in one place and raise the flag. A halt is then shown.
+
+    t: the most queries of a game; None for no limit.
+    """
+
+    name = "Figure1"
+    summary = (
+        "a predictor is trained and answers queries (Figure 1 of Naor et al., Private Everlasting Prediction)"
+    )
+    batch = Figure1Batch
+    challenges = (PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY, PrivacyUnit.UNLABELLED_EXAMPLE)
+    rounds_setting = symbol = "t"
+    usual_games = 50_000
+
+    t: int | None = attrs.field(default=None, validator=optional([whole, at_least(1)]))
+
+
+@attrs.frozen
+class Voting(PredictorReferee):
+    """The training phase of Figure 1, then adaptive queries at up to ℓ public points.
+
+    The game of Algorithms 1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
+    The training sets of the two worlds are neighbours by the learner's claim, or the same. Points are public:
+    the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every answer is
+    shown, and whether the learner has halted.
+
+    ell: the most queries of a game; None for no limit.
+    """
+
+    name = "Voting"
+    summary = "the same with public queries (Liu et al., Revisiting Model-Agnostic Private Learning)"
+    batch = PredictorBatch
+    challenges = (PrivacyUnit.TRAINING_EXAMPLE,)
+    rounds_setting, symbol = "ell", "ℓ"
+    labels = LabelRange(UNSTABLE, f"0, 1 or {UNSTABLE} (⊥)")
+    usual_games = 100_000
+
+    ell: int | None = attrs.field(default=None, validator=optional([whole, at_least(1)]))

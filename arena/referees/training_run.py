@@ -5,84 +5,46 @@ Either each game is a run of its own, or all games share one run that has a cana
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Protocol
 
 import attrs
 import numpy as np
 
+from arena.claims import PrivacyUnit
 from arena.errors import Unsupported
-from arena.moves import Advance, Train, TrainWithCanaries
+from arena.moves import Advance, GradientCanary, Move, Train, TrainWithCanaries
 from arena.neighbours import Neighbours
-from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
-from arena.referees.transcript import ModelEntry, TrainingEntry
+from arena.referees.referee import Batch, BatchSetup, MoveTable, Probe, Referee
+from arena.referees.transcript import ModelEntry
 from arena.replies import Models, Trained
 from arena.sample import Training
 from arena.settings import at_least, whole
 
 
-@attrs.frozen
-class TrainingRun(Referee):
-    """A game of T steps of training, where T is the learner's.
+class TrainingState(Protocol):
+    """What TrainingRun asks of a running learner."""
 
-    1. The training sets are neighbours by the learner's claim, or the same.
-    2. The adversary asks for steps. It may choose the gradients of canaries, which are examples of its own.
-    3. It sees the model after every step, after every k-th and the last step, or after the last step only.
+    @property
+    def steps(self) -> int:
+        """T, the number of steps of the whole run."""
 
-    Which examples a step takes is up to the learner, and no player sees it. Rounds of federated learning are
-    the same game, with clients in place of examples.
+    def train(self, training: Training) -> None:
+        """Receive the training sets, before the first step."""
 
-    every: k; 0: the adversary sees the last model only.
-    """
+    def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
+        """Make so many steps, and return the models (n, P) float64 after the last of them.
 
-    name: ClassVar[str] = "TrainingRun"
-
-    every: int = attrs.field(default=1, validator=[whole, at_least(0)])
-
-    def open(self, setup: BatchSetup) -> TrainingRunBatch:
-        return TrainingRunBatch(setup, self.every)
-
-
-@attrs.frozen
-class OneRun(TrainingRun):
-    """One run of training, in which m canaries are m games of one bit each.
-
-    1. The adversary gives a sample and m canaries. An independent fair coin decides for each canary whether
-       it is in the data (world 1) or not (world 0): then it is absent or, if the learner's claim is about
-       examples that are zeroed out, blank.
-    2. The adversary asks for steps and sees models, as in `TrainingRun`. Axis 0 of the models has length 1.
-    3. It returns a score for each canary, higher if the canary looks included.
-
-    Learners of `TrainingRun` play it. An adversary's `games` is m. Scores may depend on each other in any way
-    (docs/proofs/one_run.md), so the games are no independent ones, and `audits.audit_one_run` audits them.
-
-    Raises: Unsupported if the learner's claim is about other neighbours than with and without one example.
-    """
-
-    name: ClassVar[str] = "OneRun"
-    two_worlds: ClassVar[bool] = False
-    one_run: ClassVar[bool] = True
-    learner_protocol: ClassVar[str] = TrainingRun.name
-
-    def open(self, setup: BatchSetup) -> OneRunBatch:
-        if setup.relation.kind not in (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE):
-            raise Unsupported(
-                f"the claim of {setup.learner_name} is about other neighbours than those with and without a "
-                "canary",
-                value=str(setup.relation),
-                remedy='Set neighbours="zero out one", or "add or remove one".',
-            )
-        return OneRunBatch(setup, self.every)
+        canaries: examples whose gradients are given, in arrays (n, ...) and (n, P).
+        """
 
 
 class TrainingRunBatch(Batch):
     """Games of one training run each."""
 
-    rule_of_moves = "TrainingRun knows two moves, Train and Advance"
-
-    def __init__(self, setup: BatchSetup, every: int) -> None:
-        super().__init__(setup)
-        self._every = every
+    def __init__(self, referee: TrainingRun, setup: BatchSetup) -> None:
+        super().__init__(referee, setup)
+        self._every = referee.every
         self._steps = 0  # of the whole run; 0 before the training sets are given
         self._parameters = 0  # of the last models
 
@@ -90,18 +52,9 @@ class TrainingRunBatch(Batch):
         if self._steps:
             raise self._refuse("the training sets are given once")
         training = self._choose_training(move)
-        if self._log is not None:  # before the learner, which may fail
-            which = np.broadcast_to(training.which, self.games)
-            entry = TrainingEntry(round=0, training=Training(training.samples, which), reads=self._reads)
-            self._log.append(entry)
-        self._learner.train(training)
+        self._learner.call("train", training)
         self._steps = self._learner.count_steps()
         return Trained()
-
-    def _choose_training(self, move: Any) -> Training:
-        first = self._adversary.read_samples(move.sample)
-        second = first if move.other is None else self._adversary.read_samples(move.other)
-        return self._worlds.choose_samples(first, second)
 
     def _advance(self, move: Advance) -> Models:
         if not self._steps:
@@ -150,9 +103,70 @@ class TrainingRunBatch(Batch):
 class OneRunBatch(TrainingRunBatch):
     """Games that share one training run."""
 
-    rule_of_moves = "OneRun knows two moves, TrainWithCanaries and Advance"
+    def __init__(self, referee: OneRun, setup: BatchSetup) -> None:
+        if setup.relation.kind not in (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE):
+            raise Unsupported(
+                f"the claim of {setup.learner.name} is about other neighbours than those with and without a "
+                "canary",
+                value=str(setup.relation),
+                remedy='Set neighbours="zero out one", or "add or remove one".',
+            )
+        super().__init__(referee, setup)
+
+    def _choose_training(self, move: Any) -> Training:
+        given = (*self._adversary.read_samples(move.sample), *self._adversary.read_samples(move.canaries))
+        return self._log_training(self._worlds.include_canaries(*given))
+
     moves: MoveTable = ((TrainWithCanaries, TrainingRunBatch._train), (Advance, TrainingRunBatch._advance))
 
-    def _choose_training(self, move: TrainWithCanaries) -> Training:
-        given = (*self._adversary.read_samples(move.sample), *self._adversary.read_samples(move.canaries))
-        return self._worlds.include_canaries(*given)
+
+@attrs.frozen
+class TrainingRun(Referee):
+    """A game of T steps of training, where T is the learner's.
+
+    1. The training sets are neighbours by the learner's claim, or the same.
+    2. The adversary asks for steps. It may choose the gradients of canaries, which are examples of its own.
+    3. It sees the model after every step, after every k-th and the last step, or after the last step only.
+
+    Which examples a step takes is up to the learner, and no player sees it. Rounds of federated learning are
+    the same game, with clients in place of examples.
+
+    every: k; 0: the adversary sees the last model only.
+    """
+
+    name = "TrainingRun"
+    summary = "private training; the adversary sees models"
+    batch: ClassVar[type[Batch]] = TrainingRunBatch
+    learner_state = TrainingState
+    challenges = (PrivacyUnit.TRAINING_EXAMPLE,)
+
+    every: int = attrs.field(default=1, validator=[whole, at_least(0)])
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        yield Train(probe.mix_samples(games))
+        if not probe.in_a_row:
+            yield Advance(1)
+        yield Advance()
+
+
+@attrs.frozen
+class OneRun(TrainingRun):
+    """One run of training, in which m canaries are m games of one bit each.
+
+    1. The adversary gives a sample and m canaries. An independent fair coin decides for each canary whether
+       it is in the data (world 1) or not (world 0): then it is absent or, if the learner's claim is about
+       examples that are zeroed out, blank.
+    2. The adversary asks for steps and sees models, as in `TrainingRun`. Axis 0 of the models has length 1.
+    3. It returns a score for each canary, higher if the canary looks included.
+
+    Learners of `TrainingRun` play it. An adversary's `games` is m. Scores may depend on each other in any way
+    (docs/proofs/one_run.md), so the games are no independent ones, and `audits.audit_one_run` audits them.
+
+    Raises: Unsupported if the learner's claim is about other neighbours than with and without one example.
+    """
+
+    name = "OneRun"
+    summary = "the same in one run with many canaries, whose presence is guessed"
+    batch = OneRunBatch
+    learner_protocol = TrainingRun.name
+    one_run = True

@@ -11,8 +11,7 @@ import numpy as np
 
 from arena.engine import Played, play
 from arena.errors import NotConforming
-from arena.game_style import GameAdversary
-from arena.players import Adversary, Learner
+from arena.players import Adversary, GameAdversary, Learner
 from arena.referees import Referee
 
 P = TypeVar("P")

@@ -16,9 +16,8 @@ import numpy as np
 
 from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, PlayerError, describe_error
-from arena.game_style import GameAdversary
 from arena.moves import GradientCanary, Move
-from arena.players import Adversary, Learner, Moves
+from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.points import own_copy
 from arena.randomness import block_seed, generator
 from arena.referees import Referee

@@ -242,7 +242,7 @@ def test_there_is_one_training_phase() -> None:
 def test_t_rounds_are_allowed_and_no_more() -> None:
     play(Echo(), script(Train(SAMPLE), Query(0.0), Query(0.0)), Figure1(2), games=GAMES, seed=1)
     error = catch_violation(script(Train(SAMPLE), Query(0.0), Query(0.0), Query(0.0)), t=2)
-    assert (error.rule, error.round) == ("Figure 1 with t = 2 has at most 2 rounds", 3)
+    assert (error.rule, error.round) == ("Figure1 with t = 2 has at most 2 rounds", 3)
 
 
 @pytest.mark.parametrize("t", [0, -1])

@@ -105,12 +105,12 @@ def test_a_halt_that_was_withheld_shows_at_once() -> None:
 def test_they_count_as_so_many_rounds() -> None:
     assert play_recorded(Echo(), Query(0.0), Queries([0.0, 1.0]), t=3).rounds == 3
     error = catch_violation(Echo(), Train(SAMPLE), Query(0.0), Queries([0.0, 1.0, 1.0]), t=3)
-    assert (error.rule, error.round) == ("Figure 1 with t = 3 has at most 3 rounds", 1)
+    assert (error.rule, error.round) == ("Figure1 with t = 3 has at most 3 rounds", 1)
 
 
 def test_training_comes_first() -> None:
     error = catch_violation(Echo(), Queries([0.0]))
-    assert error.rule == "Figure 1 begins with the training phase: yield Train first"
+    assert error.rule == "Figure1 begins with the training phase: yield Train first"
 
 
 @pytest.mark.parametrize("x", [0.5, [], np.zeros((GAMES, 0)), np.zeros((3, 2)), np.zeros((GAMES, 2, 1))])
