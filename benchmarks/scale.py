@@ -27,9 +27,10 @@ from adversaries.figure1.query_swap import QuerySwap
 from adversaries.release.count_swap import CountSwap
 from arena import Figure1, Release
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
+from audits.runs.block_sizes import MAX_BLOCK_PAIRS
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
-from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
+from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.workers import Workers, map_in_order
 from audits.runs.workers.pools import DASK_UNWATCHED

@@ -5,7 +5,7 @@ from pkgutil import iter_modules
 
 from arena.referees.online import Adaptive, Oblivious, Realizable, SpecialRound
 from arena.referees.predictor import Figure1, Voting
-from arena.referees.referee import REFEREES, Batch, BatchSetup, Probe, Referee
+from arena.referees.referee import REFEREES, Batch, BatchSetup, Probe, Referee, name_protocols
 from arena.referees.release import Release
 from arena.referees.training_run import OneRun, TrainingRun
 
@@ -27,4 +27,5 @@ __all__ = [
     "SpecialRound",
     "TrainingRun",
     "Voting",
+    "name_protocols",
 ]

@@ -5,7 +5,7 @@ Adversary.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import attrs
 import numpy as np
@@ -284,7 +284,6 @@ class OnlineReferee(Referee):
     law = OnlineLaw
     rounds_setting = "T"
     fixed_rounds = True
-    commits: ClassVar[bool] = False  # whether all examples are fixed before the first hypothesis
 
     T: int = attrs.field(default=100, validator=[whole, at_least(1)])
 
@@ -299,9 +298,9 @@ class Oblivious(OnlineReferee):
     """The adversary commits to all T examples before the learner's first hypothesis (section 2.1)."""
 
     name = "Oblivious"
-    summary = "online learning in one world, for mistakes and regret; the examples are fixed beforehand"
+    summary = "online learning in one world; the examples are fixed beforehand"
     batch = ObliviousBatch
-    commits = True
+    committed = True
 
     def probe(self, probe: Probe, games: int) -> Iterator[Move]:
         x, y = (
@@ -316,7 +315,7 @@ class Adaptive(OnlineReferee):
     """In round t the adversary, having seen h_1 … h_{t−1}, picks (x_t, y_t) while the learner picks h_t."""
 
     name = "Adaptive"
-    summary = "the same with an adversary that sees the hypotheses"
+    summary = "online learning in one world; the adversary sees the hypotheses"
     batch = AdaptiveBatch
 
 
@@ -326,7 +325,7 @@ class SpecialRound(OnlineReferee):
     the adversary, there are two examples, one for each world. The view is h_1 … h_T."""
 
     name = "SpecialRound"
-    summary = "online learning; the example of one round differs"
+    summary = "online learning; the example of one round differs between the worlds"
     batch = SpecialRoundBatch
     challenges = (PrivacyUnit.STREAM_EXAMPLE,)
     usual_games = 5_000
@@ -383,9 +382,9 @@ class Realizable(Referee):
         return self.referee.T
 
     @property
-    def commits(self) -> bool:
+    def committed(self) -> bool:  # type: ignore[override] # likewise
         """Whether all examples are fixed before the first hypothesis."""
-        return self.referee.commits
+        return self.referee.committed
 
     def open(self, setup: BatchSetup) -> Batch:
         batch = self.referee.batch(self.referee, setup)

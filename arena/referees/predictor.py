@@ -217,8 +217,9 @@ class PredictorReferee(Referee):
             yield Unlabelled(np.stack(points * _HANDED, axis=1))
         if probe.in_a_row:
             yield Queries(np.array(probe.points))
-        else:
-            yield from map(Query, points)
+            return
+        for x in points:
+            yield Query(x)
 
 
 @attrs.frozen
@@ -247,6 +248,7 @@ class Figure1(PredictorReferee):
     batch = Figure1Batch
     challenges = (PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY, PrivacyUnit.UNLABELLED_EXAMPLE)
     rounds_setting = symbol = "t"
+    template_opponents = ("noisy-votes", "training-swap")
     usual_games = 50_000
 
     t: int | None = attrs.field(default=None, validator=optional([whole, at_least(1)]))
@@ -265,7 +267,7 @@ class Voting(PredictorReferee):
     """
 
     name = "Voting"
-    summary = "the same with public queries (Liu et al., Revisiting Model-Agnostic Private Learning)"
+    summary = "a predictor answers public queries (Liu et al., Revisiting Model-Agnostic Private Learning)"
     batch = PredictorBatch
     challenges = (PrivacyUnit.TRAINING_EXAMPLE,)
     rounds_setting, symbol = "ell", "ℓ"

@@ -43,12 +43,14 @@ class Referee(ABC):
     learner_state: what its running learners must have. learner_protocol: the protocol that learners name, if
         it is another one.
     challenges: in what the worlds may differ; nothing if there is one world.
+    committed: whether the adversary fixes all its moves before the learner's first answer.
     one_run: whether all games share one run of the learner, and a fair coin of its own is each one's world.
     two_worlds: whether games come in pairs, one in each of two neighbouring worlds; follows from the others.
     law: the kind of output distribution that its learners may declare, or None; see `arena.laws`.
     rounds_setting: the setting that is the number of rounds, or their maximum. fixed_rounds: whether every
         game has exactly that number.
     usual_games: in each world, in a tournament. block_pairs: pairs of games in a large block of an audit.
+    template_opponents: if `arena new` has templates of players, a learner and an adversary to try them with.
     """
 
     name: ClassVar[str] = ""
@@ -57,11 +59,13 @@ class Referee(ABC):
     learner_state: ClassVar[type] = object
     learner_protocol: ClassVar[str] = ""
     challenges: ClassVar[tuple[PrivacyUnit, ...]] = ()
+    committed: ClassVar[bool] = False
     one_run: ClassVar[bool] = False
     two_worlds: ClassVar[bool] = False
     law: ClassVar[LawKind | None] = None
     rounds_setting: ClassVar[str] = ""
     fixed_rounds: ClassVar[bool] = False
+    template_opponents: ClassVar[tuple[str, ...]] = ()
     usual_games: ClassVar[int] = 500
     block_pairs: ClassVar[int] = (
         8_192  # the arrays of so many games of one world fit into a processor's cache
@@ -97,6 +101,12 @@ class Referee(ABC):
     @abstractmethod
     def probe(self, probe: Probe, games: int) -> Iterator[Move]:
         """The moves of games that check a learner."""
+
+
+def name_protocols(fits: Callable[[type[Referee]], bool]) -> str:
+    """The names of the protocols that fit, for messages."""
+    *names, last = [name for name, kind in REFEREES.items() if fits(kind)]
+    return f"{', '.join(names)} and {last}" if names else last
 
 
 @attrs.frozen(eq=False)

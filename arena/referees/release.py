@@ -51,6 +51,7 @@ class Release(Referee):
     learner_state = ReleaseState
     challenges = (PrivacyUnit.TRAINING_EXAMPLE,)
     law = ValueLaw
+    template_opponents = ("laplace-count", "count-swap")
     usual_games = 1_000_000
     block_pairs = 16_384  # a learner that releases once has no other state
 

@@ -166,7 +166,7 @@ class OneRun(TrainingRun):
     """
 
     name = "OneRun"
-    summary = "the same in one run with many canaries, whose presence is guessed"
+    summary = "private training in one run with many canaries, whose presence is guessed"
     batch = OneRunBatch
     learner_protocol = TrainingRun.name
     one_run = True

@@ -20,7 +20,7 @@ from arena.capabilities import (
 )
 from arena.claims import Bound, Claim, PrivacyUnit
 from arena.engine import play
-from arena.errors import ArenaError, BudgetExceeded, InvalidArgument, NotConforming, Unsupported
+from arena.errors import RAISED, ArenaError, BudgetExceeded, InvalidArgument, NotConforming, Unsupported
 from arena.laws import OnlineLaw
 from arena.players import Learner
 from arena.randomness import block_seed, generator
@@ -51,8 +51,10 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     check_configuration(learner, "learner")
     if not isinstance(learner.claim, Claim):
         raise NotConforming(learner.name, "claim is a Claim", f"got {type(learner.claim).__name__}")
-    # Points of its own shape.
+    # Points of its own shape, and running learners with what their protocol asks of them.
     _check_some_points(learner)
+    for protocol in learner.protocols:
+        _check_state(learner, protocol)
     training_set = sample or _make_sample(learner)
     # The same game whatever was played before, or fresh random numbers in every process. This comes before
     # this process has played anything.
@@ -151,6 +153,25 @@ def _check_divisions(learner: Learner, probe: Probe, games: int) -> None:
 
 
 # --- what a learner declares --------------------------------------------------------------------------------
+
+
+def _check_state(learner: Learner, protocol: str) -> None:
+    kind = REFEREES[protocol].learner_state
+    try:
+        state = learner.start(1, generator(block_seed(17, 0)))
+    except RAISED:  # which the games will show
+        return
+    missing = [
+        name
+        for name in vars(kind)
+        if not (name.startswith("_") or hasattr(type(state), name) or hasattr(state, name))
+    ]
+    if missing:
+        raise NotConforming(
+            learner.name,
+            f"under {protocol} a running learner has the members of {kind.__name__}",
+            f"it has no {' and no '.join(missing)}",
+        )
 
 
 def _check_some_points(learner: Learner) -> None:

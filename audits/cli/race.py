@@ -11,7 +11,7 @@ from audits.cli.common.option_groups import option, option_groups, option_record
 from audits.cli.common.options import DataOptions, EntrantOptions, PlotOption, WorkerOptions
 from audits.cli.common.output import Output
 from audits.races import run_race
-from audits.races.online_race import MARKS
+from audits.races.online_race import MARKS, list_protocols
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
 from audits.races.predictor_race import PROTOCOL as PREDICTOR_PROTOCOL
 from audits.races.predictor_race import ROUNDS
@@ -43,7 +43,7 @@ class RaceOptions(DataOptions, EntrantOptions):
         "--protocol",
         metavar="NAME",
         shell_complete=complete_protocols,
-        help="Adaptive or Oblivious. Default: the first that all players play.",
+        help=f"{' or '.join(list_protocols())}. Default: the first that all players play.",
     )
     agnostic: bool = option(
         "--agnostic",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from arena import REFEREES
 from audits.api.report import extend_record
 from audits.api.tournament import TournamentReport
 from audits.cli import INTERRUPTED, REFUTED
@@ -13,10 +14,10 @@ from audits.cli.common.options import LedgerOption, SeedOption, WorkerOptions
 from audits.cli.common.output import Output, format_command, report_interruption
 from audits.data.output_files import check_output_file
 from audits.tournaments import plan_tournament, run_tournament
-from audits.tournaments.tournament_plan import CONFIDENCE, GAMES, RACE_GAMES
+from audits.tournaments.tournament_plan import CONFIDENCE
 from audits.tournaments.tournament_text import tournament_json, tournament_text, write_tournament_csv
 
-_GAMES = ", ".join(f"{games:,} under {protocol}" for protocol, games in GAMES.items())
+_GAMES = ", ".join(f"{kind.usual_games:,} under {name}" for name, kind in REFEREES.items())
 
 
 @option_record
@@ -38,7 +39,7 @@ class TournamentOptions(SeedOption):
     games: int | None = option(
         "--games",
         metavar="N",
-        help=f"Games of each pair, in each world. Default: {_GAMES}, {RACE_GAMES} in one world.",
+        help=f"Games of each pair, in each world. Default: {_GAMES}.",
     )
     confidence: float = option(
         "--confidence", default=CONFIDENCE, help="Confidence of the bound of each pair, by itself."

@@ -94,7 +94,7 @@ def fit(
         raise InvalidArgument(
             "at least one example must be left to train on", value=holdout, remedy="Hold out less."
         )
-    if "Release" not in learner.protocols or learner.point_shape != data.points.shape[1:]:
+    if Release.name not in learner.protocols or learner.point_shape != data.points.shape[1:]:
         raise InvalidArgument(
             f"{learner.name} does not learn from one sample of points of shape {data.points.shape[1:]}",
             remedy="For instance private-decision-list, rivest or logistic does.",
@@ -152,7 +152,7 @@ class _Trainer(Adversary):
     released: list[Any] = attrs.field(factory=list, eq=False)
 
     name = "trainer"
-    protocols = ("Release",)
+    protocols = (Release.name,)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         reply = yield Train(self.samples)

@@ -14,7 +14,6 @@ from audits.statistics.betting import LATE_START
 MAX_BLOCK_PAIRS = (
     8_192  # the arrays of a batch of so many games, those of one world, fit into a processor's cache
 )
-MAX_RELEASE_PAIRS = 16_384  # a learner that releases once has no other state
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import Adversary, InvalidArgument, Learner, Referee, Release, Sample
+from arena import Adversary, InvalidArgument, Learner, Referee, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
 from arena.privacy_curves import PrivacyCurve, describe_curve
 from arena.randomness import STREAMS
+from arena.referees import name_protocols
 from arena.settings import (
     at_least,
     is_number,
@@ -27,7 +28,7 @@ from arena.settings import (
 )
 from audits.registry.given_players import check_player, copy_learner
 from audits.registry.tested_claim import read_claim
-from audits.runs.block_sizes import MAX_BLOCK_PAIRS, MAX_RELEASE_PAIRS, BlockSizes, first_block_pairs
+from audits.runs.block_sizes import BlockSizes, first_block_pairs
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
@@ -87,7 +88,7 @@ class Plan:
 
     @block.default
     def _choose_block(self) -> int:
-        return MAX_RELEASE_PAIRS if isinstance(self.referee, Release) else MAX_BLOCK_PAIRS
+        return self.referee.block_pairs
 
     @epsilon.validator
     def _check_epsilon(self, attribute: Any, value: float) -> None:
@@ -119,7 +120,7 @@ class Plan:
         if not self.referee.two_worlds:
             raise InvalidArgument(
                 f"{self.referee.name} has one world, so its games show nothing about privacy",
-                remedy="Audit under Figure1, Release, Voting, TrainingRun or SpecialRound.",
+                remedy=f"These have two: {name_protocols(lambda kind: kind.two_worlds)}.",
             )
 
     @property

@@ -9,8 +9,9 @@ import shlex
 
 import numpy as np
 
-from arena import InvalidArgument
+from arena import AnswerLaw, InvalidArgument, OnlineLaw
 from audits.data.output_files import write_atomically
+from audits.registry.pairing import find_protocol
 from audits.registry.settings_text import find_own_settings, format_value
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.posed_game import PosedGame, QueryGame
@@ -124,7 +125,8 @@ def write_strategy(solution: Solution, posed: PosedGame, path: str | os.PathLike
 def _format_file(solution: Solution, graph: DecisionGraph, posed: PosedGame, path: str, learner: str) -> str:
     strategy, moves = solution.strategy, solution.strategy.moves
     is_online = moves.labels is not None
-    protocols = ("SpecialRound",) if is_online else ("Figure1", "Voting")
+    protocol = find_protocol(posed.learner, OnlineLaw if is_online else AnswerLaw)
+    assert protocol is not None
     words = {
         "learner": posed.learner.name,
         "rounds": solution.rounds,
@@ -132,7 +134,7 @@ def _format_file(solution: Solution, graph: DecisionGraph, posed: PosedGame, pat
         "delta": strategy.delta,
         "advice": "To play it:" if is_online else "To compute that again:",
         "command": _command(solution, posed, path, learner),
-        "protocol": next(name for name in protocols if name in posed.learner.protocols),
+        "protocol": protocol.name,
         "nodes": "\n".join(_format_nodes(strategy, graph)),
         "cls": CLASS,
     }

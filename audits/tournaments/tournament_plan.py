@@ -17,6 +17,7 @@ from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.races.online_race import OnlineRace, plan_online_race
 from audits.registry.given_players import GivenAdversary, check_player, is_function
 from audits.registry.match import Match, build_match
+from audits.registry.pairing import list_common
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, resolve_learner
 from audits.registry.suggestions import unknown_name
 from audits.registry.tested_claim import read_claim
@@ -25,9 +26,6 @@ from audits.tournaments.cell_result import CellResult, describe_refusal
 
 CONFIDENCE = 0.999  # of each cell: of a thousand true claims one is refuted
 REFERENCE_EPSILON = 1.0  # nats, against which learners without a claim are tested
-# Games of each cell, by protocol: games of Figure1 are long, those of Release are single draws.
-GAMES = {"Release": 1_000_000, "Voting": 100_000, "Figure1": 50_000, "SpecialRound": 5_000}
-RACE_GAMES = 500
 _SEED_BYTES = 4
 _INCOMPATIBLE = "they play no protocol in common"
 
@@ -100,7 +98,8 @@ def plan_tournament(
 
     learners, adversaries: players, names, or path/to/file.py:ClassName; none stands for all of `arena list`.
         Adversaries of which none is given by its name join those of `arena list`.
-    protocols: the protocols to play; none stands for all. games: of each cell; by default GAMES.
+    protocols: the protocols to play; none stands for all. games: of each cell; default: the usual number of
+        the protocol.
 
     Raises: InvalidArgument for unknown names, two players of one name, values out of range, and if no two
     players can meet.
@@ -119,13 +118,13 @@ def plan_tournament(
     cells = []
     for learner, (own, learner_given) in chosen.items():
         for adversary, (others, adversary_given) in opponents.items():
-            common = [name for name in REFEREES if name in own and name in others]
+            common = [name for name in list_common(own, others) if not REFEREES[name].one_run]
             allowed = [name for name in protocols or common if name in common]
             if not allowed:
                 reason = f"they play {', '.join(common)} only" if common else _INCOMPATIBLE
                 unmatched.append((learner, adversary, reason))
                 continue
-            allowed.sort(key=lambda name: not REFEREES[name].two_worlds)
+            allowed.sort(key=common.index)
             cells.append(
                 _plan_cell(
                     (learner, learner_given),
@@ -210,12 +209,11 @@ def _plan_cell(
 
     restricted: whether the user chose protocols, so that the command must name this one.
     """
-    by_protocol = GAMES.get(protocol, RACE_GAMES)
     cell = Cell(
         learner=learner[0],
         adversary=adversary[0],
         protocol=protocol,
-        games=by_protocol if games is None else games,
+        games=REFEREES[protocol].usual_games if games is None else games,
         seed=seed,
     )
     try:

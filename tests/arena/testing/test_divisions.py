@@ -7,11 +7,10 @@ import pytest
 from mutants.runs import CORRECT, STATISTICS, RunsLearner
 
 from arena import Learner, NotConforming, Sample
-from arena.referees import REFEREES
+from arena.referees import REFEREES, Probe
 from arena.testing import RATE, check_learner
 from arena.testing import learner as learner_checks
 from arena.testing.divisions import check_divisions
-from arena.testing.probe import Probe
 from audits.registry.players import LEARNERS
 
 LONG = {"everlasting-gaussian"}  # over 10 s
@@ -35,8 +34,8 @@ EVERY_WAY = [
 
 
 def check_one(learner: RunsLearner, sample: Sample = SAMPLE) -> None:
-    probe = Probe(sample, (0.0, 1.0), learner.protocol)
-    check_divisions(learner, probe, REFEREES[learner.protocol](), games=2_000, rate=RATE)
+    probe = Probe(REFEREES[learner.protocol](), sample, (0.0, 1.0))
+    check_divisions(learner, probe, games=2_000, rate=RATE)
 
 
 @pytest.mark.parametrize("learner", EVERY_WAY, ids=str)
