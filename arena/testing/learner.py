@@ -170,7 +170,7 @@ def _check_state(learner: Learner, protocol: str) -> None:
         raise NotConforming(
             learner.name,
             f"under {protocol} a running learner has the members of {kind.__name__}",
-            f"it has no {' and no '.join(missing)}",
+            f"it lacks {', '.join(missing)}",
         )
 
 

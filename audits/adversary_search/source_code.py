@@ -13,8 +13,11 @@ from arena import InvalidArgument
 from arena.privacy_curves import format_curve
 from arena.step_scores import StepScore
 from audits.adversary_search.adversary_search import SearchResult
+from audits.adversary_search.protocols.query_scripts import Follow
+from audits.adversary_search.protocols.stream_scripts import Show
+from audits.adversary_search.protocols.training_scripts import TrainingScript
 from audits.adversary_search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHTED, Score
-from audits.adversary_search.script import Follow, Script, Show, Step, TrainingScript, memories_of
+from audits.adversary_search.script import Script, Step, memories_of
 from audits.adversary_search.source_lines import (
     INDENT,
     WIDTH,

@@ -7,21 +7,10 @@ import math
 import numpy as np
 
 from arena import Sample
-from audits.adversary_search.script import (
-    AGAINST,
-    WITH,
-    Ask,
-    Challenge,
-    Follow,
-    Hand,
-    Point,
-    Pull,
-    Script,
-    Show,
-    Special,
-    Step,
-    as_point,
-)
+from audits.adversary_search.protocols.query_scripts import Ask, Challenge, Follow, Hand
+from audits.adversary_search.protocols.stream_scripts import AGAINST, WITH, Show, Special
+from audits.adversary_search.protocols.training_scripts import Pull
+from audits.adversary_search.script import Point, Script, Step, as_point
 
 WIDTH = 110
 INDENT = " " * 8

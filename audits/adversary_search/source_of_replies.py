@@ -8,19 +8,11 @@ import attrs
 import numpy as np
 
 from arena.step_scores import StepScore
+from audits.adversary_search.protocols.query_scripts import Challenge, Follow
+from audits.adversary_search.protocols.stream_scripts import Show, Special
+from audits.adversary_search.protocols.training_scripts import TrainingScript
 from audits.adversary_search.score import Score
-from audits.adversary_search.script import (
-    Challenge,
-    Follow,
-    Memory,
-    Point,
-    Script,
-    Show,
-    Special,
-    Step,
-    TrainingScript,
-    memories_of,
-)
+from audits.adversary_search.script import Memory, Point, Script, Step, memories_of
 from audits.adversary_search.source_lines import (
     assign,
     assign_samples,

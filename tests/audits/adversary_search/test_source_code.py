@@ -20,8 +20,9 @@ from support.players.voting_learners import Screened
 from arena import Learner, Sample, play
 from arena.step_scores import RATIO, StepScore
 from audits import cli
-from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
-from audits.adversary_search.script import Memory, Pull, TrainingScript
+from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show, Special, search
+from audits.adversary_search.protocols.training_scripts import Pull, TrainingScript
+from audits.adversary_search.script import Memory
 from audits.adversary_search.source_code import adversary_source, format_script, replay_command
 from audits.registry.players import ADVERSARIES
 from learners.everlasting.everlasting_v1 import EverlastingV1
@@ -196,8 +197,7 @@ def check_same_games(learner: Learner, script: Script, text: str, folder: Path) 
     file.write_text(text)
     printed = ADVERSARIES.find(f"{file}:Found")()
     ours, theirs = (
-        play(learner, player, referee_for(script), games=50, seed=3, record=True)
-        for player in (script, printed)
+        play(learner, player, script.referee, games=50, seed=3, record=True) for player in (script, printed)
     )
     assert ours.transcript is not None
     assert theirs.transcript is not None

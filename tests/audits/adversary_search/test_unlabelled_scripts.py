@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from arena import BudgetExceeded, Figure1, PrivacyUnit, Sample, play
 from arena.concepts import Rectangles
 from audits.adversary_search.adversary_search import search
-from audits.adversary_search.script import Ask, Hand, Script
+from audits.adversary_search.protocols.query_scripts import Ask, Hand
+from audits.adversary_search.script import Script
 from audits.adversary_search.script_strategies import adversaries
 from audits.adversary_search.source_code import format_script
 from learners.everlasting.everlasting_fresh import EverlastingFresh

@@ -101,7 +101,9 @@ def test_a_learner_that_always_fails_passes_no_test(learner: Learner, message: s
 
 
 def test_a_learner_without_a_method_of_its_protocol_is_refused() -> None:
-    message = "under Figure1 a running learner has the members of PredictorState; it has no halted and no train and no predict"
+    message = (
+        "under Figure1 a running learner has the members of PredictorState; it lacks halted, train, predict"
+    )
     with pytest.raises(NotConforming, match=message):
         search(WithoutTrain(), **SMALL)
 
