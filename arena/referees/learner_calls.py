@@ -27,6 +27,9 @@ class LabelRange:
     text: str
 
 
+BINARY = LabelRange(1, "0 or 1")
+
+
 class LearnerCalls:
     """The running learner of n games. state: what `Learner.start` returned.
 
@@ -90,7 +93,9 @@ class LearnerCalls:
 
     # --- predictors -----------------------------------------------------------------------------------------
 
-    def predict(self, x: np.ndarray, labels: LabelRange, halted: np.ndarray) -> np.ndarray:
+    def predict(
+        self, x: np.ndarray, labels: LabelRange = BINARY, halted: np.ndarray | slice = slice(0)
+    ) -> np.ndarray:
         """(n,) bool or int: the labels of the queries x (n, ...), those of `halted` games unchecked."""
         label: Any = self.call("predict", x)
         return self._check_labels(label, (self._games,), labels, halted)
@@ -110,7 +115,7 @@ class LearnerCalls:
         return self._check_labels(label, shape, labels, halted)
 
     def _check_labels(
-        self, label: Any, shape: tuple[int, ...], labels: LabelRange, halted: np.ndarray
+        self, label: Any, shape: tuple[int, ...], labels: LabelRange, halted: np.ndarray | slice
     ) -> np.ndarray:
         """The labels as an array of numpy's own type."""
         if not isinstance(label, np.ndarray) or label.shape != shape:

@@ -17,7 +17,7 @@ from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.laws import OnlineLaw
 from arena.moves import Commit, Example, Move, Ready
 from arena.points import format_point, points_differ
-from arena.referees.referee import Batch, BatchSetup, MoveTable, Probe, Referee
+from arena.referees.referee import Batch, BatchSetup, Probe, Referee
 from arena.referees.scorebook import MistakeCounts
 from arena.referees.transcript import ExampleEntry
 from arena.replies import Hypothesis, Shown, Stream
@@ -46,7 +46,6 @@ class OnlineBatch(Batch):
 
     def __init__(self, referee: OnlineReferee, setup: BatchSetup) -> None:
         super().__init__(referee, setup)
-        self._T = referee.T
         self.mistakes = np.zeros(self.games, np.int64)
         self._scorebook = None if setup.scorebook is None else setup.scorebook.open(self.games)
         self.allowed: AllowedExamples | None = None
@@ -55,22 +54,11 @@ class OnlineBatch(Batch):
     def mistake_counts(self) -> MistakeCounts | None:
         return None if self._scorebook is None else self._scorebook.read()
 
-    def close(self) -> None:
-        if self.round != self._T:
-            raise self._refuse(
-                f"a game of T = {self._T} rounds is played to its end", expected=self._T, got=self.round
-            )
-
     # --- the steps of a round -------------------------------------------------------------------------------
-
-    def _start_round(self) -> None:
-        self._position.round += 1
-        if self.round > self._T:
-            raise self._refuse(f"a game of T = {self._T} rounds has no round {self.round}")
 
     def _read_example(self, move: Example) -> tuple[np.ndarray, np.ndarray]:
         """The points (n, ...) and labels (n,) of world 0, if a realizable game allows them."""
-        x, y = self._adversary.read_point(move.x), self._adversary.read_labels(move.y)
+        x, y = self.adversary.read_point(move.x), self.adversary.read_labels(move.y)
         if self.allowed is None:
             return x, y
         allowed = self.allowed
@@ -78,7 +66,7 @@ class OnlineBatch(Batch):
         if not agree.all():
             games = np.flatnonzero(~agree)
             concept = "some concept" if move.target is None else "the target, a concept"
-            raise self._refuse(
+            raise self.refuse(
                 f"in a realizable game {concept} of {allowed.concepts} agrees with all examples",
                 games=games,
                 got=f"the point {format_point(x[games[0]])} with the label {y[games[0]]}",
@@ -88,36 +76,34 @@ class OnlineBatch(Batch):
 
     def _show_learner(self, hypothesis: Hypothesis, x: np.ndarray, y: np.ndarray, update: Any) -> None:
         """Count the mistake of h_t on (x_t, y_t), then let the learner observe the example."""
-        predicted = self._learner.guard(lambda: hypothesis(x))
+        predicted = self.learner.guard(lambda: hypothesis(x))
         self.mistakes += predicted != y
         scorebook = self._scorebook
         if scorebook is not None:
             self._blame_adversary(lambda: scorebook.note(self.round, x, y, self.mistakes))
-        if update is not None and self._learner.takes_instructions:
-            self._learner.call("instruct", self._adversary.read_labels(update).astype(bool))
-        self._learner.call("observe", x, y)
-        if self._log is not None:
-            self._log.append(ExampleEntry(round=self.round, x=x, y=y, predicted=predicted))
+        if update is not None and self.learner.takes_instructions:
+            self.learner.call("instruct", self.adversary.read_labels(update).astype(bool))
+        self.learner.call("observe", x, y)
+        if self.log is not None:
+            self.log.append(ExampleEntry(round=self.round, x=x, y=y, predicted=predicted))
 
     def _blame_adversary(self, call: Callable[[], V]) -> V:
         """Run code that may refuse a point of the adversary's; the refusal becomes a violation of its own."""
         try:
             return call()
         except ArenaError as error:
-            raise self._refuse(str(error)) from error
+            raise self.refuse(str(error)) from error
 
 
 class ObliviousBatch(OnlineBatch):
     """Games of one move, the whole sequence."""
 
     def _play_sequence(self, move: Commit) -> Stream:
-        if self.round:
-            raise self._refuse("an oblivious adversary commits once")
         hypotheses = []
         for example in self._list_examples(move):
-            self._start_round()
+            self.start_round()
             x, y = self._read_example(example)
-            hypothesis = self._learner.hypothesis()
+            hypothesis = self.learner.hypothesis()
             if move.show_hypotheses:
                 hypotheses.append(hypothesis)
             self._show_learner(hypothesis, x, y, example.update)
@@ -127,11 +113,11 @@ class ObliviousBatch(OnlineBatch):
         if move.examples is None:
             return self._split_arrays(move)
         if move.x is not None or move.y is not None or move.target is not None:
-            raise self._refuse(
+            raise self.refuse(
                 "a sequence is committed as x, y and target, or as examples that name theirs, not as both"
             )
         if not isinstance(move.examples, Iterator):
-            raise self._refuse(
+            raise self.refuse(
                 "the examples of a Commit are an iterator",
                 got=type(move.examples).__name__,
                 remedy="Call iter() on them.",
@@ -140,10 +126,11 @@ class ObliviousBatch(OnlineBatch):
 
     def _split_arrays(self, move: Commit) -> Iterator[Example]:
         x, y = np.asarray(move.x), np.asarray(move.y)
-        if y.ndim == 0 or y.shape[-1] != self._T or x.shape[: y.ndim] != y.shape:
-            raise self._refuse(
-                f"the committed sequence has T = {self._T} examples",
-                expected=f"y of shape ({self._T},) or ({self.games}, {self._T}), x to match",
+        rounds = self.referee.T
+        if y.ndim == 0 or y.shape[-1] != rounds or x.shape[: y.ndim] != y.shape:
+            raise self.refuse(
+                f"the committed sequence has T = {rounds} examples",
+                expected=f"y of shape ({rounds},) or ({self.games}, {rounds}), x to match",
                 got=f"x of shape {x.shape}, y of shape {y.shape}",
             )
 
@@ -153,7 +140,7 @@ class ObliviousBatch(OnlineBatch):
             # Points are vectors; the rounds are the last axis of y.
             return np.asarray(np.take(x, t, axis=y.ndim - 1))
 
-        return (Example(read_point(t), y[..., t], target=move.target) for t in range(self._T))
+        return (Example(read_point(t), y[..., t], target=move.target) for t in range(rounds))
 
     def _run_iterator(self, examples: Iterator[Example]) -> Iterator[Example]:
         """The same examples; the adversary is blamed for what its iterator raises or yields."""
@@ -165,15 +152,16 @@ class ObliviousBatch(OnlineBatch):
             except ArenaError:
                 raise
             except RAISED as error:
-                name, round = self._position.adversary, self.round
+                name, round = self.position.adversary, self.round
                 raise PlayerError.of(error, player="adversary", name=name, round=round) from error
             if not _is_plain(example):
-                raise self._refuse(
+                raise self.refuse(
                     "a Commit holds Examples that are the same in both worlds", got=type(example).__name__
                 )
             yield example
 
-    moves: MoveTable = ((Commit, _play_sequence),)
+    moves = ((Commit, _play_sequence),)
+    opening = Commit
 
 
 class AdaptiveBatch(OnlineBatch):
@@ -181,51 +169,48 @@ class AdaptiveBatch(OnlineBatch):
 
     def _play_round(self, move: Example) -> Shown:
         if not _is_plain(move):
-            raise self._refuse("only SpecialRound has a second world")
-        self._start_round()
+            raise self.refuse("only SpecialRound has a second world")
+        self.start_round()
         x, y = self._read_example(move)
-        hypothesis = self._learner.hypothesis()
+        hypothesis = self.learner.hypothesis()
         self._show_learner(hypothesis, x, y, move.update)
         return Shown(hypothesis)
 
-    moves: MoveTable = ((Example, _play_round),)
+    moves = ((Example, _play_round),)
 
 
 class SpecialRoundBatch(OnlineBatch):
     """Games of one move a round, in which the learner presents h_t before the adversary's example."""
 
-    _presented: Hypothesis | None = None
+    _presented: Hypothesis
 
     def _present_first(self, move: Ready) -> Shown:
-        if self._presented is not None:
-            raise self._refuse("Ready opens the game and is made once")
-        self._presented = self._learner.hypothesis()
+        self._presented = self.learner.hypothesis()
         return Shown(self._presented)
 
     def _play_round(self, move: Example) -> Shown:
-        if self._presented is None:
-            raise self._refuse("the game opens with Ready: the learner presents h_1 first")
-        self._start_round()
+        self.start_round()
         x, y = self._read_example(move)
         if move.other_x is not None or move.other_y is not None:
             x, y = self._choose_example(move, x, y)
         self._show_learner(self._presented, x, y, move.update)
-        if self.round == self._T:
+        if self.round == self.referee.T:
             return Shown(None)
-        self._presented = self._learner.hypothesis()
+        self._presented = self.learner.hypothesis()
         return Shown(self._presented)
 
     def _choose_example(self, move: Example, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each game's own example at the special round; x, y: that of world 0."""
-        other_x = self._adversary.read_point(move.x if move.other_x is None else move.other_x)
-        other_y = self._adversary.read_labels(move.y if move.other_y is None else move.other_y)
+        other_x = self.adversary.read_point(move.x if move.other_x is None else move.other_x)
+        other_y = self.adversary.read_labels(move.y if move.other_y is None else move.other_y)
         differ = points_differ(x, other_x) | (y != other_y)
-        self._worlds.challenge(
+        self.worlds.challenge(
             differ, PrivacyUnit.STREAM_EXAMPLE, rule="a game has one special round", thing="example"
         )
-        return self._worlds.choose(x, other_x), self._worlds.choose(y, other_y)
+        return self.worlds.choose(x, other_x), self.worlds.choose(y, other_y)
 
-    moves: MoveTable = ((Ready, _present_first), (Example, _play_round))
+    moves = ((Ready, _present_first), (Example, _play_round))
+    opening = Ready
 
 
 def _is_plain(move: object) -> bool:

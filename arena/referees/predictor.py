@@ -13,7 +13,7 @@ from arena.claims import PrivacyUnit
 from arena.laws import AnswerLaw
 from arena.moves import Move, Queries, Query, Train, Unlabelled
 from arena.points import freeze, points_differ
-from arena.referees.learner_calls import LabelRange
+from arena.referees.learner_calls import BINARY, LabelRange
 from arena.referees.referee import Batch, BatchSetup, MoveTable, Probe, Referee
 from arena.referees.transcript import QueryEntry, UnlabelledEntry
 from arena.replies import NO_LABEL, UNSTABLE, Answer, Answers, Received, Trained
@@ -45,7 +45,6 @@ class PredictorBatch(Batch):
 
     def __init__(self, referee: PredictorReferee, setup: BatchSetup) -> None:
         super().__init__(referee, setup)
-        self._trained = False
         self.halted = freeze(np.zeros(self.games, bool))
         self._shown_halted = self.halted  # as far as the adversary knows
 
@@ -53,26 +52,21 @@ class PredictorBatch(Batch):
 
     def _train(self, move: Train) -> Trained:
         """Steps 1 to 3 of Figure 1: the learner gets its world's training set."""
-        if self._trained:
-            raise self._refuse(f"{self._referee.name} has one training phase, before the first query")
-        training = self._choose_training(move)
-        self._trained = True
-        self._learner.call("train", training)
-        self.halted = self._shown_halted = self._learner.read_halted(self.halted)
+        training = self.choose_training(move)
+        self.learner.call("train", training)
+        self.halted = self._shown_halted = self.learner.read_halted(self.halted)
         return Trained()
 
     def _answer(self, move: Query) -> Answer:
         """One round: step 4 of Figure 1, or one point of Voting."""
-        self._check_trained()
-        self._position.round += 1
-        self._check_round(self.round)
+        self.start_round()
         x, withheld = self._choose_query(move)
 
         silent = self.halted
-        answer = self._learner.predict(x, self._referee.labels, silent).astype(np.int8)
+        answer = self.learner.predict(x, self.referee.labels, silent).astype(np.int8)
         if silent.any():
             answer[silent] = NO_LABEL
-        self.halted = self._learner.read_halted(silent)
+        self.halted = self.learner.read_halted(silent)
 
         # A withheld round is withheld whole: a halt that it causes shows at the next round, as silence.
         if withheld is None:
@@ -80,7 +74,7 @@ class PredictorBatch(Batch):
         else:
             label = np.where(withheld, NO_LABEL, answer)
             self._shown_halted = freeze(np.where(withheld, self._shown_halted, self.halted))
-        if self._log is not None:
+        if self.log is not None:
             entry = QueryEntry(
                 round=self.round,
                 x=x,
@@ -90,15 +84,14 @@ class PredictorBatch(Batch):
                 shown_halted=self._shown_halted,
                 withheld=withheld,
             )
-            self._log.append(entry)
+            self.log.append(entry)
         return Answer(freeze(label), self._shown_halted)
 
     def _answer_many(self, move: Queries) -> Answers:
         """Several rounds; their queries are the same in both worlds and chosen before the first answer."""
-        self._check_trained()
-        x = self._adversary.read_points(move.x)
+        x = self.adversary.read_points(move.x)
         rounds = x.shape[1]
-        self._check_round(self.round + rounds)
+        self.check_rounds(self.round + rounds)
 
         labels = np.empty((self.games, rounds), np.int8)
         halted = np.empty((self.games, rounds), bool)
@@ -106,58 +99,45 @@ class PredictorBatch(Batch):
         while self.round < begun + rounds:
             done = self.round - begun
             silent = self.halted
-            label = self._learner.predict_some(x[:, done:], self._referee.labels, silent)
-            self.halted = self._learner.read_halted(silent)
+            label = self.learner.predict_some(x[:, done:], self.referee.labels, silent)
+            self.halted = self.learner.read_halted(silent)
             # Answers that are given together end with the first halt.
             now = slice(done, done + label.shape[1])
             labels[:, now] = np.where(silent[:, None], NO_LABEL, label)
             halted[:, now] = silent[:, None]
             halted[:, now.stop - 1] = self.halted
-            self._position.round = begun + now.stop
+            self.position.round = begun + now.stop
         self._shown_halted = self.halted
-        if self._log is not None:
-            self._log += [
+        if self.log is not None:
+            self.log += [
                 QueryEntry(round=begun + k + 1, x=x[:, k], label=labels[:, k], halted=halted[:, k])
                 for k in range(rounds)
             ]
         return Answers(freeze(labels), freeze(halted))
 
-    # --- the order of a game --------------------------------------------------------------------------------
-
-    def _check_trained(self) -> None:
-        if not self._trained:
-            raise self._refuse(f"{self._referee.name} begins with the training phase: yield Train first")
-
-    def _check_round(self, last: int) -> None:
-        most = getattr(self._referee, self._referee.rounds_setting)
-        if most is not None and last > most:
-            raise self._refuse(
-                f"{self._referee.name} with {self._referee.symbol} = {most} has at most {most} rounds",
-                remedy="Let the adversary ask fewer queries, or allow more rounds.",
-            )
-
     # --- the points of both worlds --------------------------------------------------------------------------
 
     def _choose_query(self, move: Query) -> tuple[np.ndarray, np.ndarray | None]:
         """Each game's own query (n, ...), and where the answer is withheld (n,) bool; None: nowhere."""
-        x0 = self._adversary.read_point(move.x)
+        x0 = self.adversary.read_point(move.x)
         if move.other is None:
             return x0, None
-        x1 = self._adversary.read_point(move.other)
+        x1 = self.adversary.read_point(move.other)
         differ = points_differ(x0, x1)
         if not differ.any():
             return x0, None
-        if PrivacyUnit.QUERY not in self._referee.challenges:
-            raise self._refuse(
-                f"the points of {self._referee.name} are public",
+        if PrivacyUnit.QUERY not in self.referee.challenges:
+            raise self.refuse(
+                f"the points of {self.referee.name} are public",
                 games=np.flatnonzero(differ),
                 expected="the same point in both worlds",
                 got="two different points",
             )
-        self._worlds.challenge(differ, PrivacyUnit.QUERY, rule="after the flag both queries are equal")
-        return self._worlds.choose(x0, x1), differ
+        self.worlds.challenge(differ, PrivacyUnit.QUERY, rule="after the flag both queries are equal")
+        return self.worlds.choose(x0, x1), differ
 
     moves: MoveTable = ((Train, _train), (Query, _answer), (Queries, _answer_many))
+    opening = Train
 
 
 class Figure1Batch(PredictorBatch):
@@ -165,50 +145,45 @@ class Figure1Batch(PredictorBatch):
 
     def _hand_over(self, move: Unlabelled) -> Received:
         """Unlabelled points, which are no round of Figure 1; whether the learner has halted is shown."""
-        self._check_trained()
-        if not self._learner.receives_unlabelled:
-            raise self._refuse(
-                f"{self._position.learner} takes no unlabelled points",
+        if not self.learner.receives_unlabelled:
+            raise self.refuse(
+                f"{self.position.learner} takes no unlabelled points",
                 remedy="Hand them to a learner that learns from them, such as everlasting-fresh.",
             )
         x = self._choose_unlabelled(move)
 
-        self._learner.call("receive_unlabelled", x)
-        self.halted = self._shown_halted = self._learner.read_halted(self.halted)
-        if self._log is not None:
-            self._log.append(UnlabelledEntry(round=self.round, x=x, halted=self.halted))
+        self.learner.call("receive_unlabelled", x)
+        self.halted = self._shown_halted = self.learner.read_halted(self.halted)
+        if self.log is not None:
+            self.log.append(UnlabelledEntry(round=self.round, x=x, halted=self.halted))
         return Received(self._shown_halted)
 
     def _choose_unlabelled(self, move: Unlabelled) -> np.ndarray:
         """Each game's own unlabelled points (n, k, ...)."""
-        x0 = self._adversary.read_points(move.x)
+        x0 = self.adversary.read_points(move.x)
         if move.other is None:
             return x0
-        x1 = self._adversary.read_points(move.other)
+        x1 = self.adversary.read_points(move.other)
         if x0.shape != x1.shape:
-            raise self._refuse(
+            raise self.refuse(
                 "both worlds have as many unlabelled points", expected=x0.shape[1], got=x1.shape[1]
             )
         places = (x0 != x1).any(axis=tuple(range(2, x0.ndim))).sum(axis=1)
-        self._worlds.check_neighbours(places, "unlabelled points")
+        self.worlds.check_neighbours(places, "unlabelled points")
         rule = "after the flag both worlds' unlabelled points are equal"
-        self._worlds.challenge(places > 0, PrivacyUnit.UNLABELLED_EXAMPLE, rule=rule)
-        return self._worlds.choose(x0, x1)
+        self.worlds.challenge(places > 0, PrivacyUnit.UNLABELLED_EXAMPLE, rule=rule)
+        return self.worlds.choose(x0, x1)
 
-    moves: MoveTable = (*PredictorBatch.moves, (Unlabelled, _hand_over))
+    moves = (*PredictorBatch.moves, (Unlabelled, _hand_over))
 
 
 @attrs.frozen
 class PredictorReferee(Referee):
-    """In what the protocols of predictors agree.
-
-    labels: the answers. symbol: the most queries of a game, as in the paper.
-    """
+    """In what the protocols of predictors agree. labels: the answers."""
 
     learner_state = PredictorState
     law = AnswerLaw
-    labels: ClassVar[LabelRange] = LabelRange(1, "0 or 1")
-    symbol: ClassVar[str]
+    labels: ClassVar[LabelRange] = BINARY
 
     def probe(self, probe: Probe, games: int) -> Iterator[Move]:
         points = [probe.mix_points(t, games) for t in range(len(probe.points))]
@@ -247,7 +222,7 @@ class Figure1(PredictorReferee):
     )
     batch = Figure1Batch
     challenges = (PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY, PrivacyUnit.UNLABELLED_EXAMPLE)
-    rounds_setting = symbol = "t"
+    rounds_setting = "t"
     template_opponents = ("noisy-votes", "training-swap")
     usual_games = 50_000
 
@@ -270,7 +245,7 @@ class Voting(PredictorReferee):
     summary = "a predictor answers public queries (Liu et al., Revisiting Model-Agnostic Private Learning)"
     batch = PredictorBatch
     challenges = (PrivacyUnit.TRAINING_EXAMPLE,)
-    rounds_setting, symbol = "ell", "ℓ"
+    rounds_setting = "ell"
     labels = LabelRange(UNSTABLE, f"0, 1 or {UNSTABLE} (⊥)")
     usual_games = 100_000
 

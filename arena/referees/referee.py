@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.capabilities import read_of_samples
 from arena.claims import PrivacyUnit
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, count_things
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
 from arena.moves import Move, Train
 from arena.neighbours import Relation
@@ -136,53 +136,79 @@ class Batch:
     """n games of one protocol in lockstep. Only the engine calls it.
 
     moves: the moves that the protocol allows, with one method for each. That method reads the move
-    (`_adversary`), chooses what belongs to each game's world (`_worlds`), calls the learner (`_learner`),
-    logs what happened (`_note`) and returns the reply.
+    (`adversary`), chooses what belongs to each game's world (`worlds`), calls the learner (`learner`), logs
+    what happened (`log`, unless it is None) and returns the reply, or refuses the move (`refuse`).
+    opening: the move that comes first and is made once, if there is one.
     halted: (n,) bool where the protocol has halts, else None.
     mistakes: (n,) int where the protocol counts mistakes, else None.
     """
 
     moves: MoveTable
+    opening: type[Move] | None = None
     halted: np.ndarray | None = None
     mistakes: np.ndarray | None = None
 
     def __init__(self, referee: Any, setup: BatchSetup) -> None:
-        self._referee = referee
+        self.referee = referee
+        self._opened = False
         self.games, self.runs = len(setup.worlds), setup.runs
-        self._position = Position(setup.learner.name, setup.adversary)
-        self._refuse = self._position.refuse_adversary
-        self._adversary = AdversaryInput(self.runs, setup.learner.point_shape, self._position)
-        self._learner = LearnerCalls(setup.state, self.runs, setup.faults, self._position)
-        self._worlds = Worlds(
+        self.position = Position(setup.learner.name, setup.adversary)
+        self.refuse = self.position.refuse_adversary
+        self.adversary = AdversaryInput(self.runs, setup.learner.point_shape, self.position)
+        self.learner = LearnerCalls(setup.state, self.runs, setup.faults, self.position)
+        self.worlds = Worlds(
             setup.worlds,
-            self._position,
+            self.position,
             setup.relation,
-            lambda points: self._learner.guard(lambda: setup.learner.users_of(points)),
+            lambda points: self.learner.guard(lambda: setup.learner.users_of(points)),
         )
-        self._log, self._reads = setup.log, read_of_samples(setup.learner)
+        self.log, self.reads = setup.log, read_of_samples(setup.learner)
 
     def carry_out(self, move: Move) -> Reply:
         """Carry out the adversary's move, or refuse it."""
         for kind, handle in self.moves:
             if isinstance(move, kind):
+                if self.opening is not None and self._opened is (kind is self.opening):
+                    rule = f"{self.referee.name} begins with {self.opening.__name__}, which is made once"
+                    raise self.refuse(rule, got=kind.__name__)
+                self._opened = True
                 return handle(self, move)
         *names, last = [kind.__name__ for kind, _ in self.moves]
         listed = f"moves {', '.join(names)} and {last}" if names else f"move {last}"
-        raise self._refuse(f"{self._referee.name} knows the {listed}", got=type(move).__name__)
+        raise self.refuse(f"{self.referee.name} knows the {listed}", got=type(move).__name__)
 
     def close(self) -> None:
-        """End the games after the adversary's last move. Most protocols let it stop at any time."""
+        """End the games after the adversary's last move. Unless rounds are fixed, it may stop at any time."""
+        rounds = self.referee.rounds
+        if rounds is not None and self.round != rounds:
+            rule = f"a game of {rounds} rounds is played to its end"
+            raise self.refuse(rule, expected=rounds, got=self.round)
 
-    def _choose_training(self, move: Train) -> Training:
+    def start_round(self) -> None:
+        """Go on to the next round, or refuse it."""
+        self.position.round += 1
+        self.check_rounds(self.round)
+
+    def check_rounds(self, last: int) -> None:
+        """Refuse to go on to this round if there are fewer."""
+        name = self.referee.rounds_setting
+        most = getattr(self.referee, name) if name else None
+        if most is not None and last > most:
+            raise self.refuse(
+                f"{self.referee.name} with {name} = {most} has at most {count_things(most, 'round')}",
+                remedy="Let the adversary make fewer moves, or allow more rounds.",
+            )
+
+    def choose_training(self, move: Train) -> Training:
         """The training sets of the games' own worlds; logged before the learner gets them, which may fail."""
-        first = self._adversary.read_samples(move.sample)
-        second = first if move.other is None else self._adversary.read_samples(move.other)
-        return self._log_training(self._worlds.choose_samples(first, second))
+        first = self.adversary.read_samples(move.sample)
+        second = first if move.other is None else self.adversary.read_samples(move.other)
+        return self.log_training(self.worlds.choose_samples(first, second))
 
-    def _log_training(self, training: Training) -> Training:
-        if self._log is not None:
+    def log_training(self, training: Training) -> Training:
+        if self.log is not None:
             of_games = Training(training.samples, np.broadcast_to(training.which, self.games))
-            self._log.append(TrainingEntry(round=0, training=of_games, reads=self._reads))
+            self.log.append(TrainingEntry(round=0, training=of_games, reads=self.reads))
         return training
 
     # --- the outcome of the games ---------------------------------------------------------------------------
@@ -190,17 +216,17 @@ class Batch:
     @property
     def round(self) -> int:
         """The round that is played, or was last; 0 is the training phase."""
-        return self._position.round
+        return self.position.round
 
     @property
     def flag(self) -> np.ndarray:
         """(n,) bool, the games in which the worlds have differed."""
-        return self._worlds.flag
+        return self.worlds.flag
 
     @property
     def challenges(self) -> frozenset[PrivacyUnit]:
         """In what the worlds have differed."""
-        return frozenset(self._worlds.challenges)
+        return frozenset(self.worlds.challenges)
 
     @property
     def mistake_counts(self) -> MistakeCounts | None:

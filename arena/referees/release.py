@@ -11,7 +11,7 @@ import numpy as np
 from arena.claims import PrivacyUnit
 from arena.laws import ValueLaw
 from arena.moves import Move, Train
-from arena.referees.referee import Batch, MoveTable, Probe, Referee
+from arena.referees.referee import Batch, Probe, Referee
 from arena.referees.transcript import ReleaseEntry
 from arena.replies import Hypothesis, Released
 from arena.sample import Training
@@ -28,16 +28,15 @@ class ReleaseBatch(Batch):
     """Games of one move."""
 
     def _release(self, move: Train) -> Released:
-        if self.round:
-            raise self._refuse("Release has one round")
-        training = self._choose_training(move)
-        self._position.round = 1
-        value = self._learner.ask("release", training)
-        if self._log is not None:
-            self._log.append(ReleaseEntry(round=1, value=value))
+        training = self.choose_training(move)
+        self.position.round = 1
+        value = self.learner.ask("release", training)
+        if self.log is not None:
+            self.log.append(ReleaseEntry(round=1, value=value))
         return Released(value)
 
-    moves: MoveTable = ((Train, _release),)
+    moves = ((Train, _release),)
+    opening = Train
 
 
 @attrs.frozen

@@ -45,35 +45,31 @@ class TrainingRunBatch(Batch):
     def __init__(self, referee: TrainingRun, setup: BatchSetup) -> None:
         super().__init__(referee, setup)
         self._every = referee.every
-        self._steps = 0  # of the whole run; 0 before the training sets are given
+        self._steps = 0  # of the whole run
         self._parameters = 0  # of the last models
 
     def _train(self, move: Any) -> Trained:
-        if self._steps:
-            raise self._refuse("the training sets are given once")
-        training = self._choose_training(move)
-        self._learner.call("train", training)
-        self._steps = self._learner.count_steps()
+        training = self.choose_training(move)
+        self.learner.call("train", training)
+        self._steps = self.learner.count_steps()
         return Trained()
 
     def _advance(self, move: Advance) -> Models:
-        if not self._steps:
-            raise self._refuse("the training sets come before the first step")
         if not isinstance(move.canaries, Sequence):
-            raise self._refuse("canaries are given as a list", got=type(move.canaries).__name__)
-        canaries = tuple(self._adversary.read_canary(canary) for canary in move.canaries)
+            raise self.refuse("canaries are given as a list", got=type(move.canaries).__name__)
+        canaries = tuple(self.adversary.read_canary(canary) for canary in move.canaries)
         if self.round == self._steps and move.steps is None:
             return Models(np.zeros((self.runs, 0, self._parameters)))
         end = self.round + self._count_steps(move.steps)
         shown: list[np.ndarray] = []
         while self.round < end:
             stop = self._find_stop(end)
-            steps, self._position.round = stop - self.round, stop
-            models = self._learner.advance(steps, canaries)
+            steps, self.position.round = stop - self.round, stop
+            models = self.learner.advance(steps, canaries)
             is_shown = stop == self._steps or bool(self._every and stop % self._every == 0)
-            if self._log is not None:
+            if self.log is not None:
                 each = np.broadcast_to(models, (self.games, models.shape[1]))
-                self._log.append(ModelEntry(round=stop, model=each, shown=is_shown))
+                self.log.append(ModelEntry(round=stop, model=each, shown=is_shown))
             if is_shown:
                 shown.append(models)
         self._parameters = models.shape[1]
@@ -84,7 +80,7 @@ class TrainingRunBatch(Batch):
         if given is None:
             return left
         if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= left:
-            raise self._refuse(
+            raise self.refuse(
                 "the steps asked for are at least one and at most those left",
                 expected=f"1 to {left}" if left else "none, since the run is over",
                 got=repr(given),
@@ -98,6 +94,7 @@ class TrainingRunBatch(Batch):
         return min(end, (self.round // self._every + 1) * self._every)
 
     moves: MoveTable = ((Train, _train), (Advance, _advance))
+    opening: type[Move] | None = Train
 
 
 class OneRunBatch(TrainingRunBatch):
@@ -113,11 +110,12 @@ class OneRunBatch(TrainingRunBatch):
             )
         super().__init__(referee, setup)
 
-    def _choose_training(self, move: Any) -> Training:
-        given = (*self._adversary.read_samples(move.sample), *self._adversary.read_samples(move.canaries))
-        return self._log_training(self._worlds.include_canaries(*given))
+    def choose_training(self, move: Any) -> Training:
+        given = (*self.adversary.read_samples(move.sample), *self.adversary.read_samples(move.canaries))
+        return self.log_training(self.worlds.include_canaries(*given))
 
-    moves: MoveTable = ((TrainWithCanaries, TrainingRunBatch._train), (Advance, TrainingRunBatch._advance))
+    moves = ((TrainWithCanaries, TrainingRunBatch._train), (Advance, TrainingRunBatch._advance))
+    opening = TrainWithCanaries
 
 
 @attrs.frozen

@@ -271,9 +271,9 @@ def test_examples_are_asked_for_one_at_a_time_and_before_the_hypothesis() -> Non
 @pytest.mark.parametrize(
     ("make", "rule", "round"),
     [
-        (lambda: iter([Example(X, Y)] * 2), "a game of T = 3 rounds is played to its end", 2),
-        (lambda: iter([]), "a game of T = 3 rounds is played to its end", 0),
-        (lambda: iter([Example(X, Y)] * 4), "a game of T = 3 rounds has no round 4", 4),
+        (lambda: iter([Example(X, Y)] * 2), "a game of 3 rounds is played to its end", 2),
+        (lambda: iter([]), "a game of 3 rounds is played to its end", 0),
+        (lambda: iter([Example(X, Y)] * 4), "Oblivious with T = 3 has at most 3 rounds", 4),
         (lambda: iter([Example(X, Y), None]), ONE_WORLD, 1),
         (lambda: iter([Ready()]), ONE_WORLD, 0),
         (lambda: iter([Example(X, Y, other_y=0)]), ONE_WORLD, 0),

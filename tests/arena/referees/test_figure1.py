@@ -231,12 +231,12 @@ def test_a_withheld_round_after_a_halt_still_shows_the_halt() -> None:
 
 
 def test_training_comes_first() -> None:
-    assert "begins with the training phase" in catch_violation(script(Query(0.0))).rule
+    assert "begins with Train" in catch_violation(script(Query(0.0))).rule
 
 
 def test_there_is_one_training_phase() -> None:
-    assert "one training phase" in catch_violation(script(Train(SAMPLE), Train(SAMPLE))).rule
-    assert "one training phase" in catch_violation(script(Train(SAMPLE), Query(0.0), Train(SAMPLE))).rule
+    assert "is made once" in catch_violation(script(Train(SAMPLE), Train(SAMPLE))).rule
+    assert "is made once" in catch_violation(script(Train(SAMPLE), Query(0.0), Train(SAMPLE))).rule
 
 
 def test_t_rounds_are_allowed_and_no_more() -> None:

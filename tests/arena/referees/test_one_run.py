@@ -149,8 +149,8 @@ def test_a_transcript_has_every_canary() -> None:
 @pytest.mark.parametrize(
     ("moves", "score", "rule"),
     [
-        ((Advance(),), None, "the training sets come before the first step"),
-        ((PLANT, PLANT), None, "the training sets are given once"),
+        ((Advance(),), None, "OneRun begins with TrainWithCanaries, which is made once"),
+        ((PLANT, PLANT), None, "OneRun begins with TrainWithCanaries, which is made once"),
         ((Train(SAMPLE),), None, "OneRun knows the moves TrainWithCanaries and Advance"),
         ((TrainWithCanaries(SAMPLE, SAMPLE),), None, "there is one canary for each coin"),
         ((TrainWithCanaries([SAMPLE] * 4, CANARIES),), None, "training sets are given once for all games"),  # type: ignore[arg-type]

@@ -110,7 +110,7 @@ def test_they_count_as_so_many_rounds() -> None:
 
 def test_training_comes_first() -> None:
     error = catch_violation(Echo(), Queries([0.0]))
-    assert error.rule == "Figure1 begins with the training phase: yield Train first"
+    assert error.rule == "Figure1 begins with Train, which is made once"
 
 
 @pytest.mark.parametrize("x", [0.5, [], np.zeros((GAMES, 0)), np.zeros((3, 2)), np.zeros((GAMES, 2, 1))])

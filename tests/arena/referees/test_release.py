@@ -20,7 +20,7 @@ def test_the_value_of_the_games_world_is_released() -> None:
 
 
 def test_there_is_one_round_and_one_move() -> None:
-    with pytest.raises(ProtocolViolation, match="Release has one round"):
+    with pytest.raises(ProtocolViolation, match="Release begins with Train, which is made once"):
         play(Echo(), script(Train(SAMPLE), Train(SAMPLE)), Release(), games=2, seed=1)
     with pytest.raises(ProtocolViolation, match="Release knows the move Train"):
         play(Echo(), script(Query(0.0)), Release(), games=2, seed=1)

@@ -86,8 +86,8 @@ def test_canaries_reach_the_learner() -> None:
 @pytest.mark.parametrize(
     ("moves", "rule"),
     [
-        ((Advance(),), "the training sets come before the first step"),
-        ((TRAIN, TRAIN), "the training sets are given once"),
+        ((Advance(),), "TrainingRun begins with Train, which is made once"),
+        ((TRAIN, TRAIN), "TrainingRun begins with Train, which is made once"),
         ((TRAIN, Advance(8)), "the steps asked for are at least one and at most those left"),
         ((TRAIN, Advance(0)), "the steps asked for are at least one and at most those left"),
         ((TRAIN, Advance(1.5)), "the steps asked for are at least one and at most those left"),

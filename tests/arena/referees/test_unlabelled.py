@@ -130,7 +130,7 @@ def test_nothing_is_shown_but_halts() -> None:
 
 
 def test_training_comes_first() -> None:
-    assert "begins with the training phase" in catch_violation(script(Unlabelled(POINTS))).rule
+    assert "begins with Train" in catch_violation(script(Unlabelled(POINTS))).rule
 
 
 @pytest.mark.parametrize("x", [0.5, [], [[0.1, 0.2]], [np.nan], "points"])

@@ -247,13 +247,13 @@ def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: py
         ),
         (
             {"protocol": "Adaptive"},
-            "Adaptive has only one world. A search needs one of Figure1, Release, Voting, TrainingRun, "
-            "SpecialRound.",
+            "Adaptive has only one world. A search needs one of Figure1, Voting, Release, "
+            "SpecialRound, TrainingRun.",
         ),
         (
             {"protocol": "Chess"},
-            "Chess is not a protocol. A search needs one of Figure1, Release, Voting, TrainingRun, "
-            "SpecialRound.",
+            "Chess is not a protocol. A search needs one of Figure1, Voting, Release, "
+            "SpecialRound, TrainingRun.",
         ),
     ],
 )

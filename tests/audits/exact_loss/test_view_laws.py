@@ -581,7 +581,7 @@ def test_laws_that_are_none_are_refused(law: AnswerLaw, rule: str) -> None:
 def test_faults_of_players_are_told_as_such() -> None:
     with pytest.raises(PlayerError, match="learner broken raised RuntimeError: no in the training phase"):
         law_of(Broken(), asking(0.1))
-    with pytest.raises(ProtocolViolation, match="begins with the training phase"):
+    with pytest.raises(ProtocolViolation, match="begins with Train, which is made once"):
         law_of(Predicting(), script(Query(0.1)))
 
 

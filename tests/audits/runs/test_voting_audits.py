@@ -178,7 +178,7 @@ def test_rounds_bound_the_questions() -> None:
     given = ("pate-gaussian", "--against", "small-margin", "--rounds", "3")
     refused = arena("play", *given)
     assert refused.exit_code == 2
-    assert "Voting with ℓ = 3 has at most 3 rounds" in refused.stderr
+    assert "Voting with ell = 3 has at most 3 rounds" in refused.stderr
     assert "Let the adversary ask fewer queries, or allow more rounds." in refused.stderr
     assert arena("play", *given, "--set", "adversary.queries=3").exit_code == 0
 
