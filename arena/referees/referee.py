@@ -75,14 +75,12 @@ class Referee(ABC):
         super().__init_subclass__(**options)
         cls.two_worlds = bool(cls.challenges) and not cls.one_run
         name = vars(cls).get("name")
-        if not isinstance(name, str):
-            return
-        other = REFEREES.get(name, cls)
-        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise InvalidArgument(
-                f"two protocols are called {name}", value=f"{cls.__module__}:{cls.__qualname__}"
-            )
-        REFEREES[name] = cls  # also what attrs makes of a class that was defined
+        if isinstance(name, str):
+            # A user's protocol may be defined anew, in a file that has changed or a notebook.
+            other = REFEREES.get(name, cls)
+            if other.__module__.startswith("arena.") and other.__qualname__ != cls.__qualname__:
+                raise InvalidArgument(f"{name} is a protocol of dp-arena", remedy="Choose another name.")
+            REFEREES[name] = cls  # attrs makes a second class of it
 
     @classmethod
     def with_rounds(cls, rounds: int) -> Self:
