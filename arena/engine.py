@@ -22,14 +22,6 @@ from arena.replies import Reply
 from arena.settings import at_least, check_value
 
 
-@attrs.frozen(eq=False)
-class View:
-    """What the adversary saw: its replies in order, and the seed of its random numbers."""
-
-    replies: tuple[Reply, ...]
-    seed: np.random.SeedSequence
-
-
 @attrs.frozen(eq=False, kw_only=True)
 class Played:
     """The outcome of a batch of n games.
@@ -41,7 +33,7 @@ class Played:
     mistake_counts: what the scorebook holds, or None without one.
     failed: (n,) bool, the games that ended because the learner raised, or None without `faults`.
     failure: what it raised in the first of these games, or None.
-    view, transcript: None unless recorded.
+    replies: what the adversary saw, in order; empty unless recorded. transcript: None unless recorded.
     single_games: the recorded games, where they were played one by one.
     """
 
@@ -55,14 +47,14 @@ class Played:
     mistake_counts: MistakeCounts | None = None
     failed: np.ndarray | None = None
     failure: PlayerError | None = None
-    view: View | None = None
+    replies: tuple[Reply, ...] = ()
     transcript: Transcript | None = None
     single_games: tuple[Played, ...] = ()
 
     @property
-    def replies(self) -> tuple[Reply, ...]:
-        """What the adversary saw, in order; empty unless recorded."""
-        return () if self.view is None else self.view.replies
+    def shown(self) -> list[np.ndarray]:
+        """Arrays (n, ...): all that the adversary saw, if that is recorded."""
+        return [part for reply in self.replies for part in reply.parts]
 
 
 def play(
@@ -204,7 +196,7 @@ def _play_batch(
         mistake_counts=batch.mistake_counts,
         failed=np.full(games, failure is not None) if faults else None,
         failure=failure,
-        view=None if replies is None else View(tuple(replies), root),
+        replies=tuple(replies or ()),
         transcript=None if log is None else Transcript(tuple(log), worlds, score),
     )
 

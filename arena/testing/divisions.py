@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import starmap
-from typing import Any
 
 import attrs
 import numpy as np
@@ -93,8 +92,7 @@ def _is_close(part: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _list_parts(played: Played) -> list[np.ndarray]:
-    parts: list[Any] = [part for reply in played.replies for part in reply.parts]
-    return parts if played.halted is None else [*parts, played.halted]
+    return played.shown if played.halted is None else [*played.shown, played.halted]
 
 
 def _find_p_value(first: Played, second: Played) -> float:

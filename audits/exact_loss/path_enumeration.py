@@ -230,8 +230,7 @@ def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, floa
 
 def answer_letters(played: Played) -> np.ndarray:
     """(rounds, n) uint8: the letters of the answers of a recorded batch."""
-    assert played.view is not None
-    answers = list_answers(played.view.replies)
+    answers = list_answers(played.replies)
     shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
 

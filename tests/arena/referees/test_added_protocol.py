@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support.command_line import Command
 from support.paths import ROOT
+from support.players.simple_players import script
 
 import audits
 from arena import REFEREES, InvalidArgument, NotConforming, ProtocolViolation, Query, Referee, Sample, play
@@ -83,14 +84,6 @@ def test_checks_find_a_learner_that_is_not_what_it_declares(duel: Any) -> None:
 
 
 def test_the_referee_enforces_its_rules(duel: Any) -> None:
-    @attrs.frozen
-    class Cheat(duel.Challenger):
-        moves: tuple[Any, ...] = ()
-
-        def play(self, games: int, rng: np.random.Generator) -> Any:
-            for move in self.moves:
-                yield move
-
     train, compare = duel.Train(Sample([0.0], [0])), duel.Compare(0.5)
     for moves, rule in (
         ((compare,), "Duel begins with Train, which is made once"),
@@ -98,7 +91,8 @@ def test_the_referee_enforces_its_rules(duel: Any) -> None:
         ((duel.Train(Sample([0.0], [0]), Sample([0.0], [0], [2])),), "have equal length"),
     ):
         with pytest.raises(ProtocolViolation, match=rule):
-            play(duel.Comparer(), Cheat(moves), duel.Duel(), games=2, seed=1)
+            adversary = attrs.evolve(script(*moves), protocols=("Duel",))
+            play(duel.Comparer(), adversary, duel.Duel(), games=2, seed=1)
 
 
 def test_an_exact_audit_knows_its_loss(duel: Any) -> None:

@@ -35,8 +35,7 @@ def catch_violation(
 
 def replies(*moves: object, learner: Echo | None = None, games: int = GAMES) -> list:
     played = play(learner or Echo(), script(*moves), Figure1(), games=games, seed=1, record=True)
-    assert played.view is not None
-    return list(played.view.replies)
+    return list(played.replies)
 
 
 # --- step 1: the training sets ----------------------------------------------------------------------
@@ -215,8 +214,7 @@ def test_a_halt_caused_by_the_challenge_shows_at_the_next_query() -> None:
         seed=1,
         record=True,
     )
-    assert played.view is not None
-    _, challenge, probe = played.view.replies
+    _, challenge, probe = played.replies
     assert not challenge.halted.any()  # the withheld round says nothing, in either world
     assert probe.halted.tolist() == played.worlds.tolist()
     assert probe.label.tolist() == [NO_LABEL if world else 0 for world in played.worlds]

@@ -36,8 +36,7 @@ def catch_violation(adversary: Scripted, referee: Referee) -> ProtocolViolation:
 def test_oblivious_shows_every_hypothesis_after_the_commitment() -> None:
     y = [1, 1, 0]
     played = play(LastLabel(), script(Commit([0.0] * 3, y)), Oblivious(3), games=GAMES, seed=1, record=True)
-    assert played.view is not None
-    (stream,) = played.view.replies
+    (stream,) = played.replies
     assert [h(0.5).tolist() for h in stream.hypotheses] == [[label] * GAMES for label in (False, True, True)]
     assert played.mistakes is not None
     assert played.mistakes.tolist() == [2] * GAMES
@@ -98,8 +97,7 @@ def test_special_round_presents_each_hypothesis_before_the_example() -> None:
         seed=1,
         record=True,
     )
-    assert played.view is not None
-    shown = [reply.hypothesis for reply in played.view.replies]
+    shown = [reply.hypothesis for reply in played.replies]
     assert [h(0.5).tolist() for h in shown[:3]] == [
         [False] * GAMES,
         [False] * GAMES,

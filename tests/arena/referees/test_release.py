@@ -14,8 +14,7 @@ OTHER = SAMPLE.replace_one(0, 0.0, 1)
 
 def test_the_value_of_the_games_world_is_released() -> None:
     played = play(Echo(), script(Train(SAMPLE, OTHER)), Release(), games=6, seed=1, record=True)
-    assert played.view is not None
-    assert played.view.replies[0].value.tolist() == (2.0 + played.worlds).tolist()
+    assert played.replies[0].value.tolist() == (2.0 + played.worlds).tolist()
     assert played.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
 
 

@@ -65,9 +65,7 @@ def play_recorded(
 
 
 def replies(*moves: object, learner: Learner | None = None) -> list:
-    view = play_recorded(*moves, learner=learner).view
-    assert view is not None
-    return list(view.replies)
+    return list(play_recorded(*moves, learner=learner).replies)
 
 
 def catch_violation(
