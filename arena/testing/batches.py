@@ -20,7 +20,6 @@ from arena.replies import (
     Answer,
     Answers,
     Hypothesis,
-    Models,
     Released,
     Reply,
     Shown,
@@ -74,18 +73,14 @@ def _list_columns(reply: Reply, points: tuple[Any, ...]) -> Features:
     """(n,) each: a reply as numbers in [0, 1], hypotheses by their labels at `points`."""
     if isinstance(reply, Answer):
         return {"label": (reply.label == 1).astype(float), "halted": reply.halted.astype(float)}
-    if isinstance(reply, Released):
-        if isinstance(reply.value, Hypothesis):
-            return _label_points([reply.value], points)
-        return {name: _squash(column) for name, column in value_columns(reply.value, "value").items()}
-    if isinstance(reply, Models):
-        flat = reply.parameters.reshape(len(reply.parameters), -1)
-        return {f"{place}": _squash(column) for place, column in enumerate(flat.T)}
+    if isinstance(reply, Released) and isinstance(reply.value, Hypothesis):
+        return _label_points([reply.value], points)
     if isinstance(reply, Shown):
         return {} if reply.hypothesis is None else _label_points([reply.hypothesis], points[:1])
     if isinstance(reply, Stream):
         return _label_points(reply.hypotheses, points[:1])
-    return {}
+    columns = [value_columns(part, f"part {place}") for place, part in enumerate(reply.parts)]
+    return {name: _squash(column) for part in columns for name, column in part.items()}
 
 
 def _label_points(hypotheses: Sequence[Hypothesis], points: tuple[Any, ...]) -> Features:

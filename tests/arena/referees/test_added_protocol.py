@@ -90,8 +90,8 @@ def test_the_referee_enforces_its_rules(duel: Any) -> None:
         ((train, Query(0.0)), "Duel knows the moves Train and Compare"),
         ((duel.Train(Sample([0.0], [0]), Sample([0.0], [0], [2])),), "have equal length"),
     ):
+        adversary = attrs.evolve(script(*moves), protocols=("Duel",))
         with pytest.raises(ProtocolViolation, match=rule):
-            adversary = attrs.evolve(script(*moves), protocols=("Duel",))
             play(duel.Comparer(), adversary, duel.Duel(), games=2, seed=1)
 
 
