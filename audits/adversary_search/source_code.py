@@ -70,6 +70,8 @@ def audit_command(plan: Plan, *, learner: str, adversary: str) -> str:
 
 def format_script(script: Script, *, about: str) -> str:
     """A script as a Python file; `about`: the docstring of its class."""
+    if any(type(step).__module__.partition(".")[0] != "audits" for step in script.steps):
+        return f'r"""{about}"""\n\n# {script}\n'  # of a protocol of the user's
     body = textwrap.indent("\n".join(_body(script)), INDENT)
     settings = f'rounds: int = setting({script.rounds}, help="T, of the game below")'
     online = script.protocol == "SpecialRound"

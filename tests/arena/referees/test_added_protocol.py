@@ -115,6 +115,7 @@ def test_a_search_finds_the_violation_and_writes_it_down(duel: Any, loud: Any) -
     assert result.refuted
     assert result.adversary is not None
     assert all(isinstance(step, duel.Guess) for step in result.adversary.steps)
+    assert "Guess" in result.source
     assert not audits.search(duel.Comparer(), examples=20).refuted
 
 

@@ -75,10 +75,10 @@ def test_shipped_learners_depend_on_the_list(player: type[Learner]) -> None:
     for protocol in {*learner.protocols} & {*PROTOCOLS}:
         sample = learner_checks._make_sample(learner)
         points = learner_checks._choose_points(sample)
-        probe, referee = learner_checks._prepare_probe(learner, protocol, sample, points)
+        probe = learner_checks._prepare_probe(learner, protocol, sample, points)
         for each in (sample, *learner_checks._repeat_examples(learner)):
             other = attrs.evolve(probe, sample=each)
-            check_divisions(learner, other, referee, games=1_000, rate=RATE)
+            check_divisions(learner, other, games=1_000, rate=RATE)
 
 
 @pytest.mark.thorough
