@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from arena import InvalidArgument, Learner
+from arena import InvalidArgument, Learner, OnlineLaw
 from arena.settings import is_number
 from audits.api.arguments import split_settings
 from audits.registry.given_players import (
@@ -17,6 +17,7 @@ from audits.registry.given_players import (
     configure_learner,
     read_sample,
 )
+from audits.registry.pairing import find_protocol
 from audits.registry.suggestions import explain_arguments
 from audits.solver.bounds import Watch
 from audits.solver.choice_of_samples import (
@@ -89,7 +90,7 @@ def solve(
         posed = pose_samples(configured, read_sample("data", data), read_sample("neighbour", neighbour))
     elif worst_samples:
         posed = pose_smallest(configured, rounds, epsilons[0] if epsilons else 0.0, watch=watch).game
-    elif "SpecialRound" in configured.protocols:
+    elif find_protocol(configured, OnlineLaw) is not None:
         posed = ExampleGame(learner=configured, text="examples of its domain, which differ in one round")
     else:
         posed = pose_every_vote(configured)

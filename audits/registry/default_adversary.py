@@ -7,17 +7,9 @@ from collections.abc import Iterator
 
 import attrs
 
-from arena import (
-    REFEREES,
-    Adversary,
-    ArenaError,
-    InvalidArgument,
-    Learner,
-    Sample,
-    play,
-)
+from arena import REFEREES, Adversary, ArenaError, InvalidArgument, Learner, Sample, play
 from arena.capabilities import ReceivesPart
-from audits.registry.pairing import choose_protocol, configure_game
+from audits.registry.pairing import choose_protocol, configure_game, list_common
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player
 from audits.registry.suggestions import unknown_name
@@ -50,7 +42,8 @@ def choose_adversary(
 
     Raises: InvalidArgument, which names candidates, if there is none, or if the learner's own is unknown.
     """
-    if isinstance(learner, ReceivesPart) and not learner.usual_adversary and protocol in (None, "Release"):
+    named = protocol in (None, *learner.protocols)
+    if isinstance(learner, ReceivesPart) and not learner.usual_adversary and named:
         name = LABEL_SWAP if learner.receives in _LABEL_PARTS else POINT_SWAP
         return DefaultAdversary(name, _write_note(learner, name))
     if protocol is not None and protocol not in REFEREES:
@@ -104,11 +97,8 @@ def _list_candidates(learner: Learner, protocol: str | None) -> Iterator[tuple[s
 
 def _share_protocol(player: type[Adversary], learner: Learner, protocol: str | None) -> bool:
     """Whether both play the protocol, by default one of two worlds."""
-    return any(
-        name in player.protocols and (kind.learner_protocol or name) in learner.protocols
-        for name, kind in REFEREES.items()
-        if (kind.two_worlds if protocol is None else name == protocol)
-    )
+    common = list_common(learner.protocols, player.protocols)
+    return any(REFEREES[name].two_worlds for name in common) if protocol is None else protocol in common
 
 
 def _check_plays(
@@ -117,7 +107,7 @@ def _check_plays(
     """Raises: ArenaError unless it plays, in two worlds that differ in what the learner protects."""
     adversary: Adversary = build_player(player, {}, sample=sample, learner=learner)
     referee_class = REFEREES[choose_protocol(learner, adversary, protocol)]
-    if not (referee_class.two_worlds or referee_class.one_run):
+    if not referee_class.challenges:
         raise InvalidArgument(f"{referee_class.name} has one world")
     adversary, referee = configure_game(referee_class, adversary)
     challenges = play(learner, adversary, referee, games=_GAMES, seed=0).challenges

@@ -300,7 +300,7 @@ CLAIM = "return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE
         ),
         (
             "yield Query(1.0)",
-            "adversary mine, the training phase: Figure 1 begins with the training phase: yield Train first",
+            "adversary mine, the training phase: Figure1 begins with Train, which is made once",
         ),
         (
             "yield 3",
