@@ -19,7 +19,7 @@ from audits.registry.default_adversary import POINT_SWAP
 from audits.registry.given_players import GivenAdversary, GivenLearner
 from audits.registry.match import build_match
 from audits.registry.suggestions import explain_arguments
-from audits.registry.used_files import UsedFiles
+from audits.registry.user_files import UsedFiles
 from audits.reports.formatting import nats, percent
 from audits.reports.html_report import render_html
 from audits.reports.verdict_text import describe_audit, name_outcome, verdict_text

@@ -24,7 +24,7 @@ from audits.cli.common.options import (
     WorkerOptions,
 )
 from audits.cli.common.output import Output, Quiet, format_command, print_note
-from audits.registry.used_files import UsedFiles
+from audits.registry.user_files import UsedFiles
 from audits.runs.audit_estimators import RunProgress
 from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import DISTINGUISHERS, Plan

@@ -15,7 +15,8 @@ from arena.testing import check_adversary
 from arena.testing.independence import check_batches_independent, check_common_random_numbers
 from arena.testing.memory import Record, check_memory, check_memory_after
 from audits.distinguishers.view_features import Block
-from audits.registry.used_files import SEVERAL, UsedFiles
+from audits.registry.origins import Origins, find_packages
+from audits.registry.user_files import UsedFiles
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
 from audits.runs.blocks import choose_bins, play_blocks, uses_common_random_numbers
 from audits.runs.first_games import check_first_games
@@ -27,7 +28,6 @@ from audits.statistics.score_bins import EXACT
 
 if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
-    from audits.runs.ledger.origins import Origins
 
 _FEW_BLOCKS = 8  # too few to see from their scores that the games of a block depend on each other
 _MIN_BATCHES, _MAX_BATCHES = 16, 64  # of fresh games, if the blocks are few or scatter
@@ -210,19 +210,21 @@ def describe_origins(
     learning = ("sklearn",) if plan.distinguisher == LEARNED else ()
     return {
         "files": files.digest_by_name(),
-        "packages": files.find_packages(plan.learner, plan.adversary, more=learning),
+        "packages": find_packages((plan.learner, plan.adversary), sources=files.digests, more=learning),
     }
 
 
 def check_files_after(ledger: Ledger, plan: Plan, files: UsedFiles | None) -> None:
-    """Look at the files of the players once more, and add to the ledger those that were opened late.
+    """Look at the files of the players once more, and add to the ledger those that were imported late.
 
     Raises: InvalidArgument if one changed while the run went on. The ledger then matches no version of it.
     """
     ledger.record_origins(describe_origins(plan, files))
     changed = [] if files is None or files.allow_changes else files.find_changed()
     if changed:
-        ledger.record_origins({"files": dict.fromkeys(changed, SEVERAL), "packages": {}}, replace=True)
+        ledger.record_origins(
+            {"files": dict.fromkeys(changed, "several versions"), "packages": {}}, replace=True
+        )
         raise InvalidArgument(
             f"files of the players changed while the run went on ({', '.join(changed)}), so that the ledger "
             f"{ledger.path} may hold games from before and after",

@@ -19,10 +19,10 @@ from audits.cli.audit import PlanOptions, audit, make_plan
 from audits.cli.common.option_groups import fill_record
 from audits.cli.common.options import MatchOptions
 from audits.cli.common.output import UNRECORDED, Quiet
+from audits.registry.origins import check_origins, find_changes, read_origins
 from audits.registry.players import ADVERSARIES, LEARNERS
-from audits.registry.used_files import NotTrusted, UsedFiles
+from audits.registry.user_files import NotTrusted, UsedFiles
 from audits.runs.ledger import Ledger
-from audits.runs.ledger.origins import check_origins, find_changes, read_origins
 from audits.runs.plan import Plan
 from audits.runs.run import describe_origins
 
@@ -53,7 +53,7 @@ def rebuild_plan(
     Raises: InvalidArgument if the ledger cannot be read or records no such command, if trust is needed, if a
     file or a package has changed, if one is not found, or if the command now describes another plan.
     """
-    with Ledger.read(path, check_all=False) as ledger:
+    with Ledger.read(path) as ledger:
         command = str(ledger.notes.get("command", ""))
         params = _parse_command(command, path)
         recorded = read_origins(ledger.notes)

@@ -10,7 +10,6 @@ from audits.cli.common.options import LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.common.output import Output
 from audits.cli.runs.recorded_command import rebuild_plan
 from audits.runs.ledger import Ledger
-from audits.runs.ledger.signatures import read_key
 from audits.runs.run_status import RunFollower
 from audits.runs.verdict import Verdict
 
@@ -33,8 +32,8 @@ def resume(
       arena runs resume run.ledger --html report.html
     """
     if run.key is not None:
-        with Ledger.read(source.run, key=read_key(run.key)):
-            pass  # also of a finished run, whose verdict is printed without its players
+        with Ledger.read(source.run, key=run.load_key()) as ledger:
+            ledger.check_blocks()  # also of a finished run, whose verdict is printed without its players
     follower = RunFollower(source.run)
     verdict = None if run.estimators or run.html is not None else _read_final_verdict(follower)
     if verdict is not None:
