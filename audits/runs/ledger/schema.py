@@ -76,7 +76,7 @@ class Seal:
         """
         expected = self.make_checksum(kind, content)
         if checksum[:_BYTES] != expected[:_BYTES]:
-            raise damage_error(path, f"the checksum of its {name or kind} is wrong")
+            raise damage_error(path, f"the checksum of {name or f'its {kind}'} is wrong")
         if self.key is not None and not hmac.compare_digest(checksum, expected):
             raise InvalidArgument(
                 f"the ledger {path} was not signed with this key, or was altered since (its {kind})",
