@@ -145,17 +145,6 @@ class UsedFiles:
             self.folders[path.parent] = None
         self.digests[path] = digest
 
-    def add(self, path: Path, *, code: bool) -> None:
-        """Add a file before it is read."""
-        location = path.resolve()
-        if code:
-            self.folders[location.parent] = None
-        self.digests[location] = compute_digest(location)
-
-    def is_agreed(self, path: Path | None) -> bool:
-        """Whether a file that was added has a digest on which was agreed."""
-        return path is not None and self.digests[path.resolve()] in self.agreed
-
     def look_up(self, recorded: Mapping[str, str]) -> None:
         """Add the files of these names in the plug-ins' folders: they may be imported later."""
         for name in recorded:

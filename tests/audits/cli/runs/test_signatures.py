@@ -14,7 +14,8 @@ from support.command_line import Command
 from support.forged_ledgers import forge
 
 from arena import InvalidArgument
-from audits.runs.ledger.signatures import Seal, read_key
+from audits.cli.common.options import read_key
+from audits.runs.ledger.schema import Seal
 
 arena = Command()
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000")
@@ -99,32 +100,24 @@ def test_a_merged_ledger_is_signed_anew(folder: Path) -> None:
     assert "not signed with this key" in arena.refusal("runs", "resume", "whole.ledger", "--key", "other.key")
     assert "Not refuted" in arena.text("runs", "resume", "whole.ledger")  # finished, so that nothing is added
     arena.text("runs", "merge", "1.ledger", "2.ledger", "--into", "plain.ledger")
-    assert arena.refusal("runs", "verify", "plain.ledger", "--key", "key") == (
-        "the ledger plain.ledger is not signed (its plan). Leave out --key, or get the ledger that was "
-        "written with it."
-    )
+    said = arena.refusal("runs", "verify", "plain.ledger", "--key", "key")
+    assert said.startswith("the ledger plain.ledger was not signed with this key")
     arena.text(*COUNT, "--ledger", "own.ledger", "--part", "2/2")
     said = arena.refusal("runs", "merge", "1.ledger", "own.ledger", "--into", "c.ledger", "--key", "key")
-    assert said.startswith("the ledger own.ledger is not signed (its plan)")
+    assert said.startswith("the ledger own.ledger was not signed with this key")
     assert not Path("c.ledger").exists()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_another_key_is_refused(folder: Path) -> None:
+    for words in (
         ("runs", "verify", "1.ledger"),
         ("runs", "resume", "1.ledger"),
         (*COUNT, "--ledger", "1.ledger"),
         (*COUNT, "--ledger", "1.ledger", "--part", "2/2"),
         ("runs", "merge", "1.ledger", "2.ledger", "--into", "whole.ledger"),
-    ],
-    ids=lambda words: words[1],
-)
-def test_another_key_is_refused(folder: Path, words: tuple[str, ...]) -> None:
-    said = arena.refusal(*words, "--key", "other.key")
-    assert said.startswith(
-        "the ledger 1.ledger was not signed with this key, or was altered since (its plan)"
-    )
+    ):
+        said = arena.refusal(*words, "--key", "other.key")
+        assert said.startswith("the ledger 1.ledger was not signed with this key, or was altered since")
     assert not Path("whole.ledger").exists()
 
 
@@ -143,31 +136,17 @@ def test_nothing_is_added_without_the_key(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "statements"),
-    {
-        "plan": ["UPDATE plan SET sha256 = substr(sha256, 1, 32)"],
-        "notes": ["UPDATE notes SET sha256 = substr(sha256, 1, 32)"],
-        "block": ["UPDATE blocks SET sha256 = substr(sha256, 1, 32) WHERE block = 2"],
-    }.items(),
-)
-def test_signatures_cannot_be_left_out(folder: Path, part: str, statements: list[str]) -> None:
-    edit("1.ledger", *statements)
-    assert arena.refusal("runs", "verify", "1.ledger", "--key", "key").startswith(
-        f"the ledger 1.ledger is not signed (its {part})"
-    )
-
-
-@pytest.mark.parametrize(
     ("part", "table", "where"),
     [("plan", "plan", "1"), ("notes", "notes", "1"), ("block", "blocks", "block = 2")],
 )
-@pytest.mark.parametrize("tag", ["zeroblob(32)", "substr(sha256, 1, 32)", "randomblob(32)"])
-def test_signatures_cannot_be_made_up(folder: Path, part: str, table: str, where: str, tag: str) -> None:
+@pytest.mark.parametrize("tag", ["x''", "zeroblob(32)", "substr(sha256, 1, 32)"])
+def test_signatures_cannot_be_left_out_or_made_up(
+    folder: Path, part: str, table: str, where: str, tag: str
+) -> None:
     edit(
         "1.ledger", f"UPDATE {table} SET sha256 = CAST(substr(sha256, 1, 32) || {tag} AS BLOB) WHERE {where}"
     )
     assert f"was altered since (its {part})" in arena.refusal("runs", "verify", "1.ledger", "--key", "key")
-    arena.text("runs", "verify", "1.ledger")  # the plain checksums are right
 
 
 def test_other_content_has_no_signature(folder: Path) -> None:
@@ -176,11 +155,6 @@ def test_other_content_has_no_signature(folder: Path) -> None:
     for words in (("verify",), ("resume",), ("merge", "2.ledger", "--into", "c")):
         said = arena.refusal("runs", words[0], "1.ledger", *words[1:], "--key", "key")
         assert "was altered since (its notes)" in said
-
-
-def test_a_block_cannot_be_moved_or_renamed(folder: Path) -> None:
-    edit("1.ledger", "UPDATE blocks SET block = 1 WHERE block = 2")
-    assert "does not match its checksum" in arena.refusal("runs", "verify", "1.ledger", "--key", "key")
 
 
 def test_a_deleted_block_leaves_an_unfinished_run(folder: Path) -> None:
@@ -193,7 +167,6 @@ def test_a_deleted_block_leaves_an_unfinished_run(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"", "a key must be a file of 16 to 4,096 bytes, got 'bad.key'. Make one: "),
         (b"x" * 15, "a key must be a file of 16 to 4,096 bytes, got 'bad.key'. Make one: "),
         (b"x" * 4097, "a key must be a file of 16 to 4,096 bytes, got 'bad.key'. Make one: "),
         (None, "the key bad.key cannot be read (No such file or directory). Make one: "),
@@ -215,15 +188,12 @@ def test_no_device_is_a_key(folder: Path, path: str) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such permissions")
-def test_permissions_of_a_key(folder: Path) -> None:
-    os.chmod("key", 0o622)
+@pytest.mark.parametrize("mode", [0o622, 0o644])
+def test_a_key_is_for_its_owner_alone(folder: Path, mode: int) -> None:
+    os.chmod("key", mode)
     assert arena.refusal("runs", "verify", "1.ledger", "--key", "key") == (
-        "the key key can be written by other users, who could replace it. Run chmod 600 key."
+        "other users can read or write the key key, and so sign with it or replace it. Run chmod 600 key."
     )
-    os.chmod("key", 0o644)
-    done = arena("runs", "verify", "1.ledger", "--key", "key")
-    assert done.exit_code == 0
-    assert done.stderr == ("arena: note: other users can read the key key, and sign with it; chmod 600 key\n")
 
 
 def test_a_key_needs_a_ledger_and_is_not_shown(folder: Path) -> None:
