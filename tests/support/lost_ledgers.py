@@ -76,7 +76,7 @@ def move_folder(path: Path) -> None:
     path.parent.rename(path.parent.with_name("moved"))
 
 
-# What is done to the files and to their folder, and whether the run notices that its file is not in its place.
+# What is done to the files and to their folder, and whether the run notices that its file is gone.
 FILES = {
     **dict.fromkeys((delete, delete_with_log, move, move_and_link, replace, replace_by_a_ledger), True),
     **dict.fromkeys((truncate, empty, overwrite, remove_log, replace_log, truncate_log), False),

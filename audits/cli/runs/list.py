@@ -56,7 +56,7 @@ def list_runs(searched: FolderOptions, output: Output) -> None:
     """
     paths: list[Path] = []
     for folder in map(Path, searched.folders or (".",)):
-        if not folder.exists():
+        if not (folder.is_dir() or folder.is_file()):
             raise InvalidArgument(
                 f"there is no folder {folder}", remedy="Name folders that contain ledgers, or ledgers."
             )

@@ -97,7 +97,8 @@ def rebuild_plan(
         packaged = [name for registry, name in players if registry.is_announced(name)]
         if packaged and not trust:
             raise _need_trust(path, command, f"{packaged[0]} (of an installed package)")
-        output.print_notes([command])
+        if trust:  # before code runs
+            output.print_notes([command])
         try:
             plan = make_plan(
                 fill_record(MatchOptions, params), fill_record(PlanOptions, params), output, files
@@ -107,8 +108,8 @@ def rebuild_plan(
         except (click.ClickException, ArenaError) as error:
             raise _blame_command(path, command, error) from error
         present = describe_origins(plan, files, recorded["files"])
-        if files.digests:
-            output.print_notes([f"it loads {', '.join(present['files'])}"])
+        loads = [f"it loads {', '.join(present['files'])}"] if files.digests else []
+        output.print_notes(loads if trust else [command, *loads])
         if not allow_changes:
             check_origins(ledger.path, recorded, present)
         ledger.check_plan(plan.describe(), allow_changes=allow_changes)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from arena.errors import InvalidArgument
 
+MAGIC = b"SQLite format 3\x00"  # with which a ledger begins
 NAME_A_LEDGER = "Give the path of a ledger."
 # Size at which SQLite moves the write-ahead log into the file and starts the log again, in pages of 4 KiB:
 # 64 MiB are seconds of the fastest run, and are copied in a fraction of that.
@@ -34,6 +35,8 @@ def copy_ledger(path: Path, copy: Path) -> None:
             f"the ledger {path} cannot be read: {find_obstacle(path, 'there is no such file')}",
             remedy=NAME_A_LEDGER,
         )
+    if read_start(path, len(MAGIC)) not in (MAGIC, b""):  # whose size may be that of a disk
+        raise not_a_ledger(path)
     for _ in range(_TRIES):
         try:
             if _try_copy(path, copy):
@@ -66,20 +69,26 @@ def find_obstacle(path: Path, otherwise: str) -> str:
     return otherwise if path.absolute().parent.is_dir() else "its directory does not exist"
 
 
+def not_a_ledger(path: Path) -> InvalidArgument:
+    """The error for a file that is no SQLite database."""
+    return InvalidArgument(f"{path} is not a ledger, or its header is damaged", remedy=NAME_A_LEDGER)
+
+
+def read_start(path: Path, size: int) -> bytes:
+    """The first bytes of a file; none if there is no such file, or it cannot be read."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(size)
+    return b""
+
+
 def _try_copy(path: Path, copy: Path) -> bool:
     """Copy, and return whether the copy is consistent."""
     log, log_copy = log_of(path), log_of(copy)
-    header, changed = _read_header(log), path.stat().st_mtime_ns
+    # The header of a log changes whenever the log is started again.
+    header, changed = read_start(log, _LOG_HEADER), path.stat().st_mtime_ns
     shutil.copyfile(path, copy)
     log_copy.unlink(missing_ok=True)
     with suppress(FileNotFoundError):
         shutil.copyfile(log, log_copy)
-    unchanged = _read_header(log_copy) == header == _read_header(log)
+    unchanged = read_start(log_copy, _LOG_HEADER) == header == read_start(log, _LOG_HEADER)
     return unchanged and (header != b"" or path.stat().st_mtime_ns == changed)
-
-
-def _read_header(log: Path) -> bytes:
-    """The header of a log, which changes whenever the log is started again; empty if there is no log."""
-    with suppress(FileNotFoundError), log.open("rb") as file:
-        return file.read(_LOG_HEADER)
-    return b""

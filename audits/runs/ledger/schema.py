@@ -12,7 +12,6 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.runs.ledger.copying import NAME_A_LEDGER
+from audits.runs.ledger.copying import MAGIC, NAME_A_LEDGER, read_start
 
 APPLICATION_ID = 0x64704C67  # "dpLg"
 _APPLICATION = slice(68, 72)  # its position in the header of an SQLite file
@@ -48,12 +47,8 @@ def damage_error(path: Path, fault: str) -> InvalidArgument:
 
 def is_ledger(path: Path) -> bool:
     """Whether the file at `path` can be read and has the header of a ledger."""
-    header = b""
-    with suppress(OSError):
-        if path.is_file():
-            with path.open("rb") as file:
-                header = file.read(_APPLICATION.stop)
-    return header[:16] == b"SQLite format 3\x00" and header[_APPLICATION] == APPLICATION_ID.to_bytes(4, "big")
+    header = read_start(path, _APPLICATION.stop) if path.is_file() else b""
+    return header.startswith(MAGIC) and header[_APPLICATION] == APPLICATION_ID.to_bytes(4, "big")
 
 
 @attrs.frozen

@@ -24,7 +24,7 @@ from arena.errors import ArenaError, InternalError, InvalidArgument
 from audits.distinguishers.view_features import Block, ViewCounts, decode_block
 from audits.registry.origins import Origins, check_origins, join_origins, read_origins
 from audits.runs.block_sizes import BlockSizes
-from audits.runs.ledger.copying import LOG_PAGES, NAME_A_LEDGER, copy_ledger, find_obstacle
+from audits.runs.ledger.copying import LOG_PAGES, copy_ledger, find_obstacle, not_a_ledger
 from audits.runs.ledger.schema import (
     Seal,
     create,
@@ -385,7 +385,7 @@ def _explain(path: Path, error: Exception, failure: str, was_writable: bool) -> 
             f"the ledger {path} is in use by another run", remedy="Wait until it ends, or give another path."
         )
     if kind == sqlite3.SQLITE_NOTADB:
-        return InvalidArgument(f"{path} is not a ledger, or its header is damaged", remedy=NAME_A_LEDGER)
+        return not_a_ledger(path)
     return damage_error(path, str(error) if kind else "its text cannot be read")
 
 
