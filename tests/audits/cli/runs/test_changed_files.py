@@ -15,16 +15,21 @@ import pytest
 from support.command_line import Command
 from support.forged_ledgers import forge
 
-from arena import InvalidArgument
-from audits.registry.match import build_match
-from audits.registry.user_files import UsedFiles
+from adversaries.release.count_swap import CountSwap
+from arena import InvalidArgument, Release
+from audits.registry.origins import find_packages
+from audits.registry.user_files import UsedFiles, load_function
 from audits.runs.blocks import play_with_packages
-from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.workers import WorkersFailed
+from learners.foreign.function import Function
+from learners.pate.ensemble.teacher import Teacher
+from learners.pate.pate_psq import PatePsq
+from learners.releases.laplace_count import LaplaceCount
 
 arena = Command()
+pytestmark = pytest.mark.thorough
 PLUG_IN = """
 import held_scale
 import held_parts.offset
@@ -107,7 +112,6 @@ WAYS = {
 }
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("file", FILES)
 def test_a_changed_file_is_named(folder: Path, file: str) -> None:
     change(folder / file)
@@ -122,9 +126,9 @@ def test_a_changed_file_is_named(folder: Path, file: str) -> None:
     ("way", "file"),
     [
         ("resume", "plug.py"),
-        pytest.param("resume", "data.csv", marks=pytest.mark.thorough),
-        pytest.param("verify", "held_scale.py", marks=pytest.mark.thorough),
-        pytest.param("a part", "data.csv", marks=pytest.mark.thorough),
+        ("resume", "data.csv"),
+        ("verify", "held_scale.py"),
+        ("a part", "data.csv"),
     ],
 )
 def test_the_change_can_be_allowed(folder: Path, file: str, way: str) -> None:
@@ -145,23 +149,12 @@ def test_parts_of_other_folders_merge_if_their_files_are_equal(folder: Path, tmp
     arena.text("runs", "merge", "1.ledger", "2.ledger", "--into", "other.ledger", "--allow-changes")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("file", ["held_scale.py", "plug.py"])
 def test_a_change_while_the_run_goes_on(folder: Path, file: str) -> None:
     files = UsedFiles()
     with files.watch():
-        settings = {"learner": {}, "adversary": {}}
-        match = build_match(
-            "plug.py:noisy", "count-swap", settings=settings, data=None, protocol=None, rounds=None
-        )
-    plan = Plan(
-        learner=match.learner,
-        adversary=match.adversary,
-        referee=match.referee,
-        epsilon=1.0,
-        delta=0.0,
-        games=300,
-    )
+        learner = Function(function=load_function("plug.py:noisy"), epsilon=1.0)
+    plan = Plan(learner=learner, adversary=CountSwap(), referee=Release(), epsilon=1.0, delta=0.0, games=300)
     path = folder / "run.ledger"
     with pytest.raises(InvalidArgument, match=f"changed while the run went on \\({file}\\)"):
         run(plan, ledger=path, files=files, watch=lambda progress: change(folder / file))
@@ -170,7 +163,6 @@ def test_a_change_while_the_run_goes_on(folder: Path, file: str) -> None:
         run(plan, ledger=path, files=UsedFiles(folders={folder: None}))
 
 
-@pytest.mark.thorough
 def test_versions_of_packages_are_compared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that a plug-in imports anywhere, and those that a player says it uses."""
     (folder / "own.py").write_text(
@@ -184,40 +176,16 @@ def test_versions_of_packages_are_compared(folder: Path, monkeypatch: pytest.Mon
     version = metadata.version
     monkeypatch.setattr(metadata, "version", lambda name: "9.9" if name == "scikit-learn" else version(name))
     forge(folder / "own.ledger", rows=lambda rows: rows[:2])
-    for other in (
-        words,
-        ("runs", "resume", "own.ledger", "--trust"),
-        ("runs", "verify", "own.ledger", "--trust"),
-    ):
-        said = arena.refusal(*other)
-        assert f"scikit-learn ({installed} in own.ledger, 9.9 now)" in said
+    for other in (words, ("runs", "verify", "own.ledger", "--trust")):
+        assert f"scikit-learn ({installed} in own.ledger, 9.9 now)" in arena.refusal(*other)
     arena.text(*words, "--allow-changes")
 
 
-@pytest.mark.parametrize(
-    ("words", "packages"),
-    [
-        (("laplace-count", "--against", "count-swap"), []),
-        (("laplace-count", "--against", "count-swap", "--distinguisher", "learned"), ["scikit-learn"]),
-        (
-            ("pate-psq", "--against", "low-bits", "--set", "teacher=GaussianNB", "--set", "public=0,1"),
-            ["scikit-learn"],
-        ),
-        (("pate-psq", "--against", "low-bits"), []),
-    ],
-)
-def test_packages_of_shipped_players(tmp_path: Path, words: tuple[str, ...], packages: list[str]) -> None:
-    from audits.cli.audit import PlanOptions, audit, make_plan
-    from audits.cli.common.option_groups import fill_record
-    from audits.cli.common.options import MatchOptions
-    from audits.cli.common.output import Quiet
-    from audits.runs.run import describe_origins
-
-    params = audit.make_context("audit", [*words, "--epsilon", "1"]).params
-    files = UsedFiles()
-    game, asked = fill_record(MatchOptions, params), fill_record(PlanOptions, params)
-    plan = make_plan(game, asked, Quiet(quiet=True), files)
-    assert [*describe_origins(plan, files)["packages"]] == packages
+def test_packages_of_shipped_players() -> None:
+    assert find_packages((LaplaceCount(), CountSwap())) == {}
+    assert [*find_packages((PatePsq(teacher=Teacher.from_text("GaussianNB")), CountSwap()))] == [
+        "scikit-learn"
+    ]
 
 
 def test_workers_of_a_cluster_have_the_same_packages() -> None:
@@ -229,18 +197,3 @@ def test_workers_of_a_cluster_have_the_same_packages() -> None:
         play_with_packages({"scikit-learn": "0.1"}, lambda index: index, 3)  # type: ignore[arg-type]
     with pytest.raises(WorkersFailed, match=r"nowhere 1.0 \(not installed\)"):
         play_with_packages({"nowhere": "1.0"}, lambda index: index, 3)  # type: ignore[arg-type]
-
-
-def test_ledgers_of_other_versions_do_not_merge(folder: Path) -> None:
-    forge(folder / "1.ledger", notes={"packages": {"scikit-learn": "1.5.0"}})
-    forge(folder / "2.ledger", notes={"packages": {"scikit-learn": "1.6.0"}})
-    said = arena.refusal("runs", "merge", "1.ledger", "2.ledger", "--into", "whole.ledger")
-    assert "scikit-learn (1.5.0 in 1.ledger, 1.6.0 in 2.ledger)" in said
-
-
-@pytest.mark.thorough
-def test_notes_that_hold_anything_are_no_digests(folder: Path) -> None:
-    forge(folder / "1.ledger", notes={"files": [1], "packages": {"x": 1}})
-    with Ledger.read(folder / "1.ledger") as ledger:
-        assert ledger.notes["files"] == [1]
-    arena.text(*AUDIT, "--ledger", "1.ledger")

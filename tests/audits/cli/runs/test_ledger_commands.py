@@ -79,6 +79,7 @@ def endless(tmp_path: Path) -> Iterator[Path]:
 # --- runs ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_runs_lists_what_stands_how(tmp_path: Path, ledger: Path) -> None:
     (tmp_path / "half").write_bytes(ledger.read_bytes())
     without(tmp_path / "half", "block >= 5")
@@ -97,21 +98,9 @@ def test_runs_lists_what_stands_how(tmp_path: Path, ledger: Path) -> None:
 def test_runs_for_programs(tmp_path: Path, ledger: Path) -> None:
     verdict = read_json("runs", "resume", ledger)
     (found,) = read_json("runs", "list", ledger)["runs"]
-    size = ledger.stat().st_size
-    assert found == {
-        "ledger": str(ledger),
-        "learner": "laplace-count",
-        "adversary": "count-swap",
-        "epsilon": 1.0,
-        "games": 1_000,
-        "games_planned": 1_000,
-        "games_tested": 1_000,
-        "refuted": False,
-        "epsilon_lower": verdict["epsilon_lower"],
-        "finished": True,
-        "running": False,
-        "bytes": size,
-    }
+    assert found["epsilon_lower"] == verdict["epsilon_lower"]
+    assert (found["finished"], found["running"], found["refuted"]) == (True, False, False)
+    assert (found["games"], found["bytes"]) == (1_000, ledger.stat().st_size)
     (fast,) = read_json("runs", "list", "--fast", tmp_path)["runs"]
     assert fast == found | {"games_tested": None, "refuted": None, "epsilon_lower": None}
     (tmp_path / "below").mkdir()
@@ -146,6 +135,7 @@ def test_a_run_that_is_gone_on_with_has_the_figures_of_an_undisturbed_one(ledger
     assert without_times(again) == without_times(before)
 
 
+@pytest.mark.thorough
 def test_a_finished_run_needs_no_players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = tmp_path / "run.ledger"
     command = (*COUNT, "--set", "epsilon=0.9", "--epsilon", "0.1")
@@ -179,7 +169,6 @@ def test_a_run_begun_from_python_has_no_command(tmp_path: Path) -> None:
     ("command", "why"),
     [
         ("gone.py:Mine --against count-swap", "the plug-in gone.py cannot be read (No such file or"),
-        ("laplace-cuont --against count-swap", "there is no learner of that name, got 'laplace-cuont'."),
         ("laplace-count", "Missing option '--against'."),
         ("laplace-count --against count-swap --ledger other", "No such option '--ledger'"),
     ],
@@ -218,53 +207,28 @@ def test_a_run_that_another_process_has(endless: Path) -> None:
 # --- parts and merges ---------------------------------------------------------------------------------------
 
 
-def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
-    a, b, c = (tmp_path / name for name in "abc")
-    assert arena.text(*COUNT, "--ledger", a, "--part", "1/2") == (
-        f"Part 1/2: 3 of 3 blocks, 425 of 425 games in each world, are in {a}.\n"
-        "A part has no verdict: arena runs merge combines the ledgers of all parts, and "
-        "arena runs resume tests them.\n"
-    )
-    assert read_json(*COUNT, "--ledger", b, "--part", "2/2")["games"] == 575
-    said = arena.text("runs", "merge", a, b, "--into", c)
-    assert [line.split() for line in said.splitlines()] == [
-        [str(a), "3", "blocks"],
-        [str(b), "3", "blocks"],
-        ["in", str(c), "6", "blocks,", "1,000", "of", "1,000", "games"],
-        [],
-        ["arena", "runs", "resume", str(c), "prints", "the", "verdict."],
-    ]
-    assert without_times(read_json("runs", "resume", c)) == without_times(read_json("runs", "resume", ledger))
-    assert read_json("runs", "merge", b, a, "--into", a)["blocks"] == 6
-
-
 def test_what_goes_with_a_part(tmp_path: Path) -> None:
     a = tmp_path / "a"
-    assert arena.refusal(*COUNT, "--part", "1/2").startswith("--part needs --ledger FILE")
-    assert arena.refusal(*COUNT, "--part", "1/2", "--ledger", a, "--html", "x.html").startswith(
-        "A part has no verdict"
-    )
-    assert arena.refusal(*COUNT, "--part", "3/2", "--ledger", a).startswith(
-        "Invalid value for '--part': a part is K/M with 1 <= K <= M, got '3/2'."
-    )
-    assert "a part of a run cannot know when the claim is refuted" in arena.refusal(
-        *COUNT, "--until-refuted", "--part", "1/2", "--ledger", a
-    )
+    for words, fault in (
+        (("--part", "1/2"), "--part needs --ledger FILE"),
+        (("--part", "1/2", "--ledger", a, "--html", "x.html"), "A part has no verdict"),
+        (("--part", "3/2", "--ledger", a), "Invalid value for '--part': a part is K/M with 1 <= K <= M"),
+    ):
+        assert arena.refusal(*COUNT, *words).startswith(fault)
     assert not a.exists()
 
 
-def test_what_cannot_be_merged(tmp_path: Path, ledger: Path) -> None:
-    other, into = tmp_path / "other", tmp_path / "into"
-    arena.text(*COUNT, "--seed", 1, "--ledger", other)
-    assert arena.refusal("runs", "merge", ledger, other, "--into", into) == (
-        f"{ledger} and {other} have different plans: seed: 0 -> 1. "
-        "Merge ledgers of one plan, played with the same versions."
+@pytest.mark.thorough
+def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
+    a, b, c = (tmp_path / name for name in "abc")
+    assert arena.text(*COUNT, "--ledger", a, "--part", "1/2").startswith(
+        f"Part 1/2: 3 of 3 blocks, 425 of 425 games in each world, are in {a}.\n"
     )
-    assert arena.refusal("runs", "merge", ledger, ledger, "--into", into / "c").startswith(
-        f"the ledger {into / 'c'} cannot"
-    )
-    assert not into.exists()
-    assert arena.refusal("runs", "merge", ledger, "--into", into).startswith("a merge needs two ledgers.")
+    assert read_json(*COUNT, "--ledger", b, "--part", "2/2")["games"] == 575
+    said = arena.text("runs", "merge", a, b, "--into", c)
+    assert "6 blocks, 1,000 of 1,000 games" in said
+    assert without_times(read_json("runs", "resume", c)) == without_times(read_json("runs", "resume", ledger))
+    assert read_json("runs", "merge", b, a, "--into", a)["blocks"] == 6
 
 
 # --- verify -------------------------------------------------------------------------------------------------
@@ -272,26 +236,20 @@ def test_what_cannot_be_merged(tmp_path: Path, ledger: Path) -> None:
 
 def test_verify(ledger: Path) -> None:
     assert arena.refusal("runs", "verify", ledger, "--all", "--blocks", "3").startswith("--all replays all")
-    said, seed = re.fullmatch(
-        r"(.*)--seed (\d+)(.*)", arena.text("runs", "verify", ledger, "--blocks", 3), re.S
-    ).group(1, 2)
-    assert said == (
+    said = arena.text("runs", "verify", ledger, "--blocks", 3)
+    assert said.startswith(
         "All checksums of 6 blocks are correct, and 3 replayed blocks are equal bit for bit.\n"
-        "If one block were forged, this would have missed it with probability 0.50; --all plays all. ("
+        "If one block were forged, this would have missed it with probability 0.50; --all plays all."
     )
+    seed = re.search(r"--seed (\d+)", said)[1]
     assert read_json("runs", "verify", ledger, "--blocks", 3)["seed"] != int(seed)  # nobody can foresee it
     chosen = read_json("runs", "verify", ledger, "--blocks", 3, "--seed", seed)
     assert (chosen["seed"], len(chosen["played"]), chosen["miss_probability"]) == (int(seed), 3, 0.5)
-    assert read_json("runs", "verify", ledger, "--all") == {
-        "played": list(range(6)),
-        "differing": [],
-        "blocks": 6,
-        "seed": None,
-        "signatures": "none",
-        "miss_probability": 0.0,
-    }
+    whole = read_json("runs", "verify", ledger, "--all")
+    assert (whole["played"], whole["differing"], whole["miss_probability"]) == ([*range(6)], [], 0.0)
 
 
+@pytest.mark.thorough
 def test_verify_finds_what_was_put_there(tmp_path: Path, ledger: Path) -> None:
     other = tmp_path / "other"
     arena.text(*COUNT, "--seed", 1, "--ledger", other)
@@ -377,34 +335,6 @@ def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
     output, errors = watcher.communicate(timeout=60)
     assert (watcher.returncode, errors.strip()) == (130, "")
     assert "Interrupted; the games played so far count." in output
-
-
-# --- bad input ----------------------------------------------------------------------------------------------
-
-READERS = [
-    ("resume",),
-    ("verify",),
-    ("watch",),
-    ("report",),
-    ("export", "{}/t.csv"),
-    ("merge", "{}/whole.ledger", "--into", "{}/c"),
-]
-
-
-@pytest.mark.parametrize("command", READERS, ids=lambda command: command[0])
-def test_what_no_command_takes_for_a_ledger(tmp_path: Path, ledger: Path, command: tuple[str, ...]) -> None:
-    whole, bad = ledger.rename(tmp_path / "whole.ledger"), tmp_path / "bad.ledger"
-    words = ("runs", command[0], bad, *(word.format(tmp_path) for word in command[1:]))
-    content = whole.read_bytes()
-    assert "there is no such file" in arena.refusal(*words)
-    bad.touch()
-    assert "is empty: no run was begun in it" in arena.refusal(*words)
-    bad.write_bytes(content[:20_000])
-    assert arena.refusal(*words).startswith(f"the ledger {bad} is damaged: ")
-    bad.write_text("nothing of the kind")
-    assert arena.refusal(*words).startswith(f"{bad} is not a ledger")
-    assert whole.read_bytes() == content
-    assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.thorough

@@ -49,6 +49,7 @@ def test_it_is_the_page_that_an_audit_writes(ledger: Path, tmp_path: Path) -> No
     assert pages[0].read_bytes() == pages[1].read_bytes() == pages[2].read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_command_is_the_one_that_figures_hang_on(tmp_path: Path) -> None:
     path = tmp_path / "run.ledger"
     options = "--games 100 --set epsilon=0.5 --faults --against count-swap --epsilon 1e-1 --jobs 1"
