@@ -192,12 +192,13 @@ class PlanSettings:
             name, kind = field.name, _STORED_TYPES.get(str(field.type))
             if kind is None or not (name in stored or name in _ALWAYS_STORED):
                 continue
+            rule: Any = field.validator
             value = values[name] = stored.get(name)
             if type(value) is not kind:
-                rule = f"the plan of an audit must have a {kind.__name__} called {name}"
-                raise InvalidArgument(rule, value=value)
-            if kind is not dict:
-                check_value(f"{name} in the plan of an audit", value, field.validator)
+                wanted = f"a {kind.__name__} called {name}"
+                raise InvalidArgument(f"the plan of an audit must have {wanted}", value=value)
+            if rule is not None:
+                check_value(f"{name} in the plan of an audit", value, rule)
         curve = read_curve(stored["curve"]) if "curve" in stored else None
         own = attrs.fields_dict(PlanSettings)
         return PlanSettings(**{name: values[name] for name in own if name in values}, curve=curve)
