@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future
@@ -14,9 +16,10 @@ from arena.errors import describe_error
 from audits.runs.interrupts import start_processes
 from audits.runs.workers.envelope import MISSING, RESULT, UNOPENED, Envelope, perform, software
 from audits.runs.workers.pools import Pool
-from audits.runs.workers.workers import WorkersFailed
+from audits.runs.workers.workers import WorkersFailed, report_gone
 
 TRIES = 3
+_LOOK = 5.0  # seconds of silence until somebody looks whether there are workers
 
 
 class Attempts:
@@ -45,6 +48,7 @@ class Attempts:
         self._done: SimpleQueue[Future[Any]] = SimpleQueue()
         self._losses: Counter[int] = Counter()  # by task
         self._breakdowns = 0  # of all workers, since the last arrival
+        self._size = pool.size  # tasks that are done at a time
 
     def begin(self, place: int) -> None:
         """Have the task of this place done once workers are free."""
@@ -56,19 +60,23 @@ class Attempts:
 
         Raises: WorkersFailed as `map_in_order` does.
         """
+        patience, start = self._patience or math.inf, time.monotonic()
         while True:
             self._submit_waiting()
             try:
-                future = self._done.get(timeout=self._patience)
+                future = self._done.get(timeout=min(patience, _LOOK))
             except Empty:
-                self._pool.end_workers()
-                self._lose_workers(f"did not come within {self._patience:g} s")
+                if time.monotonic() - start >= patience:
+                    self._replace_workers(f"did not come within {patience:g} s")
+                    start = time.monotonic()
+                elif not self._pool.size:
+                    self._replace_workers("ended all workers")
                 continue
             if future not in self._under_way:  # of workers that were given up
                 continue
             error = _find_error(future)
             if isinstance(error, BrokenExecutor | CancelledError):
-                self._break_down(error)
+                self._break_down(_describe_end(error))
                 continue
             place = self._under_way.pop(future)
             if error is not None:
@@ -105,29 +113,28 @@ class Attempts:
                 self._under_way[future] = place
         except BrokenExecutor as error:
             heappush(self._waiting, place)
-            self._break_down(error)
+            self._break_down(_describe_end(error))
         except Exception as error:  # each package has its own
-            raise _report_gone(describe_error(error)) from error
+            raise report_gone(describe_error(error)) from error
         else:
             future.add_done_callback(self._done.put)
 
-    def _break_down(self, error: BaseException) -> None:
-        """Go on after all workers failed."""
-        reason = _describe_end(error)
+    def _replace_workers(self, reason: str) -> None:
+        with start_processes():
+            self._pool.end_workers()
+        self._break_down(reason)
+
+    def _break_down(self, reason: str) -> None:
+        """Try all tasks under way again. Those that workers had begun, the first, may be why they failed."""
         self._breakdowns += 1
         if self._breakdowns > TRIES:
-            raise _report_gone(reason)
-        self._lose_workers(reason)
-
-    def _lose_workers(self, reason: str) -> None:
-        """Try all tasks under way again. Those that workers had begun, the first, may be why they failed."""
+            raise report_gone(reason)
         lost = {future: place for future, place in self._under_way.items() if not _has_result(future)}
         for future in lost:
             self._under_way.pop(future)
             future.cancel()
-        begun = self._pool.size
         for number, place in enumerate(lost.values()):
-            if number < begun:
+            if number < self._size:
                 self._lose(place, reason)
             else:
                 heappush(self._waiting, place)
@@ -183,10 +190,3 @@ def _has_result(future: Future[Any]) -> bool:
 
 def _describe_end(error: BaseException) -> str:
     return f"ended its worker ({type(error).__name__})"
-
-
-def _report_gone(reason: str) -> WorkersFailed:
-    return WorkersFailed(
-        f"the workers are gone ({reason})",
-        remedy="With a ledger, the same command resumes the run once they are back.",
-    )

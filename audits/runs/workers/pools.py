@@ -16,8 +16,9 @@ from functools import partial
 from threading import current_thread, main_thread
 from typing import Any
 
+from arena.errors import describe_error
 from audits.runs.interrupts import end_with_parent, start_worker
-from audits.runs.workers.workers import DASK, LOKY, Workers, WorkersFailed
+from audits.runs.workers.workers import DASK, LOKY, Workers, WorkersFailed, report_gone
 
 _TIMEOUT = 5.0  # seconds for a cluster to answer
 _IDLE = 300.0  # seconds until processes end that no run uses
@@ -40,7 +41,7 @@ class Pool(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of tasks that are done at a time."""
+        """The number of tasks that are done at a time; 0 if the workers have ended."""
 
     @abstractmethod
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -119,25 +120,39 @@ class Processes(Pool):
 class Dask(Pool):
     """Workers of a dask cluster, by a client of distributed."""
 
-    def __init__(self, client: Any) -> None:
-        self._client, self._executor = client, client.get_executor()
+    def __init__(self, workers: Workers, stack: ExitStack) -> None:
+        self._workers, self._stack = workers, stack
+        self._connect()
+
+    def _connect(self) -> None:
+        self._client = self._stack.enter_context(_connect_dask(self._workers))
+        self._executor = self._client.get_executor()
 
     @property
     def size(self) -> int:
-        return max(1, sum(self._client.ncores().values()))
+        try:
+            return sum(self._client.ncores().values())
+        except Exception as error:  # of asyncio, tornado and dask itself
+            raise report_gone(describe_error(error)) from error
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         future: Future[Any] = self._executor.submit(call, *arguments)
         return future
 
     def end_workers(self) -> None:
+        """End the workers with tasks; here all, since dask gives up those that end while they start."""
+        if self._workers.local:
+            self._stack.close()
+            self._connect()
+            return
         with suppress(Exception):  # a worker without a nanny cannot be restarted
             own, tasks = set(self._client.futures), self._client.processing()
             hanging = [worker for worker in tasks if own.intersection(tasks[worker])]
             self._client.restart_workers(hanging, timeout=_TIMEOUT, raise_for_error=False)
 
     def leave(self, futures: Iterable[Future[Any]]) -> None:
-        self._executor.shutdown(wait=False)
+        with suppress(Exception):  # the scheduler may be gone
+            self._executor.shutdown(wait=False)
 
 
 @contextmanager
@@ -149,8 +164,8 @@ def open_pool(workers: Workers) -> Iterator[Pool]:
     jobs = workers.jobs or 1
     if workers.backend == DASK:
         _start_trackers()
-        with _connect_dask(workers) as client:
-            yield Dask(client)
+        with ExitStack() as stack:
+            yield Dask(workers, stack)
     elif workers.backend == LOKY:
         from loky.backend import resource_tracker
 
@@ -194,7 +209,8 @@ def _connect_dask(workers: Workers) -> Iterator[Any]:
         address: Any = workers.cluster
         if workers.local:
             options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-            with config.set(DASK_UNWATCHED):
+            # A task that ends its worker is reported at once, instead of done again.
+            with config.set({**DASK_UNWATCHED, "distributed.scheduler.allowed-failures": 0}):
                 cluster = LocalCluster(n_workers=workers.jobs, silence_logs=logging.CRITICAL, **options)
                 address = stack.enter_context(cluster)
         else:

@@ -122,6 +122,14 @@ class WorkersFailed(InvalidArgument, RunStopped):
     """The workers failed. The blocks that they had finished are kept."""
 
 
+def report_gone(reason: str) -> WorkersFailed:
+    """The error that there are no workers any more."""
+    return WorkersFailed(
+        f"the workers are gone ({reason})",
+        remedy="With a ledger, the same command resumes the run once they are back.",
+    )
+
+
 def warn_of_one_process(error: CannotBeSent) -> None:
     """Warn that one process plays everything."""
     warnings.warn(
