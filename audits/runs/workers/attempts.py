@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future
@@ -40,7 +39,8 @@ class Attempts:
         unit: str,
     ) -> None:
         self._pool, self._parcel, self._tasks = pool, parcel, tasks
-        self._patience, self._find_fault, self._unit = patience, find_fault, unit
+        self._patience = math.inf if patience is None else patience
+        self._find_fault, self._unit = find_fault, unit
         self._digest = "" if callable(parcel) else sha256(parcel).hexdigest()
         self._waiting: list[int] = []  # a heap of tasks to be submitted
         self._alone: list[int] = []  # a heap of tasks that were lost twice, to be tried while no other is
@@ -60,15 +60,17 @@ class Attempts:
 
         Raises: WorkersFailed as `map_in_order` does.
         """
-        patience, start = self._patience or math.inf, time.monotonic()
+        silent = 0.0  # seconds
         while True:
             self._submit_waiting()
+            pause = min(_LOOK, self._patience - silent)
             try:
-                future = self._done.get(timeout=min(patience, _LOOK))
+                future = self._done.get(timeout=pause)
             except Empty:
-                if time.monotonic() - start >= patience:
-                    self._replace_workers(f"did not come within {patience:g} s")
-                    start = time.monotonic()
+                silent += pause
+                if silent >= self._patience:
+                    self._replace_workers(f"did not come within {self._patience:g} s")
+                    silent = 0.0
                 elif not self._pool.size:
                     self._replace_workers("ended all workers")
                 continue
@@ -109,7 +111,8 @@ class Attempts:
             parcel = self._parcel
         try:
             with start_processes():
-                future = self._pool.submit(perform, self._digest, parcel, place, self._tasks[place])
+                executor = self._pool.find_executor()
+                future = executor.submit(perform, self._digest, parcel, place, self._tasks[place])
                 self._under_way[future] = place
         except BrokenExecutor as error:
             heappush(self._waiting, place)

@@ -9,8 +9,8 @@ import socket
 import sys
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from threading import current_thread, main_thread
@@ -38,36 +38,36 @@ DASK_UNWATCHED = {
 class Pool(ABC):
     """Workers that do tasks in the order in which they are submitted."""
 
+    def __init__(self, workers: Workers) -> None:
+        self._jobs = workers.jobs or 1
+
     @property
-    @abstractmethod
     def size(self) -> int:
         """The number of tasks that are done at a time; 0 if the workers have ended."""
+        return self._jobs
 
     @abstractmethod
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Have a worker call a function; workers are started if there are none."""
+    def find_executor(self) -> Any:
+        """The executor of `concurrent.futures` to submit a task to."""
 
     @abstractmethod
     def end_workers(self) -> None:
-        """End the workers that have tasks, whatever they do; others take their place."""
+        """End the workers that have tasks, whatever they do. Others take their place."""
 
     @abstractmethod
     def leave(self, futures: Iterable[Future[Any]]) -> None:
-        """Give up tasks, since a run ends early."""
+        """Give up tasks, since a run ends."""
 
 
 class Threads(Pool):
     """Threads of this process."""
 
-    def __init__(self, executor: Executor, size: int) -> None:
-        self._executor, self._size = executor, size
+    def __init__(self, workers: Workers) -> None:
+        super().__init__(workers)
+        self._executor = ThreadPoolExecutor(self._jobs)
 
-    @property
-    def size(self) -> int:
-        return self._size
-
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        return self._executor.submit(call, *arguments)
+    def find_executor(self) -> Any:
+        return self._executor
 
     def end_workers(self) -> None:
         """Do nothing, since threads cannot be ended."""
@@ -80,47 +80,41 @@ class Threads(Pool):
 class Processes(Pool):
     """Processes of this machine, by loky, which one run takes over from another."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, workers: Workers) -> None:
         from loky import cpu_count
 
+        super().__init__(workers)
         # loky replaces a process that has grown large and warns of it, in a thread that such an error ends.
         warnings.filterwarnings("ignore", "A worker (stopped|was restarted) while", module="loky")
-        self._size = size
-        threads = str(max(1, cpu_count() // size))  # else each process would use all cores
+        threads = str(max(1, cpu_count() // self._jobs))  # else each process would use all cores
         self._environment = {name: os.environ.get(name, threads) for name in _THREADS}
 
-    @property
-    def size(self) -> int:
-        return self._size
-
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        return self._find_executor().submit(call, *arguments)
-
-    def end_workers(self) -> None:
-        self._find_executor().shutdown(kill_workers=True)
-
-    def leave(self, futures: Iterable[Future[Any]]) -> None:
-        """Give up tasks; processes that do not finish theirs within a moment are ended."""
-        if wait([future for future in futures if not future.cancel()], _GRACE).not_done:
-            self.end_workers()
-
-    def _find_executor(self) -> Any:
+    def find_executor(self) -> Any:
         """The executor of this thread; a new one, if the last one is broken or was shut down."""
         from loky import get_reusable_executor
 
         return get_reusable_executor(
-            self._size,
+            self._jobs,
             timeout=_IDLE,
             initializer=start_worker,
             initargs=(os.getpid(), current_thread() is main_thread()),
             env=self._environment,
         )
 
+    def end_workers(self) -> None:
+        self.find_executor().shutdown(kill_workers=True)
+
+    def leave(self, futures: Iterable[Future[Any]]) -> None:
+        """Give up tasks; processes that do not finish theirs within a moment are ended."""
+        if wait([future for future in futures if not future.cancel()], _GRACE).not_done:
+            self.end_workers()
+
 
 class Dask(Pool):
     """Workers of a dask cluster, by a client of distributed."""
 
     def __init__(self, workers: Workers, stack: ExitStack) -> None:
+        super().__init__(workers)
         self._workers, self._stack = workers, stack
         self._connect()
 
@@ -128,16 +122,15 @@ class Dask(Pool):
         self._client = self._stack.enter_context(_connect_dask(self._workers))
         self._executor = self._client.get_executor()
 
+    def find_executor(self) -> Any:
+        return self._executor
+
     @property
     def size(self) -> int:
         try:
             return sum(self._client.ncores().values())
         except Exception as error:  # of asyncio, tornado and dask itself
             raise report_gone(describe_error(error)) from error
-
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        future: Future[Any] = self._executor.submit(call, *arguments)
-        return future
 
     def end_workers(self) -> None:
         """End the workers with tasks; here all, since dask gives up those that end while they start."""
@@ -161,7 +154,6 @@ def open_pool(workers: Workers) -> Iterator[Pool]:
 
     Raises: WorkersFailed if no cluster answers.
     """
-    jobs = workers.jobs or 1
     if workers.backend == DASK:
         _start_trackers()
         with ExitStack() as stack:
@@ -170,10 +162,9 @@ def open_pool(workers: Workers) -> Iterator[Pool]:
         from loky.backend import resource_tracker
 
         _start_trackers(resource_tracker)
-        yield Processes(jobs)
+        yield Processes(workers)
     else:
-        with ThreadPoolExecutor(jobs) as executor:
-            yield Threads(executor, jobs)
+        yield Threads(workers)
 
 
 def _start_trackers(*others: Any) -> None:

@@ -10,7 +10,7 @@ import attrs
 
 from arena.errors import CannotBeSent, InvalidArgument, PlaysAlone, suggest_extra
 from arena.parcels import pack
-from arena.settings import at_least
+from arena.settings import at_least, more_than
 from audits.registry.suggestions import unknown_name
 from audits.runs.verdict import RunStopped
 
@@ -37,7 +37,7 @@ class Workers:
     backend: str = LOKY
     jobs: int | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(1)))
     cluster: str | None = None
-    patience: float | None = None
+    patience: float | None = attrs.field(default=None, validator=attrs.validators.optional(more_than(0)))
 
     def __attrs_post_init__(self) -> None:
         if self.backend not in BACKENDS:
@@ -106,11 +106,7 @@ class Workers:
             )
 
     def _check_patience(self) -> None:
-        if self.patience is None:
-            return
-        if not self.patience > 0:
-            raise InvalidArgument("patience must be more than 0 seconds", value=self.patience)
-        if self.backend == THREADING or self.alone:
+        if self.patience is not None and (self.backend == THREADING or self.alone):
             raise InvalidArgument(
                 "patience ends workers that hang, but threads of this process cannot be ended",
                 value=self.patience,

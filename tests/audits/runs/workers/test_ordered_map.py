@@ -297,7 +297,7 @@ def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_p
             "jobs counts the workers of this machine, but a cluster elsewhere has its own, got 4. Leave "
             "out jobs.",
         ),
-        ({"jobs": 2, "patience": 0}, "patience must be more than 0 seconds, got 0"),
+        ({"jobs": 2, "patience": 0}, "patience must be more than 0, got 0"),
         (
             {"patience": 60},
             "patience ends workers that hang, but threads of this process cannot be ended, got 60. Use at "
