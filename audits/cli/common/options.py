@@ -107,19 +107,19 @@ class WorkerOptions:
         "-j",
         metavar="N",
         help="Number of workers on this machine; the figures do not depend on it. Default: 1, or with "
-        "--backend dask or ray one for every core.",
+        "--backend dask one for every core.",
     )
     backend: str = option(
         "--backend",
         metavar="NAME",
         default=LOKY,
-        help="Kind of workers: loky (processes), threading, dask, or ray.",
+        help="Kind of workers: loky (processes), threading, or dask.",
     )
     cluster: str | None = option(
         "--cluster",
         metavar="ADDRESS",
-        help="Address of a dask scheduler or a ray head node (auto; ray://HOST:PORT from elsewhere) whose "
-        "workers play. Default: local, a cluster that ends with the run.",
+        help="Address of a dask scheduler whose workers play. Default: local, a cluster that ends with the "
+        "run.",
     )
     patience: float | None = option(
         "--patience",
