@@ -31,8 +31,8 @@ from arena.settings import (
     yes_or_no,
 )
 from audits.registry.given_players import check_player, copy_learner
+from audits.registry.origins import versions
 from audits.registry.tested_claim import read_claim
-from audits.registry.used_files import versions
 from audits.statistics.betting import LATE_START
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
@@ -41,7 +41,9 @@ MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit 
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES = ("learner", "adversary", "referee")
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
-_STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str}
+_STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str} | dict.fromkeys(
+    ("Learner", "Adversary", "Referee"), dict
+)
 
 
 class PlanArguments(TypedDict, total=False):
@@ -186,24 +188,23 @@ class PlanSettings:
     def read_stored(stored: Mapping[str, Any]) -> PlanSettings:
         """The settings in a plan that a ledger stores. Raises: InvalidArgument unless it is an audit's."""
         values: dict[str, Any] = {}
-        for field in attrs.fields(PlanSettings):
-            kind = _STORED_TYPES.get(str(field.type))
-            if kind is not None and (field.name in stored or field.name in _ALWAYS_STORED):
-                values[field.name] = _check_stored(field.name, stored.get(field.name), kind, field.validator)
-        for role in _ROLES:
-            if role in stored:
-                _check_stored(role, stored[role], dict)
-        return PlanSettings(**values, curve=read_curve(stored["curve"]) if "curve" in stored else None)
+        for field in attrs.fields(Plan):
+            name, kind = field.name, _STORED_TYPES.get(str(field.type))
+            if kind is None or not (name in stored or name in _ALWAYS_STORED):
+                continue
+            rule: Any = field.validator
+            value = values[name] = stored.get(name)
+            if type(value) is not kind:
+                wanted = f"a {kind.__name__} called {name}"
+                raise InvalidArgument(f"the plan of an audit must have {wanted}", value=value)
+            if rule is not None:
+                check_value(f"{name} in the plan of an audit", value, rule)
+        curve = read_curve(stored["curve"]) if "curve" in stored else None
+        own = attrs.fields_dict(PlanSettings)
+        return PlanSettings(**{name: values[name] for name in own if name in values}, curve=curve)
 
 
 _ALWAYS_STORED = ("epsilon", "delta", "confidence", "games", "until_refuted")  # in plans of every schema
-
-
-def _check_stored(name: str, value: Any, kind: type, *checks: Any) -> Any:
-    if type(value) is not kind:
-        raise InvalidArgument(f"the plan of an audit must have a {kind.__name__} called {name}", value=value)
-    check_value(f"{name} in the plan of an audit", value, *checks)
-    return value
 
 
 def list_arguments() -> dict[str, attrs.Attribute[Any]]:

@@ -17,11 +17,11 @@ from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.races import Race, plan_online_race
 from audits.registry.given_players import GivenAdversary, check_player, is_function
 from audits.registry.match import Match, build_match
+from audits.registry.origins import versions
 from audits.registry.pairing import list_common
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, resolve_learner
 from audits.registry.suggestions import unknown_name
 from audits.registry.tested_claim import read_claim
-from audits.registry.used_files import versions
 from audits.tournaments.cells import REFERENCE_EPSILON, Cell, CellResult
 
 CONFIDENCE = 0.999  # of each cell: of a thousand true claims one is refuted

@@ -10,12 +10,12 @@ import click
 from tabulate import tabulate
 from tqdm import tqdm
 
-from arena.errors import ArenaError
+from arena.errors import ArenaError, InvalidArgument
 from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.output import Output, print_note
 from audits.data.terminal_text import escape_controls
 from audits.reports.formatting import nats
-from audits.runs.ledger.discovery import find_ledgers
+from audits.runs.ledger.schema import is_ledger
 from audits.runs.run_status import RunFollower, RunStatus
 
 _HEADERS = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
@@ -56,7 +56,12 @@ def list_runs(searched: FolderOptions, output: Output) -> None:
     """
     paths: list[Path] = []
     for folder in map(Path, searched.folders or (".",)):
-        paths += [folder] if folder.is_file() else find_ledgers(folder, recursive=searched.recursive)
+        if not (folder.is_dir() or folder.is_file()):
+            raise InvalidArgument(
+                f"there is no folder {folder}", remedy="Name folders that contain ledgers, or ledgers."
+            )
+        found = folder.glob("**/*" if searched.recursive else "*")
+        paths += [folder] if folder.is_file() else [path for path in sorted(found) if is_ledger(path)]
     with output.progress_bar("blocks") as bar:
         results = [_read_status(path, test=not searched.fast, watch=bar.update) for path in paths]
     if output.as_json or not results:

@@ -8,7 +8,7 @@ from audits.cli import REFUTED
 from audits.cli.common.option_groups import option, option_groups, option_record
 from audits.cli.common.options import ChangesOption, KeyOption, LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.common.output import Output
-from audits.cli.runs.recorded_command import rebuild_plan
+from audits.cli.runs.resume import rebuild_plan
 from audits.runs import verify as verification
 
 
