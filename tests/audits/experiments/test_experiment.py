@@ -255,7 +255,7 @@ def test_other_data_are_another_plan(pate_plan, tmp_path) -> None:
 
 def test_an_experiment_has_no_html_report(pate_plan, tmp_path) -> None:
     run_experiment(pate_plan, ledger=tmp_path / "run.ledger")
-    with pytest.raises(InvalidArgument, match=r"run\.ledger contains an experiment, not an audit"):
+    with pytest.raises(InvalidArgument, match=r"run\.ledger contains no audit"):
         report.write_html(tmp_path / "run.ledger", tmp_path / "run.html")
 
 
