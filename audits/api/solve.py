@@ -25,14 +25,14 @@ from audits.registry.record_code import write_assignment
 from audits.registry.settings_text import format_own_settings, format_value, summarize_player
 from audits.registry.suggestions import explain_arguments
 from audits.reports.solution_text import format_bracket, format_solution, solution_data
-from audits.solver.best_adversary import BestAdversary
-from audits.solver.bounds import Watch
 from audits.solver.choice_of_samples import (
     pose_against,
     pose_every_vote,
     pose_samples,
     pose_smallest,
 )
+from audits.solver.linear_game import Watch, ignore_progress
+from audits.solver.played_games import BestAdversary
 from audits.solver.posed_game import ExampleGame, PosedGame
 from audits.solver.solution import Solution
 from audits.solver.solution import solve as solve_game
@@ -86,7 +86,7 @@ class SolveReport(Report, Solution):
 
         Raises: InvalidArgument if its decisions are too many to be listed.
         """
-        return BestAdversary.of(self.strategy, self.posed, self.rounds)
+        return BestAdversary.of(self.posed, self.strategy.moves, self.strategy.graph, self.rounds)
 
     def write_strategy(self, path: str | os.PathLike[str]) -> None:
         """Write the best adversary as a file of Python, which any command plays as `FILE:best`.
@@ -138,7 +138,7 @@ def solve(
     worst_samples: bool = False,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
-    watch: Watch | None = None,
+    watch: Watch = ignore_progress,
 ) -> SolveReport:
     """Compute how much the best adversary learns in at most `rounds` rounds, whatever its strategy.
 
