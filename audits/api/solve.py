@@ -19,13 +19,13 @@ from audits.registry.given_players import (
 )
 from audits.registry.pairing import find_protocol
 from audits.registry.suggestions import explain_arguments
-from audits.solver.bounds import Watch
 from audits.solver.choice_of_samples import (
     pose_against,
     pose_every_vote,
     pose_samples,
     pose_smallest,
 )
+from audits.solver.linear_game import Watch, ignore_progress
 from audits.solver.posed_game import ExampleGame, PosedGame
 from audits.solver.solution import solve as solve_game
 from audits.solver.solution_report import Solution
@@ -46,7 +46,7 @@ def solve(
     worst_samples: bool = False,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
-    watch: Watch | None = None,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Compute how much the best adversary learns in at most `rounds` rounds, whatever its strategy.
 
