@@ -274,7 +274,7 @@ def test_scripts_refuse_what_makes_no_game() -> None:
         InvalidArgument, match="protocol must be one of Figure1, Voting, Release, SpecialRound, TrainingRun"
     ):
         Script(protocol="Adaptive")
-    with pytest.raises(InvalidArgument, match="a script needs a training set"):
+    with pytest.raises(InvalidArgument, match="a script has a training set if and only if"):
         Script(protocol="Release")
     with pytest.raises(InvalidArgument, match="Release has no such step"):
         Script(protocol="Release", world_0=sample, steps=(Ask(0.0),))
