@@ -126,7 +126,7 @@ def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> 
 
 
 def _check_scorebook(scorebook: Scorebook, referee: Referee, faults: bool) -> None:
-    if referee.rounds is None:
+    if referee.rounds is None or not referee.counts_mistakes:
         raise Unsupported(
             f"{referee.name} counts no mistakes, so a scorebook has nothing to count",
             remedy="Leave it out, or play an online protocol.",

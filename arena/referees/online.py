@@ -267,6 +267,7 @@ class OnlineReferee(Referee):
 
     learner_state = OnlineState
     law = OnlineLaw
+    counts_mistakes = True
     rounds_setting = "T"
     fixed_rounds = True
 
@@ -339,6 +340,7 @@ class Realizable(Referee):
 
     learner_state = OnlineState
     law = OnlineLaw
+    counts_mistakes = True
     rounds_setting = "T"
     fixed_rounds = True
 

@@ -46,6 +46,7 @@ class Referee(ABC):
     committed: whether the adversary fixes all its moves before the learner's first answer.
     one_run: whether all games share one run of the learner, and a fair coin of its own is each one's world.
     two_worlds: whether games come in pairs, one in each of two neighbouring worlds; follows from the others.
+    counts_mistakes: whether hypotheses are shown and their mistakes counted, as in races.
     law: the kind of output distribution that its learners may declare, or None; see `arena.laws`.
     rounds_setting: the setting that is the number of rounds, or their maximum. fixed_rounds: whether every
         game has exactly that number.
@@ -62,6 +63,7 @@ class Referee(ABC):
     committed: ClassVar[bool] = False
     one_run: ClassVar[bool] = False
     two_worlds: ClassVar[bool] = False
+    counts_mistakes: ClassVar[bool] = False
     law: ClassVar[LawKind | None] = None
     rounds_setting: ClassVar[str] = ""
     fixed_rounds: ClassVar[bool] = False

@@ -222,8 +222,8 @@ def spread_marks(rounds: int, count: int) -> tuple[int, ...]:
 
 
 def list_protocols() -> list[str]:
-    """The protocols with one world and a fixed number of rounds, the stronger adversaries first."""
-    fitting = [kind for kind in REFEREES.values() if kind.fixed_rounds and not kind.challenges]
+    """The protocols with one world that count mistakes, those of stronger adversaries first."""
+    fitting = [kind for kind in REFEREES.values() if kind.counts_mistakes and not kind.challenges]
     return [kind.name for kind in sorted(fitting, key=lambda kind: kind.committed)]
 
 

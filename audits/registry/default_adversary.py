@@ -20,19 +20,9 @@ _LABEL_PARTS = ("ones", "labels")  # of a sample, which no change of a point cha
 _GAMES = 16  # which show whether the worlds differ
 
 
-@attrs.frozen
-class DefaultAdversary:
-    """The usual adversary of a learner. note: for the user, how it was chosen."""
-
-    name: str
-    note: str
-
-
-def choose_adversary(
-    learner: Learner, sample: Sample | None, protocol: str | None = None
-) -> DefaultAdversary:
-    """The usual adversary of a learner: the first that plays against it with its usual settings, in two
-    worlds that differ in what the learner protects.
+def choose_adversary(learner: Learner, sample: Sample | None, protocol: str | None = None) -> tuple[str, str]:
+    """The name of the usual adversary of a learner, and a note for the user: the first that plays against it
+    with its usual settings, in two worlds that differ in what the learner protects.
 
     The learner's own `usual_adversary` comes first, then the shipped adversaries that are usual for what the
     claim protects, in the order of its units, then other shipped ones, and at last those of other packages.
@@ -45,7 +35,7 @@ def choose_adversary(
     named = protocol in (None, *learner.protocols)
     if isinstance(learner, ReceivesPart) and not learner.usual_adversary and named:
         name = LABEL_SWAP if learner.receives in _LABEL_PARTS else POINT_SWAP
-        return DefaultAdversary(name, _write_note(learner, name))
+        return name, _write_note(learner, name)
     if protocol is not None and protocol not in REFEREES:
         raise unknown_name("protocol", protocol, REFEREES)
     tried: list[str] = []
@@ -63,7 +53,7 @@ def choose_adversary(
             if not ADVERSARIES.is_shipped(player) and name != learner.usual_adversary:
                 package = player.__module__.split(".")[0]
                 note += f" of the package {package}, since no adversary of dp-arena does"
-            return DefaultAdversary(name, note)
+            return name, note
     raise InvalidArgument(
         f"no adversary with its usual settings plays against {learner.name}{reason}",
         remedy=f"Name one: {', '.join(tried)}." if tried else "Write one: docs/testing.md.",
