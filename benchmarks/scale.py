@@ -116,12 +116,6 @@ def start_workers() -> Iterator[dict[str, Workers]]:
                     LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0")
                 )
             workers_by_name["dask"] = Workers(backend="dask", cluster=local.scheduler_address)
-        if find_spec("ray"):
-            import ray
-
-            ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-            stack.callback(ray.shutdown)
-            workers_by_name["ray"] = Workers(backend="ray", jobs=2)
         yield workers_by_name
 
 

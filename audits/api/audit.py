@@ -17,7 +17,7 @@ from audits.registry.default_adversary import POINT_SWAP
 from audits.registry.given_players import GivenAdversary, GivenLearner
 from audits.registry.match import build_match
 from audits.registry.suggestions import explain_arguments
-from audits.registry.used_files import UsedFiles
+from audits.registry.user_files import UsedFiles
 from audits.runs.first_games import plan_audit
 from audits.runs.plan import PlanArguments, list_arguments
 from audits.runs.run import RunProgress, run

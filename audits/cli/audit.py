@@ -27,7 +27,7 @@ from audits.cli.common.options import (
 )
 from audits.cli.common.output import Output, Quiet, format_command, print_note
 from audits.data.output_files import check_output_file
-from audits.registry.used_files import UsedFiles
+from audits.registry.user_files import UsedFiles
 from audits.runs.first_games import plan_audit
 from audits.runs.plan import Plan, list_arguments
 from audits.runs.run import RunProgress

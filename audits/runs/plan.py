@@ -13,11 +13,12 @@ from typing import Any, TypedDict
 import attrs
 import numpy as np
 
-from arena import Adversary, InvalidArgument, Learner, Referee, Release, Sample
+from arena import Adversary, InvalidArgument, Learner, Referee, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
 from arena.privacy_curves import PrivacyCurve, describe_curve, read_curve
+from arena.referees import name_protocols
 from arena.settings import (
     at_least,
     check_value,
@@ -30,18 +31,19 @@ from arena.settings import (
     yes_or_no,
 )
 from audits.registry.given_players import check_player, copy_learner
+from audits.registry.origins import versions
 from audits.registry.tested_claim import read_claim
-from audits.registry.used_files import versions
 from audits.statistics.betting import LATE_START
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
-MAX_RELEASE_PAIRS = 16_384  # a learner that releases once has no other state
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES = ("learner", "adversary", "referee")
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
-_STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str}
+_STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str} | dict.fromkeys(
+    ("Learner", "Adversary", "Referee"), dict
+)
 
 
 class PlanArguments(TypedDict, total=False):
@@ -186,24 +188,23 @@ class PlanSettings:
     def read_stored(stored: Mapping[str, Any]) -> PlanSettings:
         """The settings in a plan that a ledger stores. Raises: InvalidArgument unless it is an audit's."""
         values: dict[str, Any] = {}
-        for field in attrs.fields(PlanSettings):
-            kind = _STORED_TYPES.get(str(field.type))
-            if kind is not None and (field.name in stored or field.name in _ALWAYS_STORED):
-                values[field.name] = _check_stored(field.name, stored.get(field.name), kind, field.validator)
-        for role in _ROLES:
-            if role in stored:
-                _check_stored(role, stored[role], dict)
-        return PlanSettings(**values, curve=read_curve(stored["curve"]) if "curve" in stored else None)
+        for field in attrs.fields(Plan):
+            name, kind = field.name, _STORED_TYPES.get(str(field.type))
+            if kind is None or not (name in stored or name in _ALWAYS_STORED):
+                continue
+            rule: Any = field.validator
+            value = values[name] = stored.get(name)
+            if type(value) is not kind:
+                wanted = f"a {kind.__name__} called {name}"
+                raise InvalidArgument(f"the plan of an audit must have {wanted}", value=value)
+            if rule is not None:
+                check_value(f"{name} in the plan of an audit", value, rule)
+        curve = read_curve(stored["curve"]) if "curve" in stored else None
+        own = attrs.fields_dict(PlanSettings)
+        return PlanSettings(**{name: values[name] for name in own if name in values}, curve=curve)
 
 
 _ALWAYS_STORED = ("epsilon", "delta", "confidence", "games", "until_refuted")  # in plans of every schema
-
-
-def _check_stored(name: str, value: Any, kind: type, *checks: Any) -> Any:
-    if type(value) is not kind:
-        raise InvalidArgument(f"the plan of an audit must have a {kind.__name__} called {name}", value=value)
-    check_value(f"{name} in the plan of an audit", value, *checks)
-    return value
 
 
 def list_arguments() -> dict[str, attrs.Attribute[Any]]:
@@ -235,7 +236,7 @@ class Plan(PlanSettings):
 
     @block.default
     def _choose_block(self) -> int:
-        return MAX_RELEASE_PAIRS if isinstance(self.referee, Release) else MAX_BLOCK_PAIRS
+        return self.referee.block_pairs
 
     def __attrs_post_init__(self) -> None:
         check_player("learner", self.learner, Learner)
@@ -257,7 +258,7 @@ class Plan(PlanSettings):
         if not self.referee.two_worlds:
             raise InvalidArgument(
                 f"{self.referee.name} has one world, so its games show nothing about privacy",
-                remedy="Audit under Figure1, Release, Voting, TrainingRun or SpecialRound.",
+                remedy=f"These have two: {name_protocols(lambda kind: kind.two_worlds)}.",
             )
 
     @property

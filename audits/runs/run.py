@@ -15,7 +15,8 @@ from arena import Claim, InvalidArgument, PrivacyUnit, Relation
 from arena.testing.memory import Record, check_memory_after
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
-from audits.registry.used_files import SEVERAL, UsedFiles
+from audits.registry.origins import Origins, find_packages
+from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import choose_bins, play_blocks, uses_common_random_numbers
 from audits.runs.first_games import check_independence, check_players, check_scatter
 from audits.runs.interrupts import defer_interrupts
@@ -32,7 +33,6 @@ from audits.statistics.score_pairs import PairCounts
 
 if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
-    from audits.runs.ledger.origins import Origins
 
 _CHOOSING_SHARE = 5  # one game in five serves to choose a distinguisher
 _SMALL_BATCH = 16  # games, which are enough if no game differs from the others of its block
@@ -335,19 +335,21 @@ def describe_origins(
     learning = ("sklearn",) if plan.distinguisher == LEARNED else ()
     return {
         "files": files.digest_by_name(),
-        "packages": files.find_packages(plan.learner, plan.adversary, more=learning),
+        "packages": find_packages((plan.learner, plan.adversary), sources=files.digests, more=learning),
     }
 
 
 def check_files_after(ledger: Ledger, plan: Plan, files: UsedFiles | None) -> None:
-    """Look at the files of the players once more, and add to the ledger those that were opened late.
+    """Look at the files of the players once more, and add to the ledger those that were imported late.
 
     Raises: InvalidArgument if one changed while the run went on. The ledger then matches no version of it.
     """
     ledger.record_origins(describe_origins(plan, files))
     changed = [] if files is None or files.allow_changes else files.find_changed()
     if changed:
-        ledger.record_origins({"files": dict.fromkeys(changed, SEVERAL), "packages": {}}, replace=True)
+        ledger.record_origins(
+            {"files": dict.fromkeys(changed, "several versions"), "packages": {}}, replace=True
+        )
         raise InvalidArgument(
             f"files of the players changed while the run went on ({', '.join(changed)}), so that the ledger "
             f"{ledger.path} may hold games from before and after",

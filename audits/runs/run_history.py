@@ -68,7 +68,7 @@ def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> Ru
 
     Raises: as `read_figures`.
     """
-    with Ledger.read(path, check_all=False) as ledger:
+    with Ledger.read(path) as ledger:
         plan, (settings, notes) = ledger.plan, read_audit(ledger)
         estimators = AuditEstimators(settings, all_estimators=True)
         games, epsilon_lower, log_wealth, log_evidence = _update_from_ledger(estimators, ledger, watch)
@@ -91,7 +91,7 @@ def read_figures(path: str | os.PathLike[str]) -> np.ndarray:
 
     Raises: InvalidArgument if the ledger cannot be read or contains no audit or no first block.
     """
-    with Ledger.read(path, check_all=False) as ledger:
+    with Ledger.read(path) as ledger:
         return _update_from_ledger(AuditEstimators(read_audit(ledger)[0]), ledger)
 
 

@@ -15,7 +15,7 @@ from typing import Self
 import attrs
 
 from arena import InvalidArgument
-from audits.registry.used_files import UsedFiles
+from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import choose_bins, play_blocks
 from audits.runs.first_games import check_players
 from audits.runs.plan import Plan

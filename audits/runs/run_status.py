@@ -12,11 +12,14 @@ import attrs
 from arena import InvalidArgument
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.copying import log_of
-from audits.runs.ledger.discovery import is_running
 from audits.runs.ledger.notes import LedgerNotes
 from audits.runs.run import AuditEstimators
 from audits.runs.run_history import make_verdict, read_audit
 from audits.runs.verdict import Verdict
+
+# SQLite's lock bytes (https://sqlite.org/fileformat2.html#the_lock_byte_page): readers hold a shared lock on
+# them, and a run holds an exclusive one.
+_SHARED_FIRST, _SHARED_SIZE = 0x40000000 + 2, 510
 
 
 @attrs.frozen(kw_only=True)
@@ -75,7 +78,7 @@ class RunFollower:
         Raises: InvalidArgument if the ledger cannot be read, contains no audit, or another one than before.
         """
         running = is_running(self.path)  # before reading: a run that ends meanwhile still counts as running
-        with Ledger.read(self.path, check_all=False) as ledger:
+        with Ledger.read(self.path) as ledger:
             estimators, games = self._check_same_run(ledger), ledger.count_pairs()
             if test:
                 estimators.update_from_ledger(ledger, watch)
@@ -104,3 +107,25 @@ class RunFollower:
                 f"the ledger {self.path} was replaced by that of another run", remedy="Follow the new run."
             )
         return self._estimators
+
+
+def is_running(path: Path) -> bool | None:
+    """Whether another process has the ledger at `path` open for a run; None if that cannot be known.
+
+    Asks for the lock that a run holds and releases it at once. Do not call it in the process that has the
+    ledger open: releasing the lock would release that of the run.
+    """
+    try:
+        import fcntl  # not on Windows
+    except ImportError:
+        return None
+    if not path.is_file():  # opening a pipe might never end
+        return None
+    try:
+        with path.open("rb") as file:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
+    except BlockingIOError:
+        return True
+    except OSError:  # the file cannot be read, or its file system has no locks
+        return None
+    return False

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import os
+import stat
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import click
 
-from arena import Sample
+from arena import InvalidArgument, Sample
 from arena.privacy_curves import parse_curve
 from audits.cli.common.completion import (
     complete_adversaries,
@@ -17,13 +20,15 @@ from audits.cli.common.completion import (
     complete_settings,
 )
 from audits.cli.common.option_groups import TextType, argument, option, option_record
-from audits.cli.common.output import print_note
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
 from audits.runs.plan import list_arguments
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
 
 Record = TypeVar("Record")
+
+_MIN_KEY, _MAX_KEY = 16, 4096  # bytes; 128 bits cannot be guessed, and a longer file is hardly a key
+_MAKE_KEY = "Make one: (umask 077; head -c 32 /dev/urandom > FILE)."
 
 
 def _check_curve(name: str, text: str) -> str:
@@ -102,19 +107,19 @@ class WorkerOptions:
         "-j",
         metavar="N",
         help="Number of workers on this machine; the figures do not depend on it. Default: 1, or with "
-        "--backend dask or ray one for every core.",
+        "--backend dask one for every core.",
     )
     backend: str = option(
         "--backend",
         metavar="NAME",
         default=LOKY,
-        help="Kind of workers: loky (processes), threading, dask, or ray.",
+        help="Kind of workers: loky (processes), threading, or dask.",
     )
     cluster: str | None = option(
         "--cluster",
         metavar="ADDRESS",
-        help="Address of a dask scheduler or a ray head node (auto; ray://HOST:PORT from elsewhere) whose "
-        "workers play. Default: local, a cluster that ends with the run.",
+        help="Address of a dask scheduler whose workers play. Default: local, a cluster that ends with the "
+        "run.",
     )
     patience: float | None = option(
         "--patience",
@@ -158,14 +163,7 @@ class KeyOption:
 
     def load_key(self) -> bytes | None:
         """The key, if one is given; raises InvalidArgument as `read_key` does."""
-        if self.key is None:
-            return None
-        from audits.runs.ledger.signatures import can_others_read, read_key  # few commands need it
-
-        key = read_key(self.key)
-        if can_others_read(self.key):
-            print_note(f"other users can read the key {self.key}, and sign with it; chmod 600 {self.key}")
-        return key
+        return None if self.key is None else read_key(self.key)
 
 
 @option_record
@@ -290,3 +288,25 @@ def parse_settings(
             raise click.UsageError(f"{name} of the {player} is set twice.")
         settings[player][name] = text
     return settings
+
+
+def read_key(path: str) -> bytes:
+    """The key in a file: all its bytes. Raises: InvalidArgument if it is none, or is not the user's alone."""
+    try:
+        status = os.stat(path)
+        is_small = stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_KEY
+        content = Path(path).read_bytes() if is_small else b""
+    except OSError as error:
+        raise InvalidArgument(
+            f"the key {path} cannot be read ({error.strerror})", remedy=_MAKE_KEY
+        ) from error
+    if len(content) < _MIN_KEY:
+        raise InvalidArgument(
+            f"a key must be a file of {_MIN_KEY} to {_MAX_KEY:,} bytes", value=path, remedy=_MAKE_KEY
+        )
+    if os.name == "posix" and status.st_mode & 0o066:
+        raise InvalidArgument(
+            f"other users can read or write the key {path}, and so sign with it or replace it",
+            remedy=f"Run chmod 600 {path}.",
+        )
+    return content

@@ -18,6 +18,7 @@ import pytest
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
+from audits.runs import example_games
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger, notes
 from audits.runs.plan import Plan
@@ -397,14 +398,14 @@ def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -
     def fail(*players: object, **options: object) -> str:
         raise InvalidArgument("no")
 
-    monkeypatch.setattr(notes, "write_example_games", fail)
+    monkeypatch.setattr(example_games, "write_example_games", fail)
     run(attrs.evolve(COUNT, games=500), ledger=ledger)
     assert "No pair of games was recorded." in prose(page_of(ledger), "p")
 
 
 def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
     lines = "\n".join(f"line {number}" for number in range(100))
-    monkeypatch.setattr(notes, "write_example_games", lambda *players, **options: lines)
+    monkeypatch.setattr(example_games, "write_example_games", lambda *players, **options: lines)
     kept = notes.LedgerNotes.from_plan(COUNT).transcript.splitlines()
     assert kept[:28] == [f"line {number}" for number in range(28)]
     assert kept[28:31] == ["", "(60 lines left out)", ""]
