@@ -106,7 +106,7 @@ def plan_race(
         _refuse(data is not None or as_set, "--data and --as-set are for predictors, which play Figure1")
         if against is None:
             raise InvalidArgument(
-                "a race of online learners needs an adversary", remedy="Name it, as in --against adaptive."
+                "a race of online learners needs an adversary", remedy="Name it: --against adaptive."
             )
         others |= {"protocol": protocol, "agnostic": agnostic} | ({} if marks is None else {"marks": marks})
         return _plan_online_race(entrants, settings, ADVERSARIES.find(against), rounds, others)

@@ -23,7 +23,9 @@ from audits.registry.entrants import find_entrants
 
 
 @option_record
-class RaceOptions(DataOptions, SeedOption):
+class EntrantOptions(SeedOption):
+    """The learners, and what holds for all of them."""
+
     learners: tuple[str, ...] = argument(
         metavar="LEARNER...", nargs=-1, required=True, shell_complete=complete_learners
     )
@@ -44,6 +46,10 @@ class RaceOptions(DataOptions, SeedOption):
         default=0.95,
         help="Confidence of all limits together, and of all tests of bounds together.",
     )
+
+
+@option_record
+class RaceOptions(DataOptions, EntrantOptions):
     against: str | None = option(
         "--against",
         metavar="ADVERSARY",

@@ -7,7 +7,6 @@ threshold of its own.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -78,17 +77,25 @@ class EvaluationSet:
         return find_errors
 
 
-class Recorder(ABC):
-    """Stands for the running state of a learner, whose answers it observes. They stay the same."""
+@attrs.define(eq=False, slots=False)
+class ErrorRecorder:
+    """Stands for the running state of a predictor, and records the errors of its answers by its rounds.
 
-    state: Any
+    Each array is (rounds, n) and counts the games that had not halted. answers: number of answers. worst,
+    total: the largest error of a hypothesis, and the sum over answers of their hypothesis' error.
+    wrong: number of answers that differ from the correct label.
+    """
 
-    @abstractmethod
-    def observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
-        """The state has just answered queries x (n, j, ...) with labels (n, j).
+    state: Any = attrs.field(init=False)
+    _rounds: int
+    _concepts: ConceptClass
+    _population: Population
+    evaluation: EvaluationSet
+    _round: int = attrs.field(default=0, init=False)
 
-        halted: (n,), the games that had halted before the first of these queries.
-        """
+    def __attrs_post_init__(self) -> None:
+        shape = (4, self._rounds, len(self.evaluation.best_error))
+        self.answers, self.worst, self.total, self.wrong = np.zeros(shape)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         halted = self.state.halted.copy()
@@ -109,54 +116,12 @@ class Recorder(ABC):
             raise AttributeError(name)
         return getattr(self.state, name)
 
-
-@attrs.frozen
-class ObservedLearner(Learner):
-    """A learner whose answers a recorder observes. Random numbers and answers stay the same."""
-
-    protocols = ("Figure1",)
-
-    learner: Learner
-    recorder: Recorder
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.learner.name
-
-    @property
-    def claim(self) -> Claim:
-        return self.learner.claim
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return self.learner.point_shape
-
-    def start(self, games: int, rng: np.random.Generator) -> Recorder:
-        self.recorder.state = self.learner.start(games, rng)
-        return self.recorder
-
-
-@attrs.define(eq=False, slots=False)
-class ErrorRecorder(Recorder):
-    """Records the errors of the answers of a predictor, by its rounds 1 to `rounds`.
-
-    Each array is (rounds, n) and counts the games that had not halted. answers: number of answers. worst,
-    total: the largest error of a hypothesis, and the sum over answers of their hypothesis' error.
-    wrong: number of answers that differ from the correct label.
-    """
-
-    _rounds: int
-    _concepts: ConceptClass
-    _population: Population
-    evaluation: EvaluationSet
-    _round: int = attrs.field(default=0, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        shape = (4, self._rounds, len(self.evaluation.best_error))
-        self.answers, self.worst, self.total, self.wrong = np.zeros(shape)
-
     def observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
-        """Raises: InvalidArgument if the state does not expose its hypotheses."""
+        """The state has just answered queries x (n, j, ...) with labels (n, j).
+
+        halted: (n,), the games that had halted before the first of these queries.
+        Raises: InvalidArgument if the state does not expose its hypotheses.
+        """
         state = self.state
         if not isinstance(state, ExposesHypotheses):
             raise InvalidArgument(
@@ -176,3 +141,34 @@ class ErrorRecorder(Recorder):
         self.worst[row] = np.maximum(self.worst[row], np.where(live, errors.max(axis=1), 0))
         self.total[row] += live * errors.sum(axis=1)
         self.wrong[row] += live * wrong
+
+    def read_figures(self) -> np.ndarray:
+        """(5, rounds, n): answers, worst, total, wrong, and the error of the best concept."""
+        best = np.broadcast_to(self.evaluation.best_error, self.answers.shape)
+        return np.stack([self.answers, self.worst, self.total, self.wrong, best])
+
+
+@attrs.frozen
+class ObservedLearner(Learner):
+    """A learner whose answers a recorder observes. Random numbers and answers stay the same."""
+
+    protocols = ("Figure1",)
+
+    learner: Learner
+    recorder: ErrorRecorder
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.learner.name
+
+    @property
+    def claim(self) -> Claim:
+        return self.learner.claim
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return self.learner.point_shape
+
+    def start(self, games: int, rng: np.random.Generator) -> ErrorRecorder:
+        self.recorder.state = self.learner.start(games, rng)
+        return self.recorder

@@ -63,6 +63,7 @@ class HypothesisErrors(Measure):
     """The errors of a predictor's hypotheses, by its rounds 1 to K, which are the marks.
 
     tested: points of each game on which hypotheses are evaluated if D is not a finite list of examples.
+    recorder: what records them.
     """
 
     least_height: ClassVar[float] = 0.05
@@ -70,39 +71,25 @@ class HypothesisErrors(Measure):
     quantity: str = attrs.field(default=ERROR, init=False)
     marks: tuple[int, ...] = attrs.field(repr=False)
     tested: int = attrs.field(default=TEST_POINTS, validator=[whole, at_least(1)])
+    recorder: type[ErrorRecorder] = attrs.field(default=ErrorRecorder, repr=False)
 
     def explain_inapplicable(self, bound: Bound, protocol: str) -> str:
         return "" if bound.of == ERROR else f"it bounds {bound.of}"
 
     def play(self, entrant: Entrant, games: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """(5, K, n): by rounds, the number of answers, the largest error of a hypothesis, the sum of the
-        errors, the number of wrong answers, and the error of the best concept.
-        """
-        record = self.record(entrant, games, seed)
-        best = np.broadcast_to(record.evaluation.best_error, record.answers.shape)
-        return np.stack([record.answers, record.worst, record.total, record.wrong, best])
-
-    def record(
-        self,
-        entrant: Entrant,
-        games: int,
-        seed: np.random.SeedSequence,
-        kind: type[ErrorRecorder] = ErrorRecorder,
-    ) -> Any:
-        """Play games, observed by a recorder of this kind."""
+        """(5, K, n): the figures of the recorder, by rounds."""
         # The adversary draws the same distribution from the same random numbers when it begins to play.
         adversary: Any = entrant.adversary
         population = adversary.population(games, streams(seed).adversary)
-        own_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 3))
-        rng = np.random.default_rng(own_seed)
+        rng = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 3)))
         evaluation = EvaluationSet.of(population, entrant.concepts, games, rng, self.tested)
-        recorder = kind(self.marks[-1], entrant.concepts, population, evaluation)
+        recorder = self.recorder(self.marks[-1], entrant.concepts, population, evaluation)
         learner = ObservedLearner(entrant.learner, recorder)
         play(learner, adversary, entrant.referee, games=games, seed=seed)
-        return recorder
+        return recorder.read_figures()
 
     def make_standing(self, race: Race, entrant: Entrant, figures: np.ndarray) -> PredictorStanding:
-        """The standing of a learner, from figures (5, K, n) as `play` returns them."""
+        """The standing of a learner, from the figures (5, K, n) of its games."""
         answers, largest, total, wrong, best = figures
         learner: Any = entrant.learner
         asked = queries_by_round(learner, self.marks[-1])
@@ -158,13 +145,15 @@ def plan_predictor_race(
     rounds: int = ROUNDS,
     games: int = GAMES,
     tested: int = TEST_POINTS,
-    measure: type[HypothesisErrors] = HypothesisErrors,
+    recorder: type[ErrorRecorder] = ErrorRecorder,
     **settings: Any,
 ) -> Race:
     """Plan a race of predictors, each given with its label and its adversary.
 
-    Fields `learner` and `queries` (of all rounds) of an adversary are set. tested, measure: of the errors.
-    settings: confidence and seed, as in `Race`. Raises: InvalidArgument if there are no such games.
+    Fields `learner` and `queries` (of all rounds) of an adversary are set. tested, recorder: as in
+    `HypothesisErrors`. settings: confidence and seed, as in `Race`.
+
+    Raises: InvalidArgument if there are no such games.
     """
     check_labels([label for label, _, _ in players])
     entrants = []
@@ -185,7 +174,7 @@ def plan_predictor_race(
     return Race(
         entrants=tuple(entrants),
         games=games,
-        measure=measure(marks=tuple(range(1, rounds + 1)), tested=tested),
+        measure=HypothesisErrors(marks=tuple(range(1, rounds + 1)), tested=tested, recorder=recorder),
         block=max(1, min(_MAX_GAMES, ceil(games / _MIN_BLOCKS), _MAX_NUMBERS // numbers)),
         **settings,
     )

@@ -12,22 +12,11 @@ from adversaries.figure1.poison import CROWD, REPEAT, SHIFT, Poison
 from arena import Learner
 from audits.api.race import build_predictor
 from audits.races.predictor_errors import ErrorRecorder
-from audits.races.predictor_race import HypothesisErrors, plan_predictor_race, queries_by_round
-from audits.races.race_plan import Entrant, Race, play_games
+from audits.races.predictor_race import plan_predictor_race, queries_by_round
+from audits.races.race_plan import Race, play_games
 from audits.registry.entrants import find_entrants
 from audits.reports.formatting import column_table
 from benchmarks.papers.limits import MedianAndMean
-
-
-class PoisonedErrors(HypothesisErrors):
-    """Also measures the error of the concept that labels S_i."""
-
-    def play(self, entrant: Entrant, games: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """(4, K, n): by rounds, the number of answers, the largest error of a hypothesis, the sum of the
-        errors, and the error of the concept that labels S_i.
-        """
-        record = self.record(entrant, games, seed, PoisoningRecorder)
-        return np.stack([record.answers, record.worst, record.total, record.moved])
 
 
 class PoisoningRecorder(ErrorRecorder):
@@ -50,6 +39,10 @@ class PoisoningRecorder(ErrorRecorder):
         predicted = np.stack([self._concepts.labels(concept[None], points)[0] for concept, points in pairs])
         errors = (predicted != evaluation.labels) @ evaluation.weights - evaluation.best_error
         self.moved[index - 1] = np.where(halted, np.nan, errors)
+
+    def read_figures(self) -> np.ndarray:
+        """(4, rounds, n): answers, worst, total and moved."""
+        return np.stack([self.answers, self.worst, self.total, self.moved])
 
 
 @attrs.frozen(kw_only=True)
@@ -84,7 +77,7 @@ def plan_poisoning(
             for aim in aims if fraction else aims[:1]:
                 dose = f"{label} {aim} {fraction:g}" if fraction else label
                 players.append((dose, learner, Poison(learner=learner, aim=aim, fraction=fraction)))
-    return plan_predictor_race(players, measure=PoisonedErrors, **settings)
+    return plan_predictor_race(players, recorder=PoisoningRecorder, **settings)
 
 
 def measure_errors(plan: Race, *, jobs: int = 1) -> dict[str, list[Errors]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from adversaries.figure1.honest import Honest
 from arena import Figure1, InvalidArgument, Sample, Training, play
 from arena.concepts import RealIntervals, Thresholds
-from audits.races.predictor_errors import ErrorRecorder, EvaluationSet, ObservedLearner, Recorder
+from audits.races.predictor_errors import ErrorRecorder, EvaluationSet, ObservedLearner
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
@@ -20,7 +20,7 @@ V2 = EverlastingV2(**SMALL, answers=None, noise=0.5)
 V1 = EverlastingV1(**SMALL, answers=400, noise=0.5, halts=3, rounds=1)
 
 
-class AnswerLog(Recorder):
+class AnswerLog(ErrorRecorder):
     """Keeps all answers that it observes."""
 
     def __init__(self) -> None:
