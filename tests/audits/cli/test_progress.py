@@ -14,7 +14,7 @@ from support.command_line import Command
 
 import audits
 from audits.cli.common import output as output_module
-from audits.cli.common.output import Output
+from audits.cli.common.command import Output
 
 
 class Terminal(io.StringIO):
