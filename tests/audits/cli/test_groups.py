@@ -97,7 +97,7 @@ def test_verdicts_are_coloured_on_terminals_only(monkeypatch: pytest.MonkeyPatch
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
-    from audits.cli.common import output
+    from audits.cli.common import command as output
 
     class Terminal:
         def isatty(self) -> bool:
