@@ -170,7 +170,7 @@ def test_a_learner_that_claims_nothing_needs_a_claim() -> None:
 def test_one_world_says_nothing_about_privacy() -> None:
     assert refusal("audit", "noisy-majority", "--against", "contrarian") == (
         "Adaptive has one world, so its games show nothing about privacy. "
-        "Audit under Figure1, Release, Voting, TrainingRun or SpecialRound."
+        "These have two: SpecialRound, Figure1, Voting, Release and TrainingRun."
     )
 
 

@@ -150,7 +150,7 @@ def test_what_the_user_has_set_is_not_sized_away(tmp_path: Path) -> None:
         (
             ["laplace-count", "--against", "count-swap", "--protocol", "Relase"],
             "there is no protocol of that name, got 'Relase'. Did you mean Release? "
-            "There are: Figure1, Release, Voting, TrainingRun, OneRun, Oblivious, Adaptive, SpecialRound.",
+            "There are: Oblivious, Adaptive, SpecialRound, Figure1, Voting, Release, TrainingRun, OneRun.",
         ),
         (
             ["laplace-count", "--against", "count-swap", "--protocol", "Figure1"],

@@ -176,7 +176,7 @@ def test_rounds_bound_the_questions() -> None:
     refused = arena("play", *given)
     assert refused.exit_code == 2
     assert "Voting with ell = 3 has at most 3 rounds" in refused.stderr
-    assert "Let the adversary ask fewer queries, or allow more rounds." in refused.stderr
+    assert "Let the adversary make fewer moves, or allow more rounds." in refused.stderr
     assert arena("play", *given, "--set", "adversary.queries=3").exit_code == 0
 
 
