@@ -27,7 +27,7 @@ from audits.registry.settings_text import (
     get_required_fields,
 )
 from audits.registry.tested_claim import read_claim
-from audits.reports.class_text import LEVELS, class_text, describe_class
+from audits.reports.class_text import LEVELS, describe_class
 from audits.reports.formatting import column_table, name_table
 
 _HIDDEN_PROPERTIES = ("claim", "point_shape", "some_points")  # shown elsewhere, or long and uninformative
@@ -68,7 +68,7 @@ def show(asked: ShowOptions, output: Json) -> None:
     """
     if asked.tree or _is_concept_class(asked.player):
         concepts = _find_concepts(asked.player, asked.settings)
-        output.print_result(describe_class(concepts, asked.depth), class_text)
+        output.print_result(describe_class(concepts, asked.depth))
         return
     if asked.depth is not None:
         raise click.UsageError("--depth needs --tree, which is missing.")

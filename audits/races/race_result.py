@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -15,7 +14,7 @@ from audits.registry.tested_claim import read_claim
 from audits.reports.document import Document, Facts, Listing, Picture, Prose, Table
 from audits.reports.formatting import WIDTH, percent, wrap
 from audits.reports.json_form import to_data
-from audits.reports.plots import choose_colour, draw_curve, plot, set_title
+from audits.reports.plots import choose_colour, draw_curve, set_title
 from audits.reports.report import Report
 from audits.runs.workers import Workers
 
@@ -83,11 +82,6 @@ class RaceResult(Report):
             *map(Prose, filter(None, prose)),
         ]
         return Document(parts=parts, picture=Picture(self._draw))
-
-    def write_plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw the chart into a file: the same bytes for the same figures. Raises: as `plots.plot` does."""
-        with plot(path, of="race", columns=2) as axes:
-            self._draw(axes)
 
     def _describe(self) -> dict[str, Any]:
         learners = [

@@ -103,7 +103,7 @@ class Table(Part):
 
 @attrs.frozen
 class Listing(Part):
-    """Lines that stay as they are, below a sentence that introduces them."""
+    """Lines that stay as they are, below a sentence that introduces them. None are not shown."""
 
     lines: str
     introduction: str = ""
@@ -112,6 +112,8 @@ class Listing(Part):
         return f"{self.introduction}\n\n{self.lines}" if self.introduction else self.lines
 
     def html(self) -> str:
+        if not self.lines:
+            return ""
         before = f"<p>{_safe(self.introduction)}</p>\n" if self.introduction else ""
         return f'{before}<pre tabindex="0">{_safe(self.lines)}</pre>'
 

@@ -12,6 +12,7 @@ import attrs
 from audits.data.output_files import check_extra, check_output_file, write_atomically
 from audits.reports.document import Chart, Document, Listing, render_page
 from audits.reports.json_form import describe_header, to_data
+from audits.reports.plots import plot
 
 if TYPE_CHECKING:
     from audits.reports.figure import ReportFigure
@@ -50,6 +51,16 @@ class Report(ABC):
         picture = self.document().picture
         assert picture is not None
         return make_figure(picture.draw, of=self.kind, bars=picture.bars)
+
+    def write_plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the chart into a file, PNG or SVG: the same bytes for the same figures.
+
+        Raises: as `audits.reports.plots.plot` does.
+        """
+        picture = self.document().picture
+        assert picture is not None
+        with plot(path, of=self.kind, columns=2) as axes:
+            picture.draw(axes)
 
     def _describe(self) -> dict[str, Any]:
         """The entries of `to_dict` after its header."""

@@ -11,7 +11,7 @@ from arena import ArenaError, Claim
 from arena.privacy_curves import PrivacyCurve
 from audits.registry.settings_text import format_settings, summarize_player
 from audits.registry.tested_claim import read_claim
-from audits.reports.document import Document, Facts, Part, Picture, Prose
+from audits.reports.document import Document, Facts, Listing, Part, Picture, Prose
 from audits.reports.formatting import nats, percent
 from audits.reports.json_form import to_data
 from audits.reports.report import Report
@@ -157,7 +157,8 @@ class Verdict(Report):
     # --- the document -----------------------------------------------------------------------------------
 
     def document(self) -> Document:
-        parts: list[Part] = [Facts(self.rows()), Prose(self.explain())]
+        notes = Listing("\n".join(f"note: {note}" for note in self.notes))
+        parts: list[Part] = [notes, Facts(self.rows()), Prose(self.explain())]
         if self.players is not None and self.games and not self._tests_own_claim:
             parts.append(Prose(_explain_own_claim(self, self.players)))
         if self.estimates is not None:
@@ -165,11 +166,6 @@ class Verdict(Report):
         bars = {"certified": self.epsilon_lower, "claimed": self.claim.epsilon, "ceiling": self.ceiling}
         picture = Picture.of_bars(bars.items(), self.headline)
         return Document(parts=parts, picture=picture if self.record is None else Picture(self.record.draw))
-
-    def summary(self) -> str:
-        """The verdict as text, as the command line prints it, below the notes."""
-        notes = "".join(f"note: {note}\n" for note in self.notes)
-        return f"{notes}\n{self.document().text()}" if notes else self.document().text()
 
     def _render_page(self) -> str:
         return super()._render_page() if self.record is None else self.record.render_page()

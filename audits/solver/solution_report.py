@@ -212,11 +212,6 @@ class Solution(Report):
         with write_atomically("strategy", path) as unfinished:
             unfinished.write_text(text, encoding="utf-8")
 
-    def write_plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw the curve into a file. Raises: as `audits.reports.plots.plot` does."""
-        with plot(path, of="solution", columns=2) as axes:
-            _draw_curve(axes, self)
-
     def draw_strategy(self, path: str | os.PathLike[str]) -> None:
         """Draw the best adversary's decisions as a graph, into a PNG or an SVG.
 
