@@ -63,8 +63,8 @@ def configure_game(
 ) -> tuple[Adversary, Referee]:
     """The adversary and the referee of a game of so many rounds.
 
-    rounds: the number of rounds, or their maximum. If every game has a fixed number, it is the adversary's
-        own setting `rounds` if the adversary has one. None: the default.
+    rounds: the number of rounds, or their maximum. If every game has a fixed number, it becomes the adversary's
+        setting `rounds`, if there is one. None: the `rounds` of the adversary, or else the default.
     rounds_set: whether the user has set the adversary's `rounds`, so that another value is refused.
 
     The adversary's setting `protocol`, if it has one, becomes that of the referee. Other settings of the
@@ -78,14 +78,14 @@ def configure_game(
     name = referee.rounds_setting
     if rounds is not None and not name:
         raise InvalidArgument(f"{referee.name} has no number of rounds", remedy="Leave out --rounds.")
-    if referee.fixed_rounds and "rounds" in fields:
-        if rounds is not None and rounds_set:
+    if referee.fixed_rounds and rounds is None:
+        rounds = getattr(adversary, "rounds", None)  # its setting, or the length of all of its games
+    elif referee.fixed_rounds and "rounds" in fields:
+        if rounds_set:
             raise InvalidArgument(
                 "the rounds are set twice", remedy="Leave out --rounds, or adversary.rounds."
             )
-        if rounds is not None:
-            adversary = attrs.evolve(adversary, rounds=rounds)  # type: ignore[call-arg]
-        rounds = getattr(adversary, "rounds")  # noqa: B009 - a field that not every adversary has
+        adversary = attrs.evolve(adversary, rounds=rounds)  # type: ignore[call-arg]
     shared = {other for other in attrs.fields_dict(referee) if other in fields and other != name}
     settings = {other: getattr(adversary, other) for other in sorted(shared)}
     return adversary, referee(**settings if rounds is None else {**settings, name: rounds})

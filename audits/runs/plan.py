@@ -236,6 +236,8 @@ class Plan(PlanSettings):
 
     @block.default
     def _choose_block(self) -> int:
+        if not isinstance(self.referee, Referee):
+            return MAX_BLOCK_PAIRS  # what is no referee is refused later
         return self.referee.block_pairs
 
     def __attrs_post_init__(self) -> None:
