@@ -63,8 +63,8 @@ def configure_game(
 ) -> tuple[Adversary, Referee]:
     """The adversary and the referee of a game of so many rounds.
 
-    rounds: the number of rounds, or their maximum. If every game has a fixed number, it becomes the adversary's
-        setting `rounds`, if there is one. None: the `rounds` of the adversary, or else the default.
+    rounds: the number of rounds, or their maximum. If every game has a fixed number, it becomes the
+        adversary's setting `rounds`, if there is one. None: the adversary's `rounds`, or else the default.
     rounds_set: whether the user has set the adversary's `rounds`, so that another value is refused.
 
     The adversary's setting `protocol`, if it has one, becomes that of the referee. Other settings of the
