@@ -17,7 +17,7 @@ import attrs
 
 from arena.errors import describe_error
 from arena.parcels import unpack
-from audits.runs.plan import versions
+from audits.registry.origins import versions
 
 RESULT, ERROR, MISSING, UNOPENED = "result", "error", "missing", "unopened"
 _MAX_CALLS = 8  # of runs that share a worker

@@ -15,7 +15,8 @@ import pytest
 from support.paths import ROOT
 from support.waiting import count_blocks, find_processes, handles, wait_until
 
-from audits.runs.block_sizes import MAX_RELEASE_PAIRS, BlockSizes
+from arena import Release
+from audits.runs.plan import BlockSizes
 
 ARENA = (sys.executable, "-m", "audits.cli")
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -281,6 +282,6 @@ def test_a_block_that_ends_its_workers_leaves_the_figures_so_far(tmp_path: Path)
     )
     found = json.loads(failed.stdout)
     assert found["interrupted"]
-    assert found["games"] == sum(list(BlockSizes(100_000, 8_192, MAX_RELEASE_PAIRS))[:7])
+    assert found["games"] == sum(list(BlockSizes(100_000, 8_192, Release.block_pairs))[:7])
     alone = arena(*command, "--ledger", str(ledger))
     assert (alone.returncode, json.loads(alone.stdout)["games"]) == (0, 100_000)
