@@ -6,7 +6,7 @@ inspected after every block, the others at the end. "limits" counts audits in wh
 any threshold is wrong; a false claim needs two limits to fail together, which is rarer. A rate above its
 limit ends in an error. Then the medians that each estimator certifies show what its caution costs.
 
-python benchmarks/coverage.py [audits]
+python -m benchmarks.coverage [audits]
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from audits.statistics.estimators.bands import Band, SimultaneousBand, mu_lower_
 from audits.statistics.estimators.gaussian_dp import GaussianEvent, delta_if_gaussian
 from audits.statistics.estimators.held_out import OneEvent
 from audits.statistics.score_pairs import PairCounts
+from benchmarks.tables import write_table
 
 AUDITS = 10_000
 LEVEL = 0.1
@@ -137,9 +138,9 @@ def normal(mu: float, epsilon: float) -> Law:
 LAWS = {
     "identical worlds": identical(),
     "randomised response": response(1.0),
-    "response with δ": response(0.5, 0.1),
+    "randomised response, δ = 0.1": response(0.5, 0.1),
     "Laplace": laplace(1.0),
-    "Gaussian": normal(1.0, 0.5),
+    "Gaussian, δ = 0.238": normal(1.0, 0.5),
 }
 
 
@@ -242,10 +243,11 @@ def main() -> None:
     for name, law in tqdm(LAWS.items(), disable=not sys.stderr.isatty()):
         for pairs in SIZES:
             false = audits(law, rng, pairs=pairs, audits=count)
-            rows.append((name, pairs, *(f"{false[kind] / count:.2%}" for kind in ESTIMATORS)))
+            shares = (f"{100 * false[kind] / count:.2f}" for kind in ESTIMATORS)
+            rows.append((name, pairs, f"{count:,}", *shares))
             worst = max(worst, *(false[kind] for kind in ESTIMATORS))
-    print(f"coverage: rates of false claims in {count:,} audits, each at most {LEVEL:.0%} as stated")
-    print(tabulate(rows, headers=("law", "pairs", *ESTIMATORS), disable_numparse=True))
+    print(f"coverage: false claims in {count:,} audits, in per cent, each at most {LEVEL:.0%} as stated")
+    write_table("benchmarks/coverage", ("law", "pairs", "audits", *ESTIMATORS), rows)
     print(f"at the stated rate, a figure exceeds {most / count:.2%} with probability {RATE:g}")
     print(f"power: medians of {POWER_AUDITS} audits of {POWER_PAIRS:,} pairs at confidence 95 %")
     medians = [

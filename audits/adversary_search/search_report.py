@@ -12,8 +12,7 @@ from arena import Claim, Learner
 from arena.capabilities import finite_domain, read_of_samples
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
-from audits.adversary_search.script import Script, TrainingScript
-from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
+from audits.adversary_search.script import SPACES, Script
 from audits.registry.settings_text import summarize_player
 from audits.reports.document import Document, Facts, Listing, Part, Picture, Prose
 from audits.reports.formatting import nats
@@ -136,9 +135,7 @@ def _describe_script(script: Script, learner: Learner) -> list[str]:
         if script.world_1 is not None:
             lines[0] = f"training in world 0: {script.world_0.describe(reads=reads)}"
             lines.append(f"training in world 1: {script.world_1.describe(reads=reads)}")
-    lines += [str(step) for step in script.steps]
-    if isinstance(script, TrainingScript):
-        lines += [str(pull) for pull in script.pulls]
+    lines += [str(part) for part in script.list_parts()]
     return [*lines, f"score: {script.score}" if script.score is not None else "score: learned"]
 
 
@@ -174,9 +171,9 @@ def _describe_space(result: SearchResult) -> str:
         low, high = learner.domain or (-inf, inf)
         words += f" (domain: {'unbounded' if learner.domain is None else f'{low:g} to {high:g}'})"
     words += f", {len(constants)} of them from the constants of its code" if constants else ""
-    limits = {"Figure1": MAX_QUERIES, "Voting": MAX_QUERIES, "SpecialRound": MAX_EXAMPLES}
-    if result.protocol in limits:
-        words += f", games of up to {round_limit(learner, limits[result.protocol]):,} rounds"
+    rounds = SPACES[result.protocol].rounds
+    if rounds:
+        words += f", games of up to {round_limit(learner, rounds):,} rounds"
     return words
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from arena import InvalidArgument, Learner
+from arena import InvalidArgument, Learner, OnlineLaw
 from arena.settings import is_number
 from audits.api.arguments import split_settings
 from audits.registry.given_players import (
@@ -17,14 +17,15 @@ from audits.registry.given_players import (
     configure_learner,
     read_sample,
 )
+from audits.registry.pairing import find_protocol
 from audits.registry.suggestions import explain_arguments
-from audits.solver.bounds import Watch
 from audits.solver.choice_of_samples import (
     pose_against,
     pose_every_vote,
     pose_samples,
     pose_smallest,
 )
+from audits.solver.linear_game import Watch, ignore_progress
 from audits.solver.posed_game import ExampleGame, PosedGame
 from audits.solver.solution import solve as solve_game
 from audits.solver.solution_report import Solution
@@ -45,7 +46,7 @@ def solve(
     worst_samples: bool = False,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
-    watch: Watch | None = None,
+    watch: Watch = ignore_progress,
 ) -> Solution:
     """Compute how much the best adversary learns in at most `rounds` rounds, whatever its strategy.
 
@@ -89,7 +90,7 @@ def solve(
         posed = pose_samples(configured, read_sample("data", data), read_sample("neighbour", neighbour))
     elif worst_samples:
         posed = pose_smallest(configured, rounds, epsilons[0] if epsilons else 0.0, watch=watch).game
-    elif "SpecialRound" in configured.protocols:
+    elif find_protocol(configured, OnlineLaw) is not None:
         posed = ExampleGame(learner=configured, text="examples of its domain, which differ in one round")
     else:
         posed = pose_every_vote(configured)

@@ -15,7 +15,7 @@ from audits.cli.common.completion import (
 )
 from audits.cli.common.options import DataOptions, PlotOption, SeedOption, WorkerOptions, parse_settings
 from audits.races import run_race
-from audits.races.online_race import GAMES, MARKS
+from audits.races.online_race import GAMES, MARKS, list_protocols
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
 from audits.races.predictor_race import ROUNDS
 from audits.registry.entrants import find_entrants
@@ -70,7 +70,7 @@ class RaceOptions(DataOptions, EntrantOptions):
         "--protocol",
         metavar="NAME",
         shell_complete=complete_protocols,
-        help="Adaptive or Oblivious. Default: the first that all players play.",
+        help=f"{' or '.join(list_protocols())}. Default: the first that all players play.",
     )
     agnostic: bool = option(
         "--agnostic",

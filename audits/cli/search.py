@@ -12,6 +12,7 @@ import click
 
 from arena import InvalidArgument, Learner, Sample
 from arena.settings import check_value, less_than, more_than
+from audits.adversary_search import SPACES
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
@@ -37,7 +38,7 @@ class SearchOptions(SeedOption, ClaimOptions, DataOptions):
         "--protocol",
         metavar="NAME",
         shell_complete=complete_protocols,
-        help="Figure1, Release, Voting, TrainingRun or SpecialRound. Default: the learner's.",
+        help=f"One of {', '.join(SPACES)}. Default: the learner's.",
     )
     confidence: float = option(
         "--confidence",

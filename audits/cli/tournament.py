@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
+from arena import REFEREES
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.command import Output, argument, format_command, option, option_groups, option_record
 from audits.cli.common.completion import complete_adversaries, complete_learners, complete_protocols
 from audits.cli.common.options import LedgerOption, SeedOption, WorkerOptions
 from audits.data.output_files import check_output_file
 from audits.tournaments import plan_tournament, run_tournament
-from audits.tournaments.tournament_plan import CONFIDENCE, GAMES, RACE_GAMES
+from audits.tournaments.tournament_plan import CONFIDENCE
 
-_GAMES = ", ".join(f"{games:,} under {protocol}" for protocol, games in GAMES.items())
+_GAMES = ", ".join(f"{kind.usual_games:,} under {name}" for name, kind in REFEREES.items())
 
 
 @option_record
@@ -34,7 +35,7 @@ class TournamentOptions(SeedOption):
     games: int | None = option(
         "--games",
         metavar="N",
-        help=f"Games of each pair, in each world. Default: {_GAMES}, {RACE_GAMES} in one world.",
+        help=f"Games of each pair, in each world. Default: {_GAMES}.",
     )
     confidence: float = option(
         "--confidence", default=CONFIDENCE, help="Confidence of the bound of each pair, by itself."

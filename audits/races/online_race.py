@@ -18,7 +18,6 @@ from arena import (
     Bound,
     InvalidArgument,
     Learner,
-    Oblivious,
     Realizable,
     Scorebook,
     play,
@@ -27,12 +26,12 @@ from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
 from audits.races.race_plan import Entrant, Measure, Race, Standing, set_fields
 from audits.registry.entrants import check_labels
+from audits.registry.suggestions import suggest
 from audits.reports.document import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PROTOCOLS = ("Adaptive", "Oblivious")  # one world, a fixed number of rounds; the stronger adversary first
 GAMES = 1_000
 MARKS = 20
 _MAX_GAMES = 1_024  # of a block; larger blocks fill a core's cache and are no faster
@@ -125,7 +124,7 @@ class MistakeCount(Measure):
             return "it bounds the errors of predictors"
         if bound.of != REGRET and not self.realizable:
             return f"it bounds {bound.of} in realizable games"
-        if bound.oblivious and protocol != Oblivious.name:
+        if bound.oblivious and not REFEREES[protocol].committed:
             return "it is proved for oblivious adversaries only"
         return ""
 
@@ -183,15 +182,15 @@ def plan_online_race(
     The fields `rounds` of all, and `learner` and `protocol` of adversaries, are set. If all adversaries are
     realizable, the referee enforces it and mistakes are counted; otherwise, or if `agnostic`, regret is.
 
-    protocol: Adaptive or Oblivious; by default one that all play, if possible that of the adversary's field.
-    marks: the maximal number of marks. settings: confidence and seed, as in `Race`.
+    protocol: by default one that all play, if possible that of the adversary's field.
+    marks: the maximal number of marks. settings: confidence and seed, as in `GamePlan`.
 
     Raises: InvalidArgument if there are no such games; Unsupported if a class is not finite, or too large.
     """
     check_value("rounds", rounds, whole, at_least(1))
     check_labels([label for label, _, _ in players])
     name = _choose_protocol(players, protocol)
-    referee = REFEREES[name](T=rounds)  # type: ignore[call-arg] # as all of PROTOCOLS do
+    referee = REFEREES[name].with_rounds(rounds)
     entrants = []
     for label, learner, adversary in players:
         learner = set_fields(learner, rounds=rounds)
@@ -222,18 +221,29 @@ def spread_marks(rounds: int, count: int) -> tuple[int, ...]:
     return tuple(sorted({rounds, *([1] if count > 1 else []), *spaced.tolist()}))
 
 
+def list_protocols() -> list[str]:
+    """The protocols with one world that count mistakes, those of stronger adversaries first."""
+    fitting = [kind for kind in REFEREES.values() if kind.counts_mistakes and not kind.challenges]
+    return [kind.name for kind in sorted(fitting, key=lambda kind: kind.committed)]
+
+
 def _choose_protocol(players: Sequence[tuple[str, Learner, Adversary]], wanted: str | None) -> str:
-    if wanted is not None and wanted not in PROTOCOLS:
-        raise InvalidArgument("the protocol of a race must be Adaptive or Oblivious", value=wanted)
+    protocols = list_protocols()
+    if wanted is not None and wanted not in protocols:
+        raise InvalidArgument(
+            f"the protocol of a race must be {' or '.join(protocols)}",
+            value=wanted,
+            remedy=suggest(wanted, protocols).strip(),
+        )
     everyone = [player for _, learner, adversary in players for player in (learner, adversary)]
     preferred = getattr(players[0][2], "protocol", None)
-    candidates = [wanted] if wanted is not None else sorted(PROTOCOLS, key=lambda name: name != preferred)
+    candidates = [wanted] if wanted is not None else sorted(protocols, key=lambda name: name != preferred)
     for name in candidates:
         if all(name in player.protocols for player in everyone):
             return name
     plays = dict.fromkeys(f"{player.name} plays {', '.join(player.protocols)}" for player in everyone)
     raise InvalidArgument(
-        f"the players do not all play {wanted or 'Adaptive, nor all Oblivious'}",
+        f"the players do not all play {wanted or ', nor all '.join(protocols)}",
         remedy=f"{'; '.join(plays)}. `arena list` shows who plays what.",
     )
 

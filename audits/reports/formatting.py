@@ -19,7 +19,7 @@ _UNSAFE = re.compile(
 
 def wrap(prose: str, width: int = WIDTH) -> str:
     """A paragraph of prose, broken into lines."""
-    return textwrap.fill(prose, width)
+    return textwrap.fill(prose, width, break_long_words=False, break_on_hyphens=False)  # paths stay whole
 
 
 def name_table(rows: Iterable[tuple[str, str]]) -> str:

@@ -170,7 +170,7 @@ def choose_distinguisher(
 
 def _shows_numbers(played: Played) -> bool:
     """Whether the adversary saw nothing but finite numbers."""
-    return all((np.abs(part.astype(float)) < LEAST).all() for reply in played.replies for part in reply.parts)
+    return all((np.abs(part.astype(float)) < LEAST).all() for part in played.shown)
 
 
 def check_outcome(plan: Plan, played: Played) -> None:

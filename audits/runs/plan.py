@@ -13,11 +13,12 @@ from typing import Any, TypedDict
 import attrs
 import numpy as np
 
-from arena import Adversary, InvalidArgument, Learner, Referee, Release, Sample
+from arena import Adversary, InvalidArgument, Learner, Referee, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
 from arena.privacy_curves import PrivacyCurve, describe_curve, read_curve
+from arena.referees import name_protocols
 from arena.settings import (
     at_least,
     check_value,
@@ -37,7 +38,6 @@ from audits.statistics.betting import LATE_START
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
-MAX_RELEASE_PAIRS = 16_384  # a learner that releases once has no other state
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES = ("learner", "adversary", "referee")
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
@@ -236,7 +236,9 @@ class Plan(PlanSettings):
 
     @block.default
     def _choose_block(self) -> int:
-        return MAX_RELEASE_PAIRS if isinstance(self.referee, Release) else MAX_BLOCK_PAIRS
+        if not isinstance(self.referee, Referee):
+            return MAX_BLOCK_PAIRS  # what is no referee is refused later
+        return self.referee.block_pairs
 
     def __attrs_post_init__(self) -> None:
         check_player("learner", self.learner, Learner)
@@ -258,7 +260,7 @@ class Plan(PlanSettings):
         if not self.referee.two_worlds:
             raise InvalidArgument(
                 f"{self.referee.name} has one world, so its games show nothing about privacy",
-                remedy="Audit under Figure1, Release, Voting, TrainingRun or SpecialRound.",
+                remedy=f"These have two: {name_protocols(lambda kind: kind.two_worlds)}.",
             )
 
     @property

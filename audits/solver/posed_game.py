@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import attrs
 import numpy as np
@@ -14,7 +12,7 @@ from arena.points import format_point
 from arena.referees.transcript import describe_answer
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.solver.answer_games import build_game
-from audits.solver.linear_game import LinearGame
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress
 from audits.solver.online_games import online_game
 
 
@@ -43,15 +41,6 @@ class GameMoves:
             [(part[:, 0] != part[:, 1]).reshape(len(part), -1).any(axis=1) for part in parts], axis=0
         )
 
-    def select(self, kept: np.ndarray) -> GameMoves:
-        """Some of the moves."""
-        return attrs.evolve(
-            self,
-            points=self.points[kept],
-            labels=None if self.labels is None else self.labels[kept],
-            names=tuple(self.names[move] for move in kept),
-        )
-
 
 @attrs.frozen(eq=False, kw_only=True)
 class PosedGame(ABC):
@@ -67,12 +56,8 @@ class PosedGame(ABC):
     measured: str = ""
 
     @abstractmethod
-    def build(
-        self, rounds: int, watch: Callable[[int], None] | None = None
-    ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
         """The game of T rounds as matrices, its moves, and in what the worlds differ.
-
-        watch: receives the number of rounds that are done.
 
         Raises: Unsupported if a distribution is unknown, or the game is too large.
         """
@@ -90,9 +75,7 @@ class QueryGame(PosedGame):
     points: np.ndarray
     names: tuple[str, ...] | None = None
 
-    def build(
-        self, rounds: int, watch: Callable[[int], None] | None = None
-    ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
         game, points, unit = build_game(self.learner, self.samples, self.points, rounds, watch)
         texts = map(format_point, self.points) if self.names is None else self.names
         names = dict(zip(map(_key, self.points), texts, strict=True))
@@ -110,9 +93,7 @@ class QueryGame(PosedGame):
 class ExampleGame(PosedGame):
     """Examples of an online learner's domain, which differ between the worlds in one round."""
 
-    def build(
-        self, rounds: int, watch: Callable[[int], None] | None = None
-    ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
         game, points, labels = online_game(self.learner, rounds)
         hypotheses = self.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
         names = (
@@ -127,20 +108,6 @@ class ExampleGame(PosedGame):
             hypotheses=hypotheses,
         )
         return game, moves, PrivacyUnit.STREAM_EXAMPLE
-
-
-def number_answers(reply: Any, answers: Sequence[tuple[int, bool]]) -> np.ndarray:
-    """(n,): the number of the outcome that each game shows; that of silence if it is none of the answers."""
-    outcome = np.full(len(reply.label), len(answers) + 1)
-    for number, (label, halted) in enumerate(answers):
-        outcome[(reply.label == label) & (reply.halted == halted)] = number
-    return outcome
-
-
-def number_hypotheses(shown: Any, hypotheses: np.ndarray) -> np.ndarray:
-    """(n,): the number of the hypothesis (H, c) that each game shows."""
-    concepts = np.asarray(shown.hypothesis.concepts, float)
-    return np.asarray((concepts.reshape(len(concepts), 1, -1) == hypotheses).all(axis=2).argmax(axis=1))
 
 
 def _join(first: str, second: str) -> str:

@@ -23,8 +23,8 @@ from audits.reports.formatting import WIDTH, wrap
 from audits.reports.json_form import to_data
 from audits.reports.plots import BLUE, GREY, ORANGE, plot, set_title
 from audits.reports.report import Report
-from audits.solver.best_adversary import BestAdversary
 from audits.solver.decision_graph import END, DecisionGraph, Strategy
+from audits.solver.played_games import BestAdversary
 from audits.solver.posed_game import PosedGame
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Solution(Report):
 
         Raises: InvalidArgument if its decisions are too many to be listed.
         """
-        return BestAdversary.of(self.strategy, self.posed, self.rounds)
+        return BestAdversary.of(self.posed, self.strategy.moves, self.strategy.graph, self.rounds)
 
     def write_strategy(self, path: str | os.PathLike[str]) -> None:
         """Write the best adversary as a file of Python, which any command plays as `FILE:best`.

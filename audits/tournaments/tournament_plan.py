@@ -18,15 +18,13 @@ from audits.races import Race, plan_online_race
 from audits.registry.given_players import GivenAdversary, check_player, is_function
 from audits.registry.match import Match, build_match
 from audits.registry.origins import versions
+from audits.registry.pairing import list_common
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, resolve_learner
 from audits.registry.suggestions import unknown_name
 from audits.registry.tested_claim import read_claim
 from audits.tournaments.cells import REFERENCE_EPSILON, Cell, CellResult
 
 CONFIDENCE = 0.999  # of each cell: of a thousand true claims one is refuted
-# Games of each cell, by protocol: games of Figure1 are long, those of Release are single draws.
-GAMES = {"Release": 1_000_000, "Voting": 100_000, "Figure1": 50_000, "SpecialRound": 5_000}
-RACE_GAMES = 500
 _SEED_BYTES = 4
 
 
@@ -66,7 +64,8 @@ def plan_tournament(
 
     learners, adversaries: players, names, or path/to/file.py:name; none stands for all of `arena list`.
         Adversaries of which none is given by its name join those of `arena list`.
-    protocols: the protocols to play; none stands for all. games: of each cell; by default GAMES.
+    protocols: the protocols to play; none stands for all. games: of each cell; default: the usual number of
+        the protocol.
 
     Raises: InvalidArgument for unknown names, two players of one name, values out of range, and if no two
     players can meet.
@@ -86,18 +85,18 @@ def plan_tournament(
     for (learner, (own, given)), (adversary, (others, given_too)) in product(
         chosen.items(), opponents.items()
     ):
-        common = [name for name in REFEREES if name in own and name in others]
+        common = [name for name in list_common(own, others) if not REFEREES[name].one_run]
         allowed = [name for name in protocols or common if name in common]
         if not allowed:
             reason = f"they play {', '.join(common)} only" if common else "they play no protocol in common"
             unmatched.append((learner, adversary, reason))
             continue
-        protocol = min(allowed, key=lambda name: not REFEREES[name].two_worlds)
+        protocol = min(allowed, key=common.index)
         cell = Cell(
             learner=learner,
             adversary=adversary,
             protocol=protocol,
-            games=GAMES.get(protocol, RACE_GAMES) if games is None else games,
+            games=REFEREES[protocol].usual_games if games is None else games,
             seed=derive_seed(seed, learner, adversary),
         )
         cells.append(_plan_cell(cell, given, given_too, bool(protocols), confidence))

@@ -22,12 +22,12 @@ from threadpoolctl import threadpool_limits
 from arena import Sample
 from arena.randomness import block_seed, generator
 from audits.data.one_hot import OneHotData
+from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.pate.ensemble import Ensemble, Teacher, Voters
 from learners.pate.ensemble.ensemble import divide_sample
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import TIGHT, PateSvt
 from learners.pate.students.active import ActiveStudent, learn
-from learners.pate.students.odometer import gaussian_epsilon
 from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
 
 NOISELESS, NOISY, SVT = ("psq-np", "asq-np"), ("psq", "asq"), "psq-svt"
@@ -139,9 +139,11 @@ class PateExperiment:
         """
         if math.isinf(row.epsilon) or row.method == SVT:
             return row.epsilon
+        if not answers:
+            return 0.0
         settings = {"queries": self.count_answers(row), "epsilon": row.epsilon, "delta": self.delta}
         sigma = PateGaussian(**settings).effective_sigma
-        return gaussian_epsilon(answers=answers, sigma=sigma, delta=self.delta)
+        return gaussian_epsilon(delta=self.delta, sigma=sigma, sensitivity=math.sqrt(answers))
 
     def _start_service(
         self, row: Row, points: np.ndarray, ones: np.ndarray, noise: np.random.Generator

@@ -217,7 +217,8 @@ def draw(experiment: PateExperiment, confusions: np.ndarray, path: str) -> None:
             axes.set_xticks(finite, [f"{epsilon:g}" for epsilon in finite])
             axes.minorticks_off()
         axes.set(xlabel="ε of all answers together (nats, logarithmic)", ylabel="accuracy of the student")
-        subject = f"{experiment.teachers:,} teachers on {len(experiment.data.labels):,} examples"
+        name = Path(experiment.data.path).name.partition(".")[0]
+        subject = f"{experiment.teachers:,} teachers on {len(experiment.data.labels):,} examples ({name})"
         set_title(
             axes, f"{subject}, {len(confusions)} splits", "Mean over the splits; shaded, 1.96 standard errors"
         )

@@ -128,7 +128,7 @@ class Power:
     factor: float
 
     def __str__(self) -> str:
-        return f"{self.exponent:.2f} ({self.lower:.2f} to {self.upper:.2f})"
+        return f"{self.exponent:z.2f} ({self.lower:z.2f} to {self.upper:z.2f})"
 
     def at(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self.factor * np.asarray(x, float) ** self.exponent)

@@ -11,7 +11,7 @@ from arena.errors import Unsupported
 from arena.laws import AnswerLaw, Finite
 from arena.replies import NO_LABEL
 from arena.sample import Sample
-from arena.settings import at_least, one_of, setting, whole
+from arena.settings import count_setting, one_of, setting
 from learners.pate.ensemble import Voters
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
@@ -46,9 +46,7 @@ class PatePsq(StudentLearner):
         help="the aggregator that labels the public points: gaussian (pate-gaussian) or svt (pate-svt)",
         check=one_of(GAUSSIAN, SVT),
     )
-    unstable: int = setting(
-        3, help="T, the number of answers ⊥ before pate-svt halts", check=[whole, at_least(1)]
-    )
+    unstable: int = count_setting(3, help="T, the number of answers ⊥ before pate-svt halts")
     calibration: str | None = setting(
         None, help="calibration of the aggregator's noise, as in its setting; default: its default"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 from tabulate import tabulate
 from tqdm import tqdm
@@ -17,14 +16,6 @@ from audits.runs.ledger.schema import is_ledger
 from audits.runs.run_status import RunFollower, RunStatus
 
 _HEADERS = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
-
-
-@attrs.frozen
-class UnreadableLedger:
-    """A ledger that cannot be read, and why."""
-
-    ledger: Path
-    error: str
 
 
 @option_record
@@ -70,15 +61,16 @@ def list_runs(searched: FolderOptions, output: Output) -> None:
         safe = [[escape_controls(cell, one_line=True) for cell in row] for row in rows]
         click.echo(tabulate(safe, _HEADERS, tablefmt="plain", disable_numparse=True))
     for result in results:
-        if isinstance(result, UnreadableLedger):
-            print_note(result.error)
+        if not isinstance(result, RunStatus):
+            print_note(result["error"])
 
 
-def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | UnreadableLedger:
+def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | dict[str, str]:
+    """The status of a run; of a ledger that cannot be read, the path and the error."""
     try:
         return RunFollower(path).read_status(test=test, watch=watch)
     except ArenaError as error:
-        return UnreadableLedger(path, str(error))
+        return {"ledger": str(path), "error": str(error)}
 
 
 def _format_row(status: RunStatus) -> tuple[str, ...]:

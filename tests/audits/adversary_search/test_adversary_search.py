@@ -246,13 +246,13 @@ def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: py
         ),
         (
             {"protocol": "Adaptive"},
-            "Adaptive has only one world. A search needs one of Figure1, Release, Voting, TrainingRun, "
-            "SpecialRound.",
+            "Adaptive has only one world. A search needs one of Figure1, Voting, Release, "
+            "SpecialRound, TrainingRun.",
         ),
         (
             {"protocol": "Chess"},
-            "Chess is not a protocol. A search needs one of Figure1, Release, Voting, TrainingRun, "
-            "SpecialRound.",
+            "Chess is not a protocol. A search needs one of Figure1, Voting, Release, "
+            "SpecialRound, TrainingRun.",
         ),
     ],
 )
@@ -270,10 +270,10 @@ def test_a_claim_of_nothing_is_refused() -> None:
 def test_scripts_refuse_what_makes_no_game() -> None:
     sample = Sample([0.0], [0])
     with pytest.raises(
-        InvalidArgument, match="protocol must be one of Figure1, Release, Voting, TrainingRun, SpecialRound"
+        InvalidArgument, match="protocol must be one of Figure1, Voting, Release, SpecialRound, TrainingRun"
     ):
         Script(protocol="Adaptive")
-    with pytest.raises(InvalidArgument, match="a script needs a training set"):
+    with pytest.raises(InvalidArgument, match="a script has a training set if and only if"):
         Script(protocol="Release")
     with pytest.raises(InvalidArgument, match="Release has no such step"):
         Script(protocol="Release", world_0=sample, steps=(Ask(0.0),))

@@ -42,6 +42,7 @@ def test_python_and_the_command_line_agree(report: audits.Verdict) -> None:
     assert without_times(report.to_dict()) == without_times(printed)
 
 
+@pytest.mark.thorough
 def test_missing_clipping_is_found() -> None:
     assert audits.audit(release_mean, data=DATA, epsilon=1.0, games=600).refuted
     assert not audits.audit(release_clipped_mean, data=DATA, epsilon=1.0, games=600).refuted
@@ -184,6 +185,7 @@ def test_a_plan_and_a_run_refuse_wrong_types() -> None:
         audits.run("plan")  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 def test_functions_and_names_can_be_asserted_private() -> None:
     with pytest.raises(audits.NotPrivate):
         audits.assert_private(release_mean, claim=(0.01, 0.0), against="count-swap", error=0.1, games=500)

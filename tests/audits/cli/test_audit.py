@@ -292,7 +292,7 @@ def test_every_estimator_speaks_on_the_same_games() -> None:
         assert f"\n{name}  " in done.stdout
     status, figures = audit(*COUNT, "--epsilon", "0.5", "--games", "20000", "--estimators")
     assert status == 3
-    rows = {row["method"]: row for row in figures["estimates"]["rows"]}
+    rows = {row["method"]: row for row in figures["estimates"]}
     assert rows["betting"]["value"] == figures["epsilon_lower"]
     assert rows["one event"]["value"] == figures["clopper_pearson"]
     assert 0.8 < rows["band"]["value"] <= 1

@@ -66,6 +66,7 @@ def test_nothing_is_shown_without_a_terminal() -> None:
     assert Command("play", "laplace-count", "--against", "count-swap")().stderr == ""
 
 
+@pytest.mark.thorough
 def test_the_solver_reports_every_stage_up_to_its_whole() -> None:
     seen: dict[str, list[tuple[int, int]]] = {}
     audits.solve(

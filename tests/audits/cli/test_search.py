@@ -46,6 +46,7 @@ def test_nothing_found_is_no_refutation() -> None:
     assert "This does not prove privacy." in " ".join(done.stdout.split())
 
 
+@pytest.mark.thorough
 def test_the_report_says_what_was_searched_and_what_it_would_have_found() -> None:
     words = " ".join(arena("laplace-count", "--examples", "30").stdout.split())
     assert "points with numbers from -1.79769e+308 to 1.79769e+308 (domain: unbounded)" in words
@@ -88,6 +89,7 @@ def test_json_is_one_object() -> None:
     assert "found = Script(" in found["source"]
 
 
+@pytest.mark.thorough
 def test_the_file_is_a_player_and_names_the_settings(tmp_path: Path) -> None:
     file = str(tmp_path / "mine.py")
     name = f"{PLAYERS}:Copying"

@@ -62,7 +62,7 @@ def test_observation_does_not_change_answers(learner: EverlastingV2) -> None:
         play(one, adversary, Figure1(), games=4, seed=5, record=True)
         for one in (learner, ObservedLearner(learner, log))
     ]
-    first, second = ([part for reply in one.view.replies for part in reply.parts] for one in played)
+    first, second = (one.shown for one in played)
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, other)
     for labels, cuts, votes in zip(log.labels, log.cuts, log.votes, strict=True):

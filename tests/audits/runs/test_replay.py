@@ -15,8 +15,10 @@ import audits
 from arena import InvalidArgument, Learner, Sample, play
 from arena.step_scores import RATIO, StepScore
 from audits import cli
-from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
-from audits.adversary_search.script import Hand, Memory, Pull, TrainingScript
+from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show, Special, search
+from audits.adversary_search.protocols.query_scripts import Hand
+from audits.adversary_search.protocols.training_scripts import Pull, TrainingScript
+from audits.adversary_search.script import Memory
 from audits.registry.pairing import configure_game
 from audits.registry.players import ADVERSARIES
 from audits.registry.record_code import write_assignment
@@ -112,8 +114,8 @@ def test_what_is_printed_plays_the_same_games(learner: Learner, script: Script, 
     (tmp_path / "found.py").write_text(write_assignment("found", script))
     printed = ADVERSARIES.find_instance(f"{tmp_path / 'found.py'}:found")
     assert printed == script
-    _, referee = configure_game(type(referee_for(script)), printed)
-    assert referee == referee_for(script)
+    _, referee = configure_game(type(script.referee), printed)
+    assert referee == script.referee
     games = [
         play(learner, player, referee, games=50, seed=3, record=True).transcript
         for player in (script, printed)

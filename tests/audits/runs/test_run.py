@@ -300,6 +300,7 @@ def test_jobs_are_counted_from_one() -> None:
         run(NUMBERS, jobs=0)
 
 
+@pytest.mark.thorough
 def test_every_shipped_adversary_leaves_v2_standing() -> None:
     v2 = EverlastingV2(answers=1_515)
     for adversary in (HaltCounter(learner=v2), TrainingSwap(learner=v2), QuerySwap(learner=v2)):

@@ -156,6 +156,7 @@ def test_a_refuted_claim(halts: tuple[Path, Verdict], halts_page: Page) -> None:
     assert page.text["h2"] == HEADINGS
 
 
+@pytest.mark.thorough
 def test_every_chart_has_a_description_and_a_caption(halts_page: Page) -> None:
     page = halts_page
     drawn = page.attributes["svg"]
@@ -347,6 +348,7 @@ def test_the_games_after_a_distinguisher_was_learned_are_counted(ledger: Path) -
     assert all(row.value is not None for row in rows if row.certified)
 
 
+@pytest.mark.thorough
 def test_the_ceiling_is_drawn_after_every_block(count: tuple[Path, Verdict]) -> None:
     result = read_history(count[0])
     assert [games for games, _ in result.ceilings] == result.games[1:].tolist()

@@ -14,13 +14,12 @@ from audits.exact_loss.view_laws import view_law
 from audits.registry.given_players import configure_adversary, configure_learner
 from audits.solver.answer_games import answer_game, build_game, challenge_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.best_adversary import BestAdversary
 from audits.solver.choice_of_samples import pose_against
 from audits.solver.decision_graph import end_before_second_challenge, extract_decisions
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import LinearGame
+from audits.solver.played_games import BestAdversary
 from audits.solver.posed_game import QueryGame
-from audits.solver.solution import Strategy
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
 LINE = {"concepts": "thresholds:1..4"}
@@ -68,7 +67,7 @@ def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int
     solution = solve(game)
     for root, epsilon in enumerate(EPSILONS):
         graph = end_before_second_challenge(extract_decisions(solution, root), moves.differ)
-        adversary = BestAdversary.of(Strategy(epsilon, 0.0, graph, moves), posed, rounds)
+        adversary = BestAdversary.of(posed, moves, graph, rounds)
         score = view_law(learner, adversary, Figure1(t=rounds)).score
         assert score is not None
         exact = np.maximum(score.p0 - np.exp(epsilon) * score.p1, 0).sum()

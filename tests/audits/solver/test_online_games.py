@@ -12,12 +12,11 @@ from arena import Learner, Unsupported
 from audits.registry.given_players import configure_learner
 from audits.solver import online_games
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.best_adversary import BestAdversary
 from audits.solver.decision_graph import end_before_second_challenge, extract_decisions
 from audits.solver.game_value import GameSolution
 from audits.solver.online_games import online_game
+from audits.solver.played_games import BestAdversary
 from audits.solver.posed_game import ExampleGame
-from audits.solver.solution import Strategy
 
 EPSILONS = np.array([0.0, 0.1, 0.5])
 TWO, THREE = {"concepts": "thresholds:1..2"}, {"concepts": "thresholds:1..3"}
@@ -59,7 +58,7 @@ def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, settings: 
     solution = solve(learner, rounds)
     for root, epsilon in enumerate(EPSILONS):
         graph = end_before_second_challenge(extract_decisions(solution, root), moves.differ)
-        adversary = BestAdversary.of(Strategy(epsilon, 0.0, graph, moves), posed, rounds)
+        adversary = BestAdversary.of(posed, moves, graph, rounds)
         exact = delta_of_scores(learner, adversary, rounds, epsilon)
         assert exact == pytest.approx(solution.root.lower()[root], abs=1e-12)
     assert solution.root.lower()[0] > 0.05
@@ -76,6 +75,7 @@ def test_the_claim_of_noisy_majority_holds_and_half_of_it_does_not(epsilon: floa
     assert root.lower()[0] > 1e-4
 
 
+@pytest.mark.thorough
 def test_the_claim_of_agnostic_experts_holds() -> None:
     learner = configure("agnostic-experts", THREE | {"rounds": 4, "share": 0.0})
     root = solve(learner, 4, np.array([learner.claim.epsilon])).root

@@ -15,10 +15,10 @@ from arena.referees import Figure1
 from audits.exact_loss.view_laws import view_law
 from audits.registry.given_players import configure_learner
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.best_adversary import BestAdversary
 from audits.solver.choice_of_samples import pose_every_vote
-from audits.solver.decision_graph import Strategy, extract_decisions
+from audits.solver.decision_graph import extract_decisions
 from audits.solver.game_value import GameSolution
+from audits.solver.played_games import BestAdversary
 from audits.solver.posed_game import QueryGame
 from audits.solver.solution import solve
 from audits.solver.solution_report import Outcome
@@ -60,6 +60,7 @@ def test_a_claim_below_the_truth_is_refuted() -> None:
     assert solve(attrs.evolve(game, learner=learner), rounds=1).outcome is Outcome.REFUTED
 
 
+@pytest.mark.thorough
 def test_an_interrupted_computation_gives_the_shorter_game_that_was_solved() -> None:
     def interrupt(stage: str, done: int, total: int) -> None:
         if (stage, total) == ("rounds", 4):
@@ -71,6 +72,7 @@ def test_an_interrupted_computation_gives_the_shorter_game_that_was_solved() -> 
         solve(posed("above-threshold", **FIVE), rounds=1, watch=lambda *_: interrupt("rounds", 0, 4))
 
 
+@pytest.mark.thorough
 def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
     def interrupt(stage: str, done: int, total: int) -> None:
         if stage == "pairs of beliefs":
@@ -99,8 +101,8 @@ def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int
     epsilons = np.array([0.05, 0.1, 0.3])
     solution = GameSolution(BeliefGraph(game, epsilons, GraphLimits()))
     for root, epsilon in enumerate(epsilons):
-        strategy = Strategy(epsilon, 0.0, extract_decisions(solution, root), moves)
-        found = view_law(posing.learner, BestAdversary.of(strategy, posing, 3), Figure1(t=3))
+        adversary = BestAdversary.of(posing, moves, extract_decisions(solution, root), 3)
+        found = view_law(posing.learner, adversary, Figure1(t=3))
         exact = np.maximum(found.loss.p0 - np.exp(epsilon) * found.loss.p1, 0).sum()
         assert exact == pytest.approx(solution.root.lower()[root], abs=1e-12)
         assert exact > 1e-3

@@ -84,6 +84,7 @@ def test_epsilon_is_the_largest_over_events_and_directions(laplace: Band, delta:
     assert laplace.epsilon(delta) == best
 
 
+@pytest.mark.thorough
 def test_delta_is_the_largest_over_events_and_directions(laplace: Band) -> None:
     for epsilon in (0.0, 0.5, 3.0):
         by_world = laplace.lower - math.exp(epsilon) * laplace.upper[::-1]

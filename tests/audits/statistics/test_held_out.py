@@ -280,6 +280,7 @@ def test_a_bound_that_forgets_delta_is_caught(law: str, rng: np.random.Generator
         check_errors(errors(LAWS[law], rng, pairs=400, kind=Forgetful), level=LEVEL)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_a_bound_on_the_games_that_chose_is_caught(rng: np.random.Generator) -> None:
     """It errs at a rate of about 0.6."""

@@ -27,12 +27,12 @@ from benchmarks.papers.pate_experiment import (
     measure_balanced_accuracy,
     measure_f1,
 )
+from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
 from learners.pate.students.active import learn
 from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.odometer import gaussian_epsilon
 from learners.pate.students.passive import collect_answers, fit_answers
 from learners.pate.students.rules import fit_rule
 
@@ -206,7 +206,9 @@ def test_cost_of_answers(experiment: PateExperiment) -> None:
     row = Row("psq", 1.0)
     sigma = PateGaussian(queries=experiment.public, epsilon=1.0, delta=experiment.delta).effective_sigma
     assert experiment.cost(row, experiment.public) == pytest.approx(1.0)
-    assert experiment.cost(row, 10) == gaussian_epsilon(answers=10, sigma=sigma, delta=experiment.delta)
+    assert experiment.cost(row, 10) == gaussian_epsilon(
+        delta=experiment.delta, sigma=sigma, sensitivity=math.sqrt(10)
+    )
     assert experiment.cost(row, 0) == 0
     assert math.isinf(experiment.cost(FREE, 10))
 

@@ -152,6 +152,7 @@ def test_the_source_of_random_numbers(function: Any, settings: dict[str, Any], c
     assert learner.own_coins is (coins == "own")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [
@@ -284,6 +285,7 @@ def test_figures_depend_on_the_seed_and_not_on_the_jobs(tmp_path: Path) -> None:
     assert run(audit, ledger=tmp_path / "a.ledger").played_now == 0
 
 
+@pytest.mark.thorough
 def test_another_function_of_that_name_is_another_plan(tmp_path: Path) -> None:
     def make_noisy_sum(scale: float) -> Function:
         return Function(function=lambda data, rng: np.sum(data) + scale * rng.laplace())

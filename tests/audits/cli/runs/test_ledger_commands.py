@@ -238,7 +238,8 @@ def test_verify(ledger: Path) -> None:
     assert arena.refusal("runs", "verify", ledger, "--all", "--blocks", "3").startswith("--all replays all")
     said = arena.text("runs", "verify", ledger, "--blocks", 3)
     assert said.startswith(
-        "All checksums of 6 blocks are correct, and 3 replayed blocks are equal bit for bit.\n"
+        "All checksums of the plan, the notes and 6 blocks are correct, and 3 replayed blocks are equal bit "
+        "for bit.\n"
         "If one block were forged, this would have missed it with probability 0.50; --all plays all."
     )
     seed = re.search(r"--seed (\d+)", said)[1]
