@@ -146,7 +146,7 @@ class UsedFiles:
         self.digests[path] = digest
 
     def look_up(self, recorded: Mapping[str, str]) -> None:
-        """Add the files of these names in the plug-ins' folders, unless one is there: they may be imported."""
+        """Add files of these names in the plug-ins' folders, unless one is there: they may be imported."""
         for name in recorded.keys() - self.digest_by_name().keys():
             for path in (folder / name for folder in self.folders if ".." not in name.split("/")):
                 if path.is_file():
