@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arena.capabilities import UsesPackages
 from arena.errors import InvalidArgument, is_users_file
+from arena.randomness import STREAMS
 from audits.registry.own_packages import OWN
 
 # Top-level modules that are compared otherwise, or on which no figure depends.
@@ -55,6 +57,15 @@ def check_origins(path: Path, recorded: Origins, present: Origins, where: str = 
             remedy="Restore them, or begin a new ledger. If no figure depends on the change, give "
             "--allow-changes: a ledger then holds games from before and after it.",
         )
+
+
+def versions() -> dict[str, str]:
+    """The software that figures depend on besides a plan: random streams may change between versions."""
+    try:
+        own = metadata.version("dp-arena")
+    except metadata.PackageNotFoundError:
+        own = "not installed"
+    return {"dp-arena": own, "numpy": np.__version__, "streams": str(STREAMS)}
 
 
 def find_packages(

@@ -17,7 +17,7 @@ from audits.registry.origins import find_other_versions, find_packages
 from audits.registry.tested_claim import check_protected
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, WorkersFailed, map_in_order
-from audits.statistics.score_bins import EXACT, ScoreBins
+from audits.statistics.score_histogram import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
 _SEVERAL_GAMES = 64  # which show whether the adversary returns a score, and whether text is released
@@ -170,7 +170,7 @@ def choose_distinguisher(
 
 def _shows_numbers(played: Played) -> bool:
     """Whether the adversary saw nothing but finite numbers."""
-    return all((np.abs(part.astype(float)) < LEAST).all() for reply in played.replies for part in reply.parts)
+    return all((np.abs(part.astype(float)) < LEAST).all() for part in played.shown)
 
 
 def check_outcome(plan: Plan, played: Played) -> None:

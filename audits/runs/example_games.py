@@ -97,7 +97,7 @@ def _tells_worlds_apart(batches: Sequence[Played]) -> bool:
 
 
 def _read_view(played: Played, game: int) -> list[bytes]:
-    return [np.asarray(part[game]).tobytes() for reply in played.replies for part in reply.parts]
+    return [np.asarray(part[game]).tobytes() for part in played.shown]
 
 
 def play_example_games(

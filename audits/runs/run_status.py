@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 
 from arena import InvalidArgument
-from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.copying import log_of
-from audits.runs.ledger.notes import LedgerNotes, PlayerSummary
+from audits.runs.ledger.notes import LedgerNotes
+from audits.runs.run import AuditEstimators
 from audits.runs.run_history import make_verdict, read_audit
 from audits.runs.verdict import Verdict
 
@@ -63,17 +63,13 @@ class RunFollower:
     @property
     def may_end_early(self) -> bool:
         """Whether the run may end before all its games are played. Known after `read_status`."""
-        return self._estimators is not None and self._estimators.settings.until_refuted
+        return self._estimators is not None and self._estimators.plan.until_refuted
 
     def make_verdict(self) -> Verdict | None:
         """The verdict on the blocks read so far; None if there were none. Slow after many blocks."""
         if self._plan is None or self._estimators is None or not self._estimators.games:
             return None
         return make_verdict(self._estimators, self._notes, self._plan)
-
-    def summarize_players(self) -> PlayerSummary | None:
-        """The players, from the notes of the ledger; None if these lack some of it."""
-        return None if self._plan is None else self._notes.summarize_players(self._plan)
 
     def read_status(self, *, test: bool = True, watch: Callable[[], None] | None = None) -> RunStatus:
         """The present status of the run.
@@ -91,13 +87,13 @@ class RunFollower:
             ledger=self.path,
             learner=self._notes.learner,
             adversary=self._notes.adversary,
-            epsilon=estimators.settings.epsilon,
+            epsilon=estimators.plan.epsilon,
             games=games,
-            games_planned=estimators.settings.games,
+            games_planned=estimators.plan.games,
             games_tested=estimators.games if tested else None,
             refuted=estimators.refuted if tested else None,
             epsilon_lower=estimators.betting.epsilon_lower if tested else None,
-            finished=estimators.done or games == estimators.settings.games,
+            finished=estimators.done or games == estimators.plan.games,
             running=running,
             bytes=sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists()),
         )

@@ -19,11 +19,9 @@ from audits.cli.audit import (
     execute_plan,
     get_exit_status,
     make_plan,
-    print_verdict,
 )
-from audits.cli.common.option_groups import fill_record, option_groups
+from audits.cli.common.command import UNRECORDED, Output, Quiet, fill_record, option_groups
 from audits.cli.common.options import LedgerArgument, MatchOptions, TrustOption, WorkerOptions
-from audits.cli.common.output import UNRECORDED, Output, Quiet
 from audits.registry.origins import check_origins, read_origins
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.user_files import NotTrusted, UsedFiles
@@ -59,7 +57,7 @@ def resume(
     follower = RunFollower(source.run)
     verdict = None if run.estimators or run.html is not None else _read_final_verdict(follower)
     if verdict is not None:
-        print_verdict(verdict, output, follower.summarize_players())
+        output.print_result(verdict)
         click.get_current_context().exit(get_exit_status(verdict))
     plan, files, command = rebuild_plan(
         source.run, output, trust=agreed.trust, allow_changes=run.allow_changes

@@ -14,47 +14,12 @@ from attrs.validators import deep_iterable, deep_mapping, instance_of, optional
 
 from arena import Claim, Neighbours, PrivacyUnit
 from arena.neighbours import read_relation
-from audits.data.terminal_text import escape_controls
-from audits.registry.settings_text import format_settings, summarize_player
-from audits.registry.tested_claim import read_claim
+from audits.reports.formatting import escape_controls
 from audits.runs.example_games import write_excerpt
 from audits.runs.plan import OWN_COINS, Plan
+from audits.runs.verdict import PlayerSummary
 
 _SHARED = ("learner", "adversary", "learner_set", "adversary_set", "settings")
-
-
-@attrs.frozen(kw_only=True)
-class PlayerSummary:
-    """What the report on an audit says of its players.
-
-    learner: its name. learner_set, adversary_set: names with the settings that differ from the defaults.
-    settings: all of them, by "learner" and "adversary". own_claim: the learner's. own_coins: whether it draws
-    random numbers that do not follow from the seed. distinguisher: as in `Plan`.
-    """
-
-    learner: str
-    adversary: str
-    learner_set: str
-    adversary_set: str
-    settings: Mapping[str, Mapping[str, str]]
-    own_claim: Claim
-    own_coins: bool
-    distinguisher: str
-
-    @classmethod
-    def from_plan(cls, plan: Plan) -> Self:
-        """The players of a plan. Raises: InvalidArgument as `read_claim` does."""
-        learner, adversary = plan.learner, plan.adversary
-        return cls(
-            learner=learner.name,
-            adversary=adversary.name,
-            learner_set=summarize_player(learner),
-            adversary_set=summarize_player(adversary),
-            settings={"learner": format_settings(learner), "adversary": format_settings(adversary)},
-            own_claim=read_claim(learner),
-            own_coins=learner.own_coins,
-            distinguisher=plan.distinguisher,
-        )
 
 
 def _text() -> Any:

@@ -23,7 +23,6 @@ import numpy as np
 from arena.errors import ArenaError, InternalError, InvalidArgument
 from audits.distinguishers.view_features import Block, ViewCounts, decode_block
 from audits.registry.origins import Origins, check_origins, join_origins, read_origins
-from audits.runs.block_sizes import BlockSizes
 from audits.runs.ledger.copying import LOG_PAGES, copy_ledger, find_obstacle, not_a_ledger
 from audits.runs.ledger.schema import (
     Seal,
@@ -34,6 +33,7 @@ from audits.runs.ledger.schema import (
     read_head,
     seal_notes,
 )
+from audits.runs.plan import BlockSizes
 from audits.runs.verdict import RunStopped
 
 _TRIES = 5  # to open a ledger that another process has opened at the same instant
@@ -140,8 +140,7 @@ class Store(Generic[BlockType]):
         """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end.
 
         The file and its log are only read, so a run in another process may go on; in the same process,
-        reading would release the run's lock. Every block is checked when it is read.
-        key: with which the ledger must be signed; without one, signatures are not checked.
+        reading would release the run's lock. Every block is checked when it is read. key: as in `open`.
 
         Raises: InvalidArgument if it cannot be read, is damaged, or is not a ledger.
         """
@@ -157,6 +156,10 @@ class Store(Generic[BlockType]):
 
         Raises: InvalidArgument, with the differences.
         """
+        stored, given = ("a tournament" if "tournament" in one else "an audit" for one in (self.plan, plan))
+        if stored != given:
+            remedy = f"To resume it, give it to the same arena {stored.split()[1]} again."
+            raise InvalidArgument(f"the ledger {self.path} contains {stored}, not {given}", remedy=remedy)
         differences = describe_differences(self.plan, plan, digests=not allow_changes)
         if differences:
             raise InvalidArgument(

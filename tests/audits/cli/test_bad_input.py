@@ -170,7 +170,7 @@ def test_a_learner_that_claims_nothing_needs_a_claim() -> None:
 def test_one_world_says_nothing_about_privacy() -> None:
     assert refusal("audit", "noisy-majority", "--against", "contrarian") == (
         "Adaptive has one world, so its games show nothing about privacy. "
-        "Audit under Figure1, Release, Voting, TrainingRun or SpecialRound."
+        "These have two: SpecialRound, Figure1, Voting, Release and TrainingRun."
     )
 
 
@@ -300,7 +300,7 @@ CLAIM = "return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE
         ),
         (
             "yield Query(1.0)",
-            "adversary mine, the training phase: Figure 1 begins with the training phase: yield Train first",
+            "adversary mine, the training phase: Figure1 begins with Train, which is made once",
         ),
         (
             "yield 3",

@@ -224,6 +224,7 @@ def test_the_bounds_of_a_game_with_restarts_contain_its_value(game: LinearGame) 
         assert lower[number] - 1e-9 <= gain(game, decisions, epsilon) <= expected[number] + 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rounds", [3, 4])
 def test_restarts_of_above_threshold_have_the_values_of_the_graph(rounds: int) -> None:
     posing = posed("above-threshold", **FIVE, halts=2)
@@ -248,6 +249,7 @@ def test_a_game_that_is_too_large_for_the_graph_is_solved_by_its_restarts() -> N
     assert (bracket.upper - bracket.lower <= 0.01 * bracket.upper + 1e-9).all()
 
 
+@pytest.mark.thorough
 def test_a_hidden_restart_is_not_taken_for_one() -> None:
     """After an answer 1 of between-thresholds, the hidden number may or may not be a new one."""
     posing = posed("between-thresholds", **FIVE, halts=2)

@@ -188,7 +188,7 @@ def test_settings_of_players_may_be_infinite_or_nan(ledger: Path) -> None:
         ({"games": 10**18}, "block 5 is none of its plan: it says that it has 325 pairs of games"),
         ({"block": 0}, "block in the plan of an audit must be at least 1, got 0"),
         ({"first_block": 50}, "block 0 is none of its plan: it says that it has 100 pairs of games"),
-        ({"epsilon": NAN}, "epsilon in the plan of an audit must be more than 0, got nan"),
+        ({"epsilon": NAN}, "epsilon of the claim under test must be more than 0 nats and finite, got nan"),
         ({"distinguisher": "magic"}, "distinguisher in the plan of an audit must be one of score, learned"),
         ({"distinguisher": "learned"}, "it holds scores"),
         ({"learner": [1]}, "the plan of an audit must have a dict called learner, got [1]"),
