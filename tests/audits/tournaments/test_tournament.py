@@ -296,7 +296,9 @@ def test_a_ledger_of_another_tournament_is_refused(tmp_path) -> None:
     run_tournament(plan("laplace-count", against=("count-swap",)), ledger=path)
     with pytest.raises(InvalidArgument, match=r"holds another plan: seed: 0 -> 1; tournament\."):
         run_tournament(plan("laplace-count", against=("count-swap",), seed=1), ledger=path)
-    with pytest.raises(InvalidArgument, match="holds another plan"):
+    with pytest.raises(
+        InvalidArgument, match=r"contains a tournament, not an audit\. To resume it, give it to"
+    ):
         audits.audit("laplace-count", "count-swap", games=50, ledger=path)
 
 
