@@ -146,11 +146,11 @@ class UsedFiles:
         self.digests[path] = digest
 
     def look_up(self, recorded: Mapping[str, str]) -> None:
-        """Add the files of these names in the plug-ins' folders: they may be imported later."""
-        for name in recorded:
+        """Add files of these names in the plug-ins' folders, unless one is there: they may be imported."""
+        for name in recorded.keys() - self.digest_by_name().keys():
             for path in (folder / name for folder in self.folders if ".." not in name.split("/")):
                 if path.is_file():
-                    self.digests.setdefault(path, compute_digest(path))
+                    self.digests[path] = compute_digest(path)
 
     def digest_by_name(self) -> dict[str, str]:
         """The digest of every file so far, by its name."""

@@ -203,10 +203,12 @@ def test_a_run_that_has_it_is_seen_and_not_disturbed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
-        writer.stdout.readline()
-        # Its log has all that it wrote so far, and yet the file says what it is.
-        assert (is_running(path), is_running(path), is_ledger(path)) == (True, True, True)
-        writer.kill()
+        try:
+            writer.stdout.readline()
+            # Its log has all that it wrote so far, and yet the file says what it is.
+            assert (is_running(path), is_running(path), is_ledger(path)) == (True, True, True)
+        finally:
+            writer.kill()
         writer.wait()
         assert is_running(path) is False
     assert is_running(tmp_path / "gone") is None
