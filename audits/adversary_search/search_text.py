@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import inf
 from typing import Any
 
@@ -18,7 +17,7 @@ from audits.adversary_search.script import Script, TrainingScript
 from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
 from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import name_table, wrap
-from audits.reports.json_form import to_data, to_json
+from audits.reports.json_form import to_data
 from audits.reports.replay import FOUND
 from audits.reports.verdict_text import describe_false_claims
 from audits.runs.example_games import write_example_games
@@ -42,13 +41,6 @@ def format_search(result: SearchResult, *, source: str | None, output: str | Non
         else:
             parts.append(f"The adversary:\n\n{source.rstrip()}")
     return "\n\n".join(parts)
-
-
-def search_json(
-    result: SearchResult, header: Mapping[str, Any] | None = None, *, source: str | None = None
-) -> str:
-    """One JSON object on one line."""
-    return to_json(describe_search(result, source=source), header)
 
 
 def describe_search(result: SearchResult, *, source: str | None = None) -> dict[str, Any]:

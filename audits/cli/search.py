@@ -13,7 +13,7 @@ import click
 from arena import InvalidArgument, Learner, Sample
 from arena.settings import check_value, less_than, more_than
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
-from audits.adversary_search.search_text import format_search, search_json
+from audits.adversary_search.search_text import describe_search, format_search
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.completion import complete_learners, complete_protocols, complete_settings
@@ -24,6 +24,7 @@ from audits.data.output_files import check_output_file
 from audits.registry.players import LEARNERS, resolve_learner
 from audits.registry.settings_text import build_player
 from audits.registry.tested_claim import resolve_claim
+from audits.reports.json_form import to_json
 from audits.reports.replay import FOUND_FILE, write_adversary
 
 
@@ -137,7 +138,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
     output.print_result(
         result,
         partial(format_search, source=code, output=asked.file),
-        partial(search_json, source=code),
+        lambda result, header: to_json(describe_search(result, source=code), header),
     )
     click.get_current_context().exit(REFUTED if result.refuted else INTERRUPTED if result.interrupted else 0)
 

@@ -26,7 +26,8 @@ from audits.adversary_search import (
     share_of_error,
 )
 from audits.adversary_search.evidence import confirming_seed, exploring_seed
-from audits.adversary_search.search_text import search_json
+from audits.adversary_search.search_text import describe_search
+from audits.reports.json_form import to_json
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -40,7 +41,7 @@ from learners.releases.randomised_response import RandomisedResponse
 
 
 def figures(result: SearchResult) -> dict[str, Any]:
-    return json.loads(search_json(result))
+    return json.loads(to_json(describe_search(result)))
 
 
 @pytest.mark.thorough
