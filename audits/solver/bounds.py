@@ -1,4 +1,4 @@
-"""Bounds on the value of a game at any log ratio, by the computation that suits the game."""
+"""Bounds on the value of a game at any log ratio: from a graph of its beliefs, or a grid of log ratios."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ import numpy as np
 from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
 from audits.solver.decision_graph import DecisionGraph, extract_decisions
 from audits.solver.game_value import GameSolution, Values
-from audits.solver.linear_game import MOST_ROUNDS, LinearGame, Watch, ignore_progress
-from audits.solver.restarts import RestartSolution, find_restart
-from audits.solver.search.point_search import DROPPED, PointSearch, SearchLimits
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress
 
-_FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 FAR = 12.0  # ε beyond which no bounds are of interest
 _STEPS = 64  # of the grid at least, for the largest privacy loss of one answer
 _POINTS, _WORK = 100_000, 1e7  # of the grid, where few rounds make that cheap, and times rounds
@@ -73,7 +70,7 @@ class GraphBounds(Bounds):
             values = GameSolution(self._build_graph(epsilons), watch=self._watch).root.values
         else:
             values = self._solution.stage_values(0, epsilons)[0]
-        return _read_values(values)
+        return read_values(values)
 
     def decisions(self, number: int) -> DecisionGraph | None:
         return extract_decisions(self._solution, number)
@@ -82,7 +79,8 @@ class GraphBounds(Bounds):
         return BeliefGraph(self._game, epsilons, self._limits, watch=self._watch)
 
 
-def _read_values(values: Values) -> UpperAndLines:
+def read_values(values: Values) -> UpperAndLines:
+    """The bounds (e,) and lines (2, e) that the values of one pair of beliefs give."""
     lines = [(values.accepts_0 - values.error).reshape(-1), values.accepts_1.reshape(-1)]
     return values.upper.reshape(-1), np.array(lines)
 
@@ -173,102 +171,3 @@ class GridBounds(Bounds):
         other = accepts[0, far] - z * accepts[1, far] > accepts[0, near] - z * accepts[1, near]
         line[0] += p * np.where(other, accepts[0, far], accepts[0, near])
         line[1] += q * np.where(other, accepts[1, far], accepts[1, near])
-
-
-class RestartBounds(Bounds):
-    """From graphs of the beliefs up to a restart of the learner, and after it."""
-
-    exact = False
-    measured = (
-        "the learner is taken to start afresh where its states agree to ten digits, and parts of them below "
-        "1e-13 are left out"
-    )
-
-    def __init__(
-        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch = ignore_progress
-    ) -> None:
-        """Raises: TooManyBeliefs, also if no outcome makes the learner start afresh."""
-        self.epsilons, self.rounds = epsilons, game.rounds
-        restart = find_restart(game)
-        if restart is None:
-            raise TooManyBeliefs("no outcome makes the learner start afresh", remedy="Search for bounds.")
-        self._solution = RestartSolution(restart, epsilons, limits, watch=watch)
-
-    def at(self, epsilons: np.ndarray) -> UpperAndLines:
-        return _read_values(self._solution.root.values)
-
-    def decisions(self, number: int) -> DecisionGraph | None:
-        return self._solution.extract_decisions(number)
-
-
-class SearchBounds(Bounds):
-    """From a search, for games with too many beliefs for a graph."""
-
-    exact = False
-    measured = f"the search for bounds leaves out parts of the learner's states below {DROPPED:.0e}"
-
-    def __init__(
-        self, game: LinearGame, epsilons: np.ndarray, limits: SearchLimits, watch: Watch = ignore_progress
-    ) -> None:
-        self.epsilons, self.rounds = epsilons, game.rounds
-        search = PointSearch(game, epsilons, limits, watch=watch)
-        self._upper, self.interrupted = search.upper, search.interrupted
-        self._played = []
-        for number in range(len(epsilons)):
-            watch("adversaries", number, len(epsilons))
-            self._played.append(search.play(number))
-
-    def at(self, epsilons: np.ndarray) -> UpperAndLines:
-        gains = np.array([gain for gain, _ in self._played])
-        # The adversary accepts with probability at most 1 in world 0, so with (1 - gain)/e^ε in world 1.
-        return self._upper, np.array([np.ones_like(gains), (1 - gains) / np.exp(epsilons)])
-
-    def decisions(self, number: int) -> DecisionGraph | None:
-        return self._played[number][1]
-
-
-def find_bounds(
-    game: LinearGame,
-    epsilons: np.ndarray,
-    *,
-    few: np.ndarray | None = None,
-    graph_limits: GraphLimits | None = None,
-    search_limits: SearchLimits | None = None,
-    watch: Watch = ignore_progress,
-) -> Bounds:
-    """The bounds of a game at increasing ε.
-
-    few: fewer ε, in order, for a search, in which each takes its time; None: there is no search.
-
-    Raises: TooManyBeliefs if there are too many for a graph and there is no search.
-    """
-    remembers = len(game.masses) > 1
-    if remembers or game.rounds <= _FEW:
-        try:
-            return GraphBounds(game, epsilons, graph_limits or GraphLimits(), watch)
-        except TooManyBeliefs:
-            if remembers and few is None:
-                raise
-            if remembers and game.rounds > MOST_ROUNDS:
-                raise TooManyBeliefs(
-                    "a game of so many rounds has too many beliefs to list, and too many histories to search",
-                    value=game.rounds,
-                    remedy=f"Allow at most {MOST_ROUNDS} rounds.",
-                ) from None
-    if not remembers:
-        return GridBounds(game, epsilons, watch)
-    assert few is not None
-    try:
-        return RestartBounds(game, few, graph_limits or GraphLimits(), watch)
-    except TooManyBeliefs:
-        pass
-    return SearchBounds(game, few, search_limits or SearchLimits(), watch)
-
-
-def largest_loss(game: LinearGame) -> float:
-    """The largest privacy loss of one answer, in either direction; infinite where there are hidden states."""
-    if len(game.masses) > 1:
-        return math.inf
-    first, second = (game.kernels[which, :, 0, 0] for which in game.which)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.abs(np.where(first == second, 0.0, np.log(first / second))).max())

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
-from audits.solver.search.final_rounds import FinalRounds
+from audits.solver.final_rounds import FinalRounds
 
 _NEIGHBOURS = 60  # of the known pairs, from which a pair is composed
 _LEADING = 12  # coordinates of each world by which a decomposition is chosen
