@@ -10,7 +10,7 @@ LIBRARIES := accounting diffprivlib jax-privacy opacus opendp
 ANCHORS := jax-privacy privacy-estimates
 
 PACKAGES := arena adversaries learners audits
-PAGES := $(wildcard README.md docs/*.md docs/guides/*.md)
+PAGES := $(wildcard README.md docs/*.md docs/guides/*.md docs/explanation/*.md)
 SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth adult_training dimensions everlasting charts optimum) local_levels
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
@@ -73,7 +73,7 @@ bench-anchors: .venv/ready $(ANCHORS:%=.venv-anchors-%/ready)  ## our estimators
 	echo "== dp-arena"; .venv/bin/python -m benchmarks.anchors.own_estimators && .venv/bin/python -m benchmarks.anchors.tables
 
 bench-coverage: .venv/ready  ## how often each estimator claims too much, over 10,000 audits a law (half an hour)
-	@.venv/bin/python benchmarks/coverage.py
+	@.venv/bin/python -m benchmarks.coverage
 
 bench-search: .venv/ready  ## a thousand searches of each correct learner (hours)
 	@.venv/bin/python benchmarks/searches.py
@@ -110,6 +110,8 @@ pictures: .venv/ready  ## the pictures of online games in docs/, and their figur
 
 theorems: .venv/ready  ## what the papers' theorems promise, measured; resumable, in build/ (half an hour)
 	@.venv/bin/python -m benchmarks.theorems
+	@.venv/bin/python -m benchmarks.papers table4 adult --svt
+	@.venv/bin/python -m benchmarks.papers table4 texts --svt --active forced --epsilon 1 --epsilon 2
 
 tournament: .venv/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (half an hour)
 	@mkdir -p build

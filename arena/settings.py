@@ -33,13 +33,16 @@ def setting(
     *,
     help: str,
     unit: str = "",
-    check: Check | Iterable[Check] = (),
+    check: Check | Iterable[Check] | None = None,
 ) -> Any:
     """A keyword-only field of a player's configuration.
 
     help, unit: what `arena show PLAYER` prints; `--set NAME=VALUE` sets the field.
     check: one or several of the validators below. They let None pass, which as a default means "derived".
+        Default: more than 0 for the unit "nats", and less than 1, too, for "probability".
     """
+    if check is None:
+        check = _CHECKS_OF_UNITS.get(unit, ())
     checks = [check] if callable(check) else list(check)
     return attrs.field(
         default=default,
@@ -47,6 +50,11 @@ def setting(
         validator=[attrs.validators.optional(c) for c in checks],
         metadata={"help": help, "unit": unit},
     )
+
+
+def count_setting(default: Any = attrs.NOTHING, *, help: str, least: int = 1) -> Any:
+    """A setting that is an integer of at least `least`."""
+    return setting(default, help=help, check=[whole, at_least(least)])
 
 
 def check_value(name: str, value: Any, *checks: Check) -> None:
@@ -123,6 +131,9 @@ def _rule(holds: Callable[[Any], bool], text: str, remedy: str = "") -> Check:
             raise InvalidArgument(f"{attribute.name} must be {text}", value=value, remedy=remedy)
 
     return check
+
+
+_CHECKS_OF_UNITS = {"nats": (more_than(0),), "probability": (more_than(0), less_than(1))}
 
 
 def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: bool = False) -> bytes:

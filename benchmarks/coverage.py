@@ -6,7 +6,7 @@ inspected after every block, the others at the end. "limits" counts audits in wh
 any threshold is wrong; a false claim needs two limits to fail together, which is rarer. A rate above its
 limit ends in an error. Then the medians that each estimator certifies show what its caution costs.
 
-python benchmarks/coverage.py [audits]
+python -m benchmarks.coverage [audits]
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from arena.randomness import generator
-from audits.statistics.bands import Band
 from audits.statistics.betting import Betting
-from audits.statistics.estimates import FixedSizeEstimators
-from audits.statistics.gaussian_dp import delta_if_gaussian, mu_lower_of_band
-from audits.statistics.held_out import HeldOutEstimator
+from audits.statistics.estimates import EstimatorContext, estimate_epsilon
+from audits.statistics.estimators import ESTIMATORS as KINDS
+from audits.statistics.estimators.bands import Band, SimultaneousBand, mu_lower_of_band
+from audits.statistics.estimators.gaussian_dp import GaussianEvent, delta_if_gaussian
+from audits.statistics.estimators.held_out import OneEvent
 from audits.statistics.score_pairs import PairCounts
+from benchmarks.tables import write_table
 
 AUDITS = 10_000
 LEVEL = 0.1
@@ -136,9 +138,9 @@ def normal(mu: float, epsilon: float) -> Law:
 LAWS = {
     "identical worlds": identical(),
     "randomised response": response(1.0),
-    "response with δ": response(0.5, 0.1),
+    "randomised response, δ = 0.1": response(0.5, 0.1),
     "Laplace": laplace(1.0),
-    "Gaussian": normal(1.0, 0.5),
+    "Gaussian, δ = 0.238": normal(1.0, 0.5),
 }
 
 
@@ -166,19 +168,18 @@ def _find_wrong(law: Law, scores: np.ndarray) -> list[str]:
     # The grid may end just above the true ε, since one point above it is enough for a false claim.
     top = law.epsilon + 0.05
     betting = Betting(delta=law.delta, confidence=confidence, epsilon_claim=law.epsilon, epsilon_max=top)
-    held_out = HeldOutEstimator(delta=law.delta, confidence=confidence, choose_pairs=max(1, pairs // 5))
-    rest = FixedSizeEstimators.of(delta=law.delta, confidence=confidence, games=pairs, claim=law.epsilon)
+    context = EstimatorContext(delta=law.delta, confidence=confidence, games=pairs, epsilon=law.epsilon)
+    one_event, bands, event = OneEvent(context), SimultaneousBand(context), GaussianEvent(context)
     for part in np.array_split(scores, min(BLOCKS, pairs), axis=1):
         block = PairCounts.of(*part)
-        betting.update(block)
-        held_out.update(block)
-        rest.update(block)
-    band, gaussian = rest.band.result(), rest.gaussian.result()
+        for test in (betting, one_event, bands, event):
+            test.update(block)
+    band, gaussian = bands.result(), event.bound
     if band is None or gaussian is None:
         raise AssertionError("all blocks were played")
     wrong = {
         "betting": betting.refuted or betting.epsilon_lower > law.epsilon,
-        "one event": (held_out.epsilon_lower or 0.0) > law.epsilon + _ROUNDING,
+        "one event": (one_event.epsilon_lower or 0.0) > law.epsilon + _ROUNDING,
         "limits": _limits_are_wrong(law, band),
         "band ε": band.epsilon(law.delta) > law.epsilon + _ROUNDING,
         "region": _region_is_wrong(law, band),
@@ -222,13 +223,13 @@ def power(law: Law, rng: np.random.Generator) -> dict[str, str]:
     for _ in range(POWER_AUDITS):
         options = {"delta": law.delta, "confidence": 0.95}
         betting = Betting(**options)
-        held_out = HeldOutEstimator(**options, choose_pairs=POWER_PAIRS // 5)
-        rest = FixedSizeEstimators.of(**options, games=POWER_PAIRS)
+        rest = [kind(EstimatorContext(**options, games=POWER_PAIRS)) for kind in KINDS]
         for size in [4_096] * (POWER_PAIRS // 4_096) + [POWER_PAIRS % 4_096]:
             block = PairCounts.of(*law.draw(rng, size))
-            for test in (betting, held_out, rest):
+            for test in (betting, *rest):
                 test.update(block)
-        for row in rest.result(betting=betting.epsilon_lower, held_out=held_out.epsilon_lower).rows:
+        rows = [estimate_epsilon("betting", betting.epsilon_lower)]
+        for row in rows + [row for estimator in rest for row in estimator.rows()]:
             if row.certified and row.value is not None:
                 figures.setdefault(f"{row.method}: {row.quantity}", []).append(row.value)
     return {name: f"{np.median(values):.3f}" for name, values in figures.items()}
@@ -242,10 +243,11 @@ def main() -> None:
     for name, law in tqdm(LAWS.items(), disable=not sys.stderr.isatty()):
         for pairs in SIZES:
             false = audits(law, rng, pairs=pairs, audits=count)
-            rows.append((name, pairs, *(f"{false[kind] / count:.2%}" for kind in ESTIMATORS)))
+            shares = (f"{100 * false[kind] / count:.2f}" for kind in ESTIMATORS)
+            rows.append((name, pairs, f"{count:,}", *shares))
             worst = max(worst, *(false[kind] for kind in ESTIMATORS))
-    print(f"coverage: rates of false claims in {count:,} audits, each at most {LEVEL:.0%} as stated")
-    print(tabulate(rows, headers=("law", "pairs", *ESTIMATORS), disable_numparse=True))
+    print(f"coverage: false claims in {count:,} audits, in per cent, each at most {LEVEL:.0%} as stated")
+    write_table("benchmarks/coverage", ("law", "pairs", "audits", *ESTIMATORS), rows)
     print(f"at the stated rate, a figure exceeds {most / count:.2%} with probability {RATE:g}")
     print(f"power: medians of {POWER_AUDITS} audits of {POWER_PAIRS:,} pairs at confidence 95 %")
     medians = [

@@ -37,6 +37,7 @@ from audits.registry.players import LEARNERS
 from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from benchmarks.suite import ROWS, worst_input
+from benchmarks.tables import write_table
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
@@ -209,8 +210,11 @@ def main() -> None:
         bounds, costs = measure(learner, adversary, arguments.games, arguments.seed)
         ratio = bounds[1] / bounds[0] if bounds[0] else np.nan
         rows.append([name, *(f"{b:.4f}" for b in bounds), f"{ratio:.3f}", *(f"{c:.1f}" for c in costs)])
-    headers = ["mechanism", "likelihood", "learned", "ratio", "µs a pair", "learned µs"]
-    print(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 5)))
+    headers = ["mechanism", "likelihood", "learned", "ratio", "µs", "learned µs"]
+    if arguments.names:
+        print(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 5)))
+    else:
+        write_table("benchmarks/distinguishers", headers, rows)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ largest seconds. The ratio is that of DP-Sniper's seconds, measured on another m
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 import time
@@ -20,7 +21,7 @@ from tabulate import tabulate
 
 from adversaries.release.statdp import StatDP, list_statdp_inputs
 from arena import Learner, Release
-from audits.exact_loss.released_values import pure_epsilon
+from audits.exact_loss.released_values import losses_of_values
 from audits.exact_loss.view_laws import value_laws
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
@@ -68,7 +69,7 @@ def worst_input(learner: Learner) -> tuple[StatDP, float]:
     losses = []
     for adversary in list_statdp_inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
         laws = value_laws(learner, adversary, Release())
-        losses.append((pure_epsilon(*laws), adversary))
+        losses.append((losses_of_values(*laws, hidden=math.inf).fine.loss.epsilon, adversary))
     epsilon, adversary = max(losses, key=lambda pair: pair[0])
     return adversary, epsilon
 

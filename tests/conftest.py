@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import zlib
 from collections.abc import Generator
 
@@ -18,6 +20,11 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 settings.register_profile("repeatable", unhurried, derandomize=True)
 settings.register_profile("exploring", unhurried, derandomize=False)
 settings.load_profile("repeatable")
+
+
+# An unmarked test may take half a second; it fails at three times as much, since busy machines are slow.
+_MAX_CPU_SECONDS = 1.5
+_MODULES_OF_A_LIBRARY = 20  # imported by one test: it pays for a library that others use, too
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,6 +46,27 @@ def pytest_collection_modifyitems(
     return outcome
 
 
+def is_quick(item: pytest.Item) -> bool:
+    """Whether a test carries no marker of long tests."""
+    return not any(map(item.get_closest_marker, ("thorough", "slow")))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail quick tests that take much longer than half a second of CPU time, their processes included."""
+    modules, started = len(sys.modules), sum(os.times()[:4])
+    outcome = yield
+    seconds = sum(os.times()[:4]) - started
+    imported = len(sys.modules) - modules
+    if is_quick(item) and seconds > _MAX_CPU_SECONDS and imported < _MODULES_OF_A_LIBRARY:
+        pytest.fail(
+            f"the test took {seconds:.1f} s of CPU time, and one without a marker may take 0.5 s; "
+            "make it faster, or mark it thorough",
+            pytrace=False,
+        )
+    return outcome
+
+
 class RatesExceeded(pytest.Item):
     """A test that fails because the rates of false alarms sum to `total`."""
 
@@ -57,7 +85,7 @@ class RatesExceeded(pytest.Item):
 @pytest.fixture(autouse=True)
 def short_comparisons(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """In quick tests 500 games in each world are compared with a declared output distribution."""
-    if not any(map(request.node.get_closest_marker, ("thorough", "slow"))):
+    if is_quick(request.node):
         monkeypatch.setattr("arena.testing.laws.comparison._SECONDS", 0.0)
 
 

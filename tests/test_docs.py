@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import subprocess
@@ -13,17 +14,23 @@ import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-PAGES = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "theorems").glob("*.md"))]
-HEADER = "| statement | file | test | what was measured, and what differs |"
+DOCS = ROOT / "docs"
+TABLES = sorted((DOCS / "tables").rglob("*.csv"))
+THEOREMS = sorted((DOCS / "theorems").glob("*.md"))
+HEADER = ["statement", "file", "test", "what was measured, and what differs"]
 REFERS = ("the same", "as Lemma")  # to another row
 NOTHING = "none"  # of a statement without computational content, of which the last cell says why
 
 
+def read_table(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
 def rows() -> list[list[str]]:
-    """The cells of the tables of theorems: statement, file, test, what was measured."""
-    tables = [table for page in PAGES for table in page.split(HEADER)[1:]]
-    lines = [line for table in tables for line in table.split("\n\n")[0].splitlines()[2:]]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    """The rows of the tables of theorems: statement, file, test, what was measured."""
+    tables = map(read_table, TABLES)
+    return [row for header, *body in tables if header == HEADER for row in body]
 
 
 def missing(cell: str, folder: Path) -> list[str]:
@@ -62,7 +69,8 @@ def test_all_tables_are_read() -> None:
 
 
 def test_files_in_the_text_exist() -> None:
-    for path in re.findall(r"`([\w/]+\.py)`", "\n".join(PAGES)):
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in [*THEOREMS, *TABLES])
+    for path in re.findall(r"`([\w/]+\.py)`", texts):
         assert (ROOT / path).exists() or (ROOT / "tests" / path).exists(), path
 
 
@@ -95,11 +103,25 @@ def test_the_readme_fits_a_few_screens() -> None:
     assert len(README.splitlines()) <= 200
 
 
-def test_links_between_pages_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    for page in pages:
-        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page}: {target}"
+def find_tables(page: Path) -> list[Path]:
+    """The tables that a page shows."""
+    names = re.findall(r"^:file: (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [(page.parent / name).resolve() for name in names]
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
+        for path in [page, *find_tables(page)]:
+            for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+                assert (page.parent / target).exists(), f"{path}: {target}"
+
+
+def test_every_table_is_shown_once_and_is_whole() -> None:
+    assert sorted(path for page in DOCS.rglob("*.md") for path in find_tables(page)) == TABLES
+    for page in DOCS.rglob("*.md"):  # a fence whose first line has another backtick is none
+        assert not re.search(r"^```[^`\n]+`", page.read_text(encoding="utf-8"), re.MULTILINE), page
+    for path in TABLES:
+        assert len({len(row) for row in read_table(path)}) == 1, path
 
 
 @pytest.mark.thorough
@@ -127,13 +149,6 @@ def test_the_verbs_of_the_readme_give_verdicts(tmp_path: Path, monkeypatch: pyte
     assert names["verdict"].refuted
     assert names["certificate"].epsilon_lower > 1
     monkeypatch.delitem(sys.modules, "mine")
-
-
-@pytest.mark.thorough
-def test_the_adversary_of_the_readme_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(code_block(README, "class AskOnce"))
-    Command().text("audit", "static-erm", "--against", "mine.py:AskOnce", "--epsilon", 1, status=3)
 
 
 @pytest.mark.thorough

@@ -121,19 +121,11 @@ OTHERS = [
     "search static-erm --epsilon 1 --examples 60 --seed 5 --json --quiet",
     "race everlasting-v2 everlasting-counter --rounds 2 --games 4 --seed 3 --json --quiet",
     "race everlasting-v2 --rounds 2 --games 3 --agnostic --seed 4 --json --quiet",
-    "experiment hypothesis static-erm noisy-votes --set concepts=thresholds:1..16 --games 80"
-    " --boost 40 --json"
-    " --quiet",
-    "experiment poison everlasting-v2 everlasting-fresh --fraction 0,0.5 --rounds 2 --games 3 --json --quiet",
-    "experiment poison everlasting-v2 --aim shift --fraction 0.5 --rounds 2 --games 2 --json --quiet",
-    "experiment fit private-decision-list --data DATA/mushroom.csv.gz --y Poisonous/Edible"
-    " --epsilon 1 --json",
-    "experiment fit rivest --data DATA/mushroom.csv.gz --y Poisonous/Edible --splits 2 --json",
-    "experiment fit pate-psq --data DATA/mushroom.csv.gz --y Poisonous/Edible --epsilon 2"
-    " --set teachers=65 --json",
-    "experiment fit pate-asq --data DATA/mushroom.csv.gz --y Poisonous/Edible --epsilon 2"
-    " --set teachers=65 --json",
-    "experiment pate --data DATA/mushroom.csv.gz --y Poisonous/Edible --repeats 1 --epsilon 1 --json --quiet",
+    "race everlasting-v2 --against poison --set adversary.fraction=0.5 --rounds 2 --games 2 --json --quiet",
+    "fit private-decision-list --data DATA/mushroom.csv.gz --y Poisonous/Edible --set epsilon=1 --json",
+    "fit rivest --data DATA/mushroom.csv.gz --y Poisonous/Edible --splits 2 --json",
+    "fit pate-psq --data DATA/mushroom.csv.gz --y Poisonous/Edible --set epsilon=2 --set teachers=65 --json",
+    "fit pate-asq --data DATA/mushroom.csv.gz --y Poisonous/Edible --set epsilon=2 --set teachers=65 --json",
     "audit everlasting-v2 --against halt-counter --data DATA/adult.csv.gz --x education-num --y income"
     " --positive >50K --epsilon 1 --delta 1e-5 --games 300 --seed 7 --json --quiet",
 ]
@@ -161,6 +153,7 @@ LEDGERS = [
 ]
 FILES = ("views.csv", "games.csv", "figures.csv")
 TIME = "second"
+COMPARISON = "comparison"  # with a declared distribution: of as many games as a second allows
 
 
 def stories() -> Iterator[list[str]]:
@@ -175,8 +168,8 @@ def stories() -> Iterator[list[str]]:
 
 
 def numbers_of(value: object, key: str = "") -> Iterator[float]:
-    """Every number in parsed JSON, except times."""
-    if TIME in key:
+    """Every number in parsed JSON, except times and what depends on them."""
+    if TIME in key or key == COMPARISON:
         return
     if isinstance(value, dict):
         for name, item in value.items():
@@ -252,7 +245,8 @@ def versions() -> dict[str, str]:
 @pytest.mark.parametrize("commands", list(stories()), ids=lambda commands: commands[0])
 def test_figures_are_those_of_the_recording(commands: list[str], tmp_path: Path) -> None:
     recording = json.loads(RECORDING.read_text())
-    if recording[VERSIONS] != versions():
+    others = {name for name, version in versions().items() if recording[VERSIONS][name] != version}
+    if others - {"hypothesis"} or (others and commands[0].startswith("search")):  # only searches draw with it
         pytest.skip(f"the figures were recorded with {recording[VERSIONS]}")
     for command, result in zip(commands, record(commands, tmp_path), strict=True):
         recorded = recording[command]

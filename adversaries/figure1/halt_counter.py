@@ -8,9 +8,8 @@ import numpy as np
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import choose_step, find_vote_points
-from arena import Moves, Query, Sample, Train, setting
+from arena import Moves, Query, Sample, Train, count_setting, setting
 from arena.capabilities import LimitsHalts
-from arena.settings import at_least, whole
 
 _DEFAULT_HALTS = 8  # for a learner without a setting `halts`
 
@@ -29,9 +28,7 @@ class HaltCounter(Figure1Adversary):
 
     name = "halt-counter"
 
-    budget: int | None = setting(
-        None, help="c; default: the learner's `halts`, or 8", check=[whole, at_least(1)]
-    )
+    budget: int | None = count_setting(None, help="c; default: the learner's `halts`, or 8")
     split: float | None = setting(
         None, unit="point", help="where the votes tie; default: found by simulation"
     )

@@ -9,9 +9,9 @@ from adversaries.common.concept_choice import choose_concept_class
 from adversaries.common.training_samples import choose_sample_size
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from adversaries.figure1.example_distributions import DEFAULT_CLASS, LabelledDistribution, choose_distribution
-from arena import Moves, Queries, Sample, Train, setting
+from arena import Moves, Queries, Sample, Train, count_setting, setting
 from arena.concepts import ConceptClass
-from arena.settings import at_least, less_than, whole
+from arena.settings import at_least, less_than
 
 
 @attrs.frozen
@@ -25,9 +25,9 @@ class Honest(Figure1Adversary):
 
     name = "honest"
 
-    queries: int = setting(1_000, help="queries in all", check=[whole, at_least(1)])
-    sample_size: int | None = setting(
-        None, help="training examples; default: as many as the learner needs", check=[whole, at_least(1)]
+    queries: int = count_setting(1_000, help="queries in all")
+    sample_size: int | None = count_setting(
+        None, help="training examples; default: as many as the learner needs"
     )
     noise: float = setting(
         0.0,

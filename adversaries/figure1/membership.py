@@ -8,10 +8,9 @@ import numpy as np
 from adversaries.common.answer_likelihood import AnswerLikelihood
 from adversaries.common.training_samples import build_separable_sample, change_example
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
-from arena import InvalidArgument, Moves, Queries, Sample, Train, setting
+from arena import InvalidArgument, Moves, Queries, Sample, Train, count_setting, setting
 from arena.capabilities import AnswersInRounds
 from arena.replies import list_answers
-from arena.settings import at_least, whole
 
 _PROBES = 50  # queries in the second round
 _QUERIES_WITHOUT_ROUNDS = 100
@@ -30,13 +29,11 @@ class Membership(Figure1Adversary):
 
     name = "membership"
 
-    queries: int | None = setting(
-        None,
-        help="queries in all; default: the learner's first round, if within `patience`, and 50 more",
-        check=[whole, at_least(1)],
+    queries: int | None = count_setting(
+        None, help="queries in all; default: the learner's first round, if within `patience`, and 50 more"
     )
-    others: int = setting(2, help="points besides the target's", check=[whole, at_least(0)])
-    patience: int = setting(100_000, help="the longest round that it waits for", check=[whole, at_least(1)])
+    others: int = count_setting(2, help="points besides the target's", least=0)
+    patience: int = count_setting(100_000, help="the longest round that it waits for")
     sample: Sample | None = setting(None, help="the training set; default: one example among all others")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

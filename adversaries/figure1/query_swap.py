@@ -21,10 +21,10 @@ from arena import (
     Train,
     Unlabelled,
     Unsupported,
+    count_setting,
     setting,
 )
 from arena.capabilities import AnswersInRounds
-from arena.settings import at_least, whole
 
 _QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner that does not answer in rounds
 
@@ -39,17 +39,15 @@ class LaterRoundSwap(Figure1Adversary):
     them depend on whether it sees the 1.
     """
 
-    probes: int = setting(50, help="queries in the round of the probes", check=[whole, at_least(1)])
-    round: int = setting(1, help="the round of the challenge", check=[whole, at_least(1)])
-    later: int = setting(1, help="rounds from it to that of the probes", check=[whole, at_least(1)])
-    after: int | None = setting(
+    probes: int = count_setting(50, help="queries in the round of the probes")
+    round: int = count_setting(1, help="the round of the challenge")
+    later: int = count_setting(1, help="rounds from it to that of the probes")
+    after: int | None = count_setting(
         None,
         help="queries between the challenge and the probes; default: the rest of the learner's rounds",
-        check=[whole, at_least(0)],
+        least=0,
     )
-    patience: int = setting(
-        100_000, help="the largest number of queries before the probes", check=[whole, at_least(1)]
-    )
+    patience: int = count_setting(100_000, help="the largest number of queries before the probes")
     sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
 
     def _choose_points(self) -> tuple[Sample, Any, Any]:

@@ -10,9 +10,8 @@ import numpy as np
 from adversaries.common.training_samples import build_sample, build_tied_sample, thin_out
 from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import find_vote_points
-from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
+from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, count_setting, setting
 from arena.capabilities import LimitsHalts, finite_domain
-from arena.settings import at_least, less_than, more_than, whole
 
 _DEFAULT_HALTS = 8  # for a learner without a setting `halts`
 _SIMULATED_GAMES = 512
@@ -45,19 +44,13 @@ class StaleThresholds(Figure1Adversary):
 
     name = "stale-thresholds"
 
-    run: int = setting(8, help="answers 0 in a row before the challenge", check=[whole, at_least(1)])
-    probes: int = setting(12, help="queries after the challenge", check=[whole, at_least(1)])
-    firing: float = setting(
-        0.65, unit="probability", help="of an answer 1 at the border", check=[more_than(0), less_than(1)]
+    run: int = count_setting(8, help="answers 0 in a row before the challenge")
+    probes: int = count_setting(12, help="queries after the challenge")
+    firing: float = setting(0.65, unit="probability", help="of an answer 1 at the border")
+    budget: int | None = count_setting(
+        None, help="answers 1 after which it gives up; default: half the learner's `halts`", least=0
     )
-    budget: int | None = setting(
-        None,
-        help="answers 1 after which it gives up; default: half the learner's `halts`",
-        check=[whole, at_least(0)],
-    )
-    patience: int = setting(
-        250, help="the largest number of queries before the challenge", check=[whole, at_least(1)]
-    )
+    patience: int = count_setting(250, help="the largest number of queries before the challenge")
     sample: Sample | None = setting(None, help="the training set; default: two points with both labels")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

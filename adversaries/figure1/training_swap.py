@@ -8,8 +8,7 @@ import numpy as np
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
 from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import choose_step, find_split_point
-from arena import Moves, PrivacyUnit, Query, Sample, Train, setting
-from arena.settings import at_least, whole
+from arena import Moves, PrivacyUnit, Query, Sample, Train, count_setting, setting
 
 
 @attrs.frozen
@@ -22,7 +21,7 @@ class TrainingSwap(Figure1Adversary):
     name = "training-swap"
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
 
-    queries: int = setting(100, help="queries at the decision point", check=[whole, at_least(1)])
+    queries: int = count_setting(100, help="queries at the decision point")
     point: float | None = setting(None, unit="point", help="the decision point; default: where the votes tie")
     step: float | None = setting(
         None,

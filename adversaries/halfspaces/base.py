@@ -10,11 +10,20 @@ import numpy as np
 
 from adversaries.common.concept_choice import choose_concept_class
 from adversaries.common.prepared_sequences import ADAPTIVE, OBLIVIOUS, protocol_setting
-from arena import Adversary, Commit, Example, InvalidArgument, Learner, Moves, Unsupported, setting
+from arena import (
+    Adversary,
+    Commit,
+    Example,
+    InvalidArgument,
+    Learner,
+    Moves,
+    Unsupported,
+    count_setting,
+    setting,
+)
 from arena.capabilities import read_concepts
 from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.cube.halfspaces import TOLERANCE
-from arena.settings import at_least, whole
 
 SLACK = 1e-5  # relative to a sum of weights, which learners may compute in single precision
 DEFAULT_CLASS = Halfspaces(64, 0.2)  # if neither player has one
@@ -29,7 +38,7 @@ class HalfspaceAdversary(Adversary):
     returns_score = False
     realizable = True
 
-    rounds: int = setting(1_000, help="T", check=[whole, at_least(1)])
+    rounds: int = count_setting(1_000, help="T")
     concepts: ConceptClass | None = setting(None, help="the halfspaces; default: the learner's")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
@@ -67,9 +76,7 @@ class HalfspaceStream(HalfspaceAdversary):
 
     protocols = (OBLIVIOUS, ADAPTIVE)
 
-    rounds: int = setting(
-        10_000, help="T; in 1,000 rounds dp-winnow cannot learn", check=[whole, at_least(1)]
-    )
+    rounds: int = count_setting(10_000, help="T; in 1,000 rounds dp-winnow cannot learn")
     protocol: str = protocol_setting()
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

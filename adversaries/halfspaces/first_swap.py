@@ -6,9 +6,8 @@ import attrs
 import numpy as np
 
 from adversaries.halfspaces.base import SLACK, HalfspaceAdversary, normalise_weights
-from arena import Example, InvalidArgument, Moves, Ready, setting
+from arena import Example, InvalidArgument, Moves, Ready, count_setting
 from arena.concepts import Halfspaces
-from arena.settings import at_least, whole
 
 _SAME = 1e-9  # weights that differ by less have not been redrawn
 
@@ -37,15 +36,11 @@ class FirstSwap(HalfspaceAdversary):
     returns_score = True
     realizable = False
 
-    rounds: int = setting(1_000, help="T", check=[whole, at_least(2)])
-    coordinates: int | None = setting(
-        None,
-        help="the number of coordinates that the swap affects; default: (d - 1)/2, the most",
-        check=[whole, at_least(1)],
+    rounds: int = count_setting(1_000, help="T", least=2)
+    coordinates: int | None = count_setting(
+        None, help="the number of coordinates that the swap affects; default: (d - 1)/2, the most"
     )
-    correct: int = setting(
-        0, help="rounds without a mistake before the special round", check=[whole, at_least(0)]
-    )
+    correct: int = count_setting(0, help="rounds without a mistake before the special round", least=0)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         halfspaces = self.halfspaces

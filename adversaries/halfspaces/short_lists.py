@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from adversaries.halfspaces.base import HalfspaceStream, draw_fair_bits, draw_subsets, reaches_margin
-from arena import Example, InvalidArgument, setting
+from arena import Example, InvalidArgument, count_setting, setting
 from arena.concepts.cube.embeddings import HalfspaceTarget, decision_list
-from arena.settings import at_least, one_of, whole
+from arena.settings import one_of
 
 FIRING, UNIFORM = "firing", "uniform"
 
@@ -32,13 +32,9 @@ class ShortLists(HalfspaceStream):
 
     name = "short-lists"
 
-    length: int | None = setting(
-        None, help="r, the terms; default: the most that the margin allows", check=[whole, at_least(1)]
-    )
-    alternations: int | None = setting(
-        None,
-        help="D, the changes of the label; default: 2, or 1 if the margin does not allow 2",
-        check=[whole, at_least(1)],
+    length: int | None = count_setting(None, help="r, the terms; default: the most that the margin allows")
+    alternations: int | None = count_setting(
+        None, help="D, the changes of the label; default: 2, or 1 if the margin does not allow 2"
     )
     points: str = setting(
         FIRING, help="how points are drawn: firing or uniform", check=one_of(FIRING, UNIFORM)

@@ -16,7 +16,7 @@ from adversaries.halfspaces.base import (
     reaches_margin,
     unpack_bits,
 )
-from arena import Example, InvalidArgument, setting
+from arena import Example, InvalidArgument, count_setting, setting
 from arena.concepts.cube.embeddings import disjunction
 from arena.settings import at_least, one_of, whole
 
@@ -42,9 +42,7 @@ class SparseDisjunction(HalfspaceStream):
 
     name = "sparse-disjunction"
 
-    relevant: int | None = setting(
-        None, help="k; default: the most that the margin allows", check=[whole, at_least(1)]
-    )
+    relevant: int | None = count_setting(None, help="k; default: the most that the margin allows")
     points: str = setting(
         EVEN, help="how points are drawn: even, uniform or decoys", check=one_of(EVEN, UNIFORM, DECOYS)
     )

@@ -8,11 +8,10 @@ import attrs
 import numpy as np
 
 from adversaries.common.concept_choice import choose_concept_class
-from arena import Adversary, Hypothesis, Learner, setting
+from arena import Adversary, Hypothesis, Learner, count_setting, setting
 from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
-from arena.settings import at_least, whole
 
 DEFAULT_CLASS = Thresholds(range(16))  # if neither player has one
 DIMENSION, NUMBER = "dimension", "number"
@@ -24,7 +23,7 @@ class ClassAdversary(Adversary):
 
     returns_score = False
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(1)])
+    rounds: int = count_setting(100, help="T")
     concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena import Adversary, Commit, Learner, Moves, Unsupported, setting
+from arena import Adversary, Commit, Learner, Moves, Unsupported, count_setting, setting
 from arena.capabilities import finite_domain
-from arena.settings import at_least, at_most, whole
+from arena.settings import at_least, at_most
 
 
 @attrs.frozen
@@ -21,7 +21,7 @@ class CommittedExamples(Adversary):
     protocols = ("Oblivious",)
     returns_score = False
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(1)])
+    rounds: int = count_setting(100, help="T")
     threshold: float = setting(0.5, unit="point", help="points from here on are labelled 1")
     noise: float = setting(
         0.0, unit="probability", help="of a flipped label", check=[at_least(0), at_most(1)]

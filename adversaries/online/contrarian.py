@@ -8,8 +8,7 @@ import attrs
 import numpy as np
 
 from adversaries.online.base import middle_point
-from arena import Adversary, Example, Learner, Moves, setting
-from arena.settings import at_least, whole
+from arena import Adversary, Example, Learner, Moves, count_setting, setting
 
 
 @attrs.frozen
@@ -20,7 +19,7 @@ class Contrarian(Adversary):
     protocols = ("Adaptive",)
     returns_score = False
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(1)])
+    rounds: int = count_setting(100, help="T")
     point: float | None = setting(
         None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"
     )

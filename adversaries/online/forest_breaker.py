@@ -6,9 +6,8 @@ import attrs
 import numpy as np
 
 from adversaries.online.base import ClassAdversary, ValuedVersionSpaces, expect_first_labels, label_points
-from arena import Example, Moves, setting
+from arena import Example, Moves, count_setting
 from arena.littlestone import START, Automaton, soa
-from arena.settings import at_least, whole
 
 # The low bits of a game's random number guess labels, one for each level of a tree; the others choose a node.
 _GUESS_BITS = 24
@@ -34,7 +33,7 @@ class ForestBreaker(ClassAdversary):
     protocols = ("Adaptive",)
     realizable = True
 
-    leaves: int = setting(512, help="of the simulated forest of each game", check=[whole, at_least(1)])
+    leaves: int = count_setting(512, help="of the simulated forest of each game")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         concept_class = self._concept_class

@@ -9,10 +9,10 @@ import numpy as np
 
 from adversaries.common.prepared_sequences import ADAPTIVE, OBLIVIOUS, protocol_setting
 from adversaries.online.base import ClassAdversary, domain_points
-from arena import Commit, Example, Moves, setting
+from arena import Commit, Example, Moves, count_setting, setting
 from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets
-from arena.settings import at_least, at_most, one_of, whole
+from arena.settings import at_least, at_most, one_of
 
 INCREASING, DECREASING, INWARD = "increasing", "decreasing", "inward"
 
@@ -122,7 +122,7 @@ class DriftingExamples(IidExamples):
     name = "drift"
     realizable = False
 
-    every: int = setting(50, help="how many rounds a target lasts", check=[whole, at_least(1)])
+    every: int = count_setting(50, help="how many rounds a target lasts")
 
     def _draw_targets(self, concepts: int, games: int, rng: np.random.Generator) -> np.ndarray:
         targets = rng.integers(0, concepts, (games, -(-self.rounds // self.every)))

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from adversaries.online.base import middle_point
-from arena import Adversary, Example, Learner, Moves, PrivacyUnit, Ready, setting
+from arena import Adversary, Example, Learner, Moves, PrivacyUnit, Ready, count_setting, setting
 from arena.settings import at_least, at_most, whole
 
 
@@ -23,8 +23,8 @@ class SpecialSwap(Adversary):
     returns_score = True
     usual_for = (PrivacyUnit.STREAM_EXAMPLE,)
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(2)])
-    special: int = setting(1, help="t*, the special round", check=[whole, at_least(1)])
+    rounds: int = count_setting(100, help="T", least=2)
+    special: int = count_setting(1, help="t*, the special round")
     point: float | None = setting(
         None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"
     )

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 from adversaries.online.base import middle_point
-from arena import Adversary, Example, Hypothesis, Learner, Moves, Ready, setting
-from arena.settings import at_least, one_of, whole
+from arena import Adversary, Example, Hypothesis, Learner, Moves, Ready, count_setting, setting
+from arena.settings import one_of
 
 Point = float | tuple[float, ...]  # vectors can be set from Python only, not from the command line
 AGAINST, WITH = "against", "with"
@@ -43,14 +43,14 @@ class UpdateSwap(Adversary):
     protocols = ("SpecialRound",)
     returns_score = True
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(2)])
-    before: int | None = setting(
+    rounds: int = count_setting(100, help="T", least=2)
+    before: int | None = count_setting(
         None,
         help="mistakes before the special round, fewer than T; default: one too few for the first update",
-        check=[whole, at_least(0)],
+        least=0,
     )
-    correct: int = setting(
-        0, help="rounds without a mistake between these and the special round", check=[whole, at_least(0)]
+    correct: int = count_setting(
+        0, help="rounds without a mistake between these and the special round", least=0
     )
     point: Point | None = setting(
         None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"

@@ -21,11 +21,11 @@ from arena import (
     Sample,
     Train,
     Unsupported,
+    count_setting,
     setting,
 )
 from arena.neighbours import REPLACING
 from arena.players import read_relation_of
-from arena.settings import at_least, whole
 
 MAX_DIMENSIONS = 4  # up to which the output distributions of some hundred samples are computed quickly
 _CLAMP = 50.0  # nats; larger ratios belong to lists that one world never releases
@@ -51,8 +51,8 @@ class CoverSwap(Adversary):
     protocols = ("Release",)
     returns_score = True
 
-    background: int = setting(
-        4, help="the largest number of copies of a point in both samples", check=[whole, at_least(0)]
+    background: int = count_setting(
+        4, help="the largest number of copies of a point in both samples", least=0
     )
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

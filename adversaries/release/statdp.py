@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import change_example
-from arena import Adversary, InvalidArgument, Learner, Moves, Sample, Train, setting
+from arena import Adversary, InvalidArgument, Learner, Moves, Sample, Train, count_setting, setting
 from arena.neighbours import REPLACING
 from arena.players import read_relation_of
-from arena.settings import at_least, one_of, whole
+from arena.settings import one_of
 
 # From the vector of ones, and the indicators of the first query and of the first half: a₁ and a₂.
 _PATTERNS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
@@ -58,8 +58,8 @@ class StatDP(Adversary):
         "one-above", help="the values of the queries in both worlds", check=one_of(*ALL_DIFFER)
     )
     swapped: bool = setting(False, help="whether the worlds are exchanged")
-    queries: int | None = setting(
-        None, help="m; default: the number of coordinates of the learner's points", check=[whole, at_least(1)]
+    queries: int | None = count_setting(
+        None, help="m; default: the number of coordinates of the learner's points"
     )
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

@@ -14,8 +14,19 @@ from adversaries.common.training_samples import (
     claims_for_users,
 )
 from adversaries.training.known_steps import read_steps
-from arena import Advance, Adversary, GradientCanary, Learner, Moves, PrivacyUnit, Sample, Train, setting
-from arena.settings import at_least, more_than, one_of, whole
+from arena import (
+    Advance,
+    Adversary,
+    GradientCanary,
+    Learner,
+    Moves,
+    PrivacyUnit,
+    Sample,
+    Train,
+    count_setting,
+    setting,
+)
+from arena.settings import more_than, one_of
 from arena.step_scores import RATIO, SPREAD, SUM, StepScore
 
 NO_GRADIENT, OPPOSITE = OTHERS = ("none", "opposite")
@@ -49,9 +60,7 @@ class GradientCanaryAttack(Adversary):
         NO_GRADIENT, help="the gradients of the other examples: none or opposite", check=one_of(*OTHERS)
     )
     score: str = setting(RATIO, help="what is scored: ratio or spread", check=one_of(RATIO, SPREAD))
-    every: int = setting(
-        1, help="the adversary sees every k-th model; 0: the last one only", check=[whole, at_least(0)]
-    )
+    every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
     sample: Sample | None = setting(
         None, help="the other examples, of which the last is the canary's place; default: points 0"
     )

@@ -12,8 +12,8 @@ from adversaries.common.training_samples import (
     choose_sample_size,
 )
 from adversaries.training.known_steps import read_steps
-from arena import Advance, Adversary, InvalidArgument, Learner, Moves, Sample, Train, setting
-from arena.settings import at_least, more_than, one_of, whole
+from arena import Advance, Adversary, InvalidArgument, Learner, Moves, Sample, Train, count_setting, setting
+from arena.settings import more_than, one_of
 from arena.step_scores import RATIO, StepScore
 
 LOSS, MOVES = SCORES = ("loss", "moves")
@@ -46,9 +46,7 @@ class InputCanary(Adversary):
     score: str = setting(
         LOSS, help="what is scored: loss, or moves between models that are all shown", check=one_of(*SCORES)
     )
-    every: int = setting(
-        1, help="the adversary sees every k-th model; 0: the last one only", check=[whole, at_least(0)]
-    )
+    every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
     sample: Sample | None = setting(None, help="the data, of which the last example is the canary's place")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

@@ -15,9 +15,10 @@ from arena import (
     Sample,
     TrainWithCanaries,
     Unsupported,
+    count_setting,
     setting,
 )
-from arena.settings import at_least, more_than, whole
+from arena.settings import more_than
 from arena.step_scores import RATIO, SUM, StepScore
 
 
@@ -41,9 +42,7 @@ class PlantedCanaries(Adversary):
         help="the length of a canary's point; slopes of a loss start at ½",
         check=more_than(0),
     )
-    every: int = setting(
-        1, help="the adversary sees every k-th model; 0: the last one only", check=[whole, at_least(0)]
-    )
+    every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

@@ -10,9 +10,8 @@ import numpy as np
 
 from adversaries.common.answer_likelihood import AnswerLikelihood
 from adversaries.voting.vote_swaps import Samples
-from arena import Adversary, Learner, Move, Query, Sample, Train, setting
+from arena import Adversary, Learner, Move, Query, Sample, Train, count_setting, setting
 from arena.capabilities import LimitsQueries
-from arena.settings import at_least, whole
 
 _DEFAULT_QUERIES = 100  # for a learner without a setting `queries`
 
@@ -24,9 +23,7 @@ class VotingAdversary(Adversary):
     protocols: ClassVar[tuple[str, ...]] = ("Voting",)
     returns_score = True
 
-    queries: int | None = setting(
-        None, help="queries; default: the learner's ℓ, or 100", check=[whole, at_least(1)]
-    )
+    queries: int | None = count_setting(None, help="queries; default: the learner's ℓ, or 100")
     sample: Sample | None = setting(None, help="the training set; default: built by the adversary")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

@@ -10,8 +10,8 @@ import numpy as np
 from adversaries.common.answer_likelihood import answer_laws, outcome_probabilities
 from adversaries.voting.base import VotingAdversary
 from adversaries.voting.vote_swaps import Samples, build_ladder_sample, choose_candidates, simulate_votes
-from arena import InvalidArgument, Learner, Moves, Sample, setting
-from arena.settings import at_least, one_of, whole
+from arena import InvalidArgument, Learner, Moves, Sample, count_setting, setting
+from arena.settings import one_of
 
 FLIPPED, COPY = "flipped", "copy"
 _MAX_TARGETS = 8
@@ -33,10 +33,10 @@ class VoteInference(VotingAdversary):
 
     name = "vote-inference"
 
-    target: int | None = setting(
+    target: int | None = count_setting(
         None,
         help="the target's row in the sample, from 0 on; default: the most informative of a few rows",
-        check=[whole, at_least(0)],
+        least=0,
     )
     instead: str = setting(
         FLIPPED,
@@ -44,7 +44,7 @@ class VoteInference(VotingAdversary):
         "after it",
         check=one_of(FLIPPED, COPY),
     )
-    points: int = setting(4, help="the largest number of points to query", check=[whole, at_least(1)])
+    points: int = count_setting(4, help="the largest number of points to query")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         case = find_inference_case(self.learner, self.sample, self.target, self.instead)

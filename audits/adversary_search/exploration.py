@@ -16,7 +16,7 @@ from hypothesis.errors import Unsatisfiable
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from arena import REFEREES, ArenaError, Claim, PlayerError, Referee, Sample, SpecialRound
+from arena import ArenaError, Claim, PlayerError, Sample
 from audits.adversary_search.evidence import (
     DECLINED,
     Evidence,
@@ -83,13 +83,6 @@ class _ShrinksExhausted(BaseException):  # which Hypothesis, whose own limit dep
 
 class _LearnerFailed(BaseException):
     """The learner fails in all games."""
-
-
-def referee_for(script: Script) -> Referee:
-    """The referee for the games of a script."""
-    if script.protocol == "SpecialRound":
-        return SpecialRound(T=script.rounds)
-    return REFEREES[script.protocol]()
 
 
 @attrs.define(eq=False)
@@ -176,7 +169,7 @@ class HypothesisRun:
             rungs.append(Rung(pairs=pairs, adversaries=len(left), needed=needed))
             for script in left:
                 number, stage = limit_pairs(script, pairs, _RUNG_ROUNDS), f"rung {pairs}"
-                evidence = weigh_games(target, script, referee_for(script), pairs=number, stage=stage)
+                evidence = weigh_games(target, script, script.referee, pairs=number, stage=stage)
                 self._games += evidence.games
                 self._best = max(self._best, evidence.nats)
                 z[script] = evidence.z
@@ -205,11 +198,11 @@ class HypothesisRun:
             raise _ShrinksExhausted
         evidence: Evidence | None = None
         try:
-            evidence = weigh_adversary(self._target, script, referee_for(script))
+            evidence = weigh_adversary(self._target, script, script.referee)
             self._games += evidence.games
             self._best = max(self._best, evidence.nats)
             if evidence.faults:
-                self._note_failure(find_failure(self._target.learner, script, referee_for(script)))
+                self._note_failure(find_failure(self._target.learner, script, script.referee))
         except (PlayerError, *DECLINED) as error:
             if isinstance(error, PlayerError) and error.player != "learner":
                 raise

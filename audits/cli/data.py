@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from audits.cli.common.option_groups import argument, option_groups, option_record
+from audits.cli.common.command import argument, option_groups, option_record
 from audits.data.example_data import FILES, read_example
 from audits.data.output_files import check_output_file
 
@@ -28,7 +28,7 @@ def data(asked: DataSetOptions) -> None:
     \b
     Examples:
       arena data mushroom
-      arena experiment fit rivest --data mushroom.csv.gz --y Poisonous/Edible
+      arena fit rivest --data mushroom.csv.gz --y Poisonous/Edible
     """
     path = Path(asked.folder, FILES[asked.name])
     content = read_example(asked.name)

@@ -5,27 +5,24 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
+import attrs
 import click
 
 from arena import InvalidArgument, Learner, Sample
 from arena.settings import check_value, less_than, more_than
+from audits.adversary_search import SPACES
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
-from audits.adversary_search.search_text import describe_search, format_search
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
+from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.completion import complete_learners, complete_protocols, complete_settings
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import ClaimOptions, DataOptions, SeedOption, WorkerOptions, parse_settings
-from audits.cli.common.output import Output
 from audits.data.output_files import check_output_file
 from audits.registry.players import LEARNERS, resolve_learner
 from audits.registry.settings_text import build_player
 from audits.registry.tested_claim import resolve_claim
-from audits.reports.json_form import to_json
-from audits.reports.replay import FOUND_FILE, write_adversary
 
 
 @option_record
@@ -41,7 +38,7 @@ class SearchOptions(SeedOption, ClaimOptions, DataOptions):
         "--protocol",
         metavar="NAME",
         shell_complete=complete_protocols,
-        help="Figure1, Release, Voting, TrainingRun or SpecialRound. Default: the learner's.",
+        help=f"One of {', '.join(SPACES)}. Default: the learner's.",
     )
     confidence: float = option(
         "--confidence",
@@ -110,17 +107,17 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
     """
     sample = asked.load_sample()
     learner = asked.build_learner(sample)
-    if asked.curve is None:
-        resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")  # before anything is written
+    claim = asked.arguments()
+    if claim["curve"] is None:
+        resolve_claim(
+            learner, claim["epsilon"], claim["delta"], purpose="refute"
+        )  # before anything is written
     asked.check_file()
     output.print_notes(learner.shortcomings)
     with _show_progress(output) as watch:
         result = search_adversary(
             learner,
             data=sample,
-            epsilon=asked.epsilon,
-            delta=asked.delta,
-            curve=asked.curve,
             protocol=asked.protocol,
             error=asked.get_error(),
             examples=asked.examples,
@@ -128,18 +125,13 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
             seed=asked.seed,
             jobs=workers.build(),
             progress=watch,
+            **claim,
         )
     name = shlex.join([asked.learner, *(word for pair in asked.settings for word in ("--set", pair))])
-    code = None
-    if result.plan is not None and result.verdict is not None:
-        code = write_adversary(result.plan, result.verdict, learner=name, file=asked.file or FOUND_FILE)
-    if asked.file is not None and code is not None:
-        Path(asked.file).write_text(code, encoding="utf-8")
-    output.print_result(
-        result,
-        partial(format_search, source=code, output=asked.file),
-        lambda result, header: to_json(describe_search(result, source=code), header),
-    )
+    result = attrs.evolve(result, given=name, file=asked.file)
+    if asked.file is not None and result.source:
+        Path(asked.file).write_text(result.source, encoding="utf-8")
+    output.print_result(result)
     click.get_current_context().exit(REFUTED if result.refuted else INTERRUPTED if result.interrupted else 0)
 
 

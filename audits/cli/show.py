@@ -14,10 +14,9 @@ from tabulate import tabulate
 from arena import Adversary, InvalidArgument, Learner
 from arena.capabilities import Explains
 from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
+from audits.cli.common.command import Json, argument, option, option_groups, option_record
 from audits.cli.common.completion import complete_players, complete_settings
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import parse_settings
-from audits.cli.common.output import Json
 from audits.registry.players import PlayerClass, find_player
 from audits.registry.settings_text import (
     FILLED_FIELDS,
@@ -28,7 +27,7 @@ from audits.registry.settings_text import (
     get_required_fields,
 )
 from audits.registry.tested_claim import read_claim
-from audits.reports.class_text import LEVELS, class_text, describe_class
+from audits.reports.class_text import LEVELS, describe_class
 from audits.reports.formatting import column_table, name_table
 
 _HIDDEN_PROPERTIES = ("claim", "point_shape", "some_points")  # shown elsewhere, or long and uninformative
@@ -69,7 +68,7 @@ def show(asked: ShowOptions, output: Json) -> None:
     """
     if asked.tree or _is_concept_class(asked.player):
         concepts = _find_concepts(asked.player, asked.settings)
-        output.print_result(describe_class(concepts, asked.depth), class_text)
+        output.print_result(describe_class(concepts, asked.depth))
         return
     if asked.depth is not None:
         raise click.UsageError("--depth needs --tree, which is missing.")

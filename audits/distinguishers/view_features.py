@@ -72,9 +72,9 @@ def view_features(played: Played) -> ViewFeatures:
 
 
 def _features_of_replies(played: Played) -> ViewFeatures:
-    if played.view is None:
+    if played.transcript is None:
         raise InvalidArgument("the views of the games were not recorded", remedy="Play with record=True.")
-    games, replies = len(played.worlds), played.view.replies
+    games, replies = len(played.worlds), played.replies
     columns = _answer_columns(list_answers(replies)) | list_released_columns(replies, games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)

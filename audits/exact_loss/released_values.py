@@ -42,11 +42,6 @@ def loss_of_values(world_0: ValueLaw, world_1: ValueLaw) -> PrivacyLoss:
     return losses_of_values(world_0, world_1).fine.loss
 
 
-def pure_epsilon(world_0: ValueLaw, world_1: ValueLaw) -> float:
-    """`loss_of_values(...).epsilon` in nats, but much faster as no δ is computed; raises the same errors."""
-    return losses_of_values(world_0, world_1, hidden=np.inf).fine.loss.epsilon
-
-
 def losses_of_values(world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HIDDEN) -> ValueLosses:
     """The privacy loss with described cells; hidden: how much of δ one cell may hide."""
     pair = world_0, world_1 = simplify_laws(world_0, world_1)

@@ -90,9 +90,8 @@ def build_match(
     if against is None:
         from audits.registry.default_adversary import choose_adversary  # most commands name their adversary
 
-        chosen = choose_adversary(configured, sample, protocol)
-        against = default = chosen.name
-        notes += (chosen.note,)
+        default, note = choose_adversary(configured, sample, protocol)
+        against, notes = default, (*notes, note)
     adversary = configure_adversary(against, settings["adversary"], learner=configured, sample=sample)
     notes += configured.shortcomings
     if configured.own_coins:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from math import floor, log
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
 from arena import InvalidArgument
 from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.consistency import labellings
-from audits.reports.formatting import name_table
+from audits.reports.document import Document, Facts, Listing, Part
+from audits.reports.report import Report
 
 LEVELS = 6  # of a tree that fits on a page
 _POINT_COUNTS = (10, 100, 1_000)  # for which the number of labellings of an infinite domain is shown
 
 
-@attrs.frozen(kw_only=True)
-class ClassFigures:
+@attrs.frozen(kw_only=True, repr=False)
+class ClassFigures(Report):
     """The dimensions of a concept class; None stands for what is computed for finite domains only.
 
     tree: the first `levels` levels of a shattered tree, as text.
@@ -25,6 +26,8 @@ class ClassFigures:
     labelled. For halfspaces with margin instead: mistakes, Winnow's bound, which an optimal learner meets;
     and disjunction_variables, the largest number of variables of a disjunction of points (x, -1).
     """
+
+    kind: ClassVar[str] = "show"
 
     concepts: str
     vc_dimension: int
@@ -36,6 +39,39 @@ class ClassFigures:
     labellings: dict[int, int] | None = None
     mistakes: int | None = None
     disjunction_variables: int | None = None
+
+    @property
+    def headline(self) -> str:
+        return f"{self.concepts}: VC dimension {self.vc_dimension}"
+
+    def document(self) -> Document:
+        most = self.disjunction_variables
+        named = {
+            "VC dimension": self.vc_dimension,
+            "Littlestone dimension": self.littlestone_dimension,
+            "dual VC dimension": self.dual_vc_dimension,
+            "dual Littlestone dimension": self.dual_littlestone_dimension,
+        }
+        rows = [
+            ("class", self.concepts),
+            ("domain", "not finite, so no tree is shown" if self.tree is None else ""),
+            *((name, "" if value is None else str(value)) for name, value in named.items()),
+        ]
+        if self.mistakes is not None:
+            rows += [
+                ("mistakes of an optimal learner", f"at most {self.mistakes:,}: Winnow's bound, 2 ln d/ρ²"),
+                ("disjunctions, of points (x, -1)", f"of at most {most} variables" if most else "none"),
+            ]
+        for points, bound in (self.labellings or {}).items():
+            rows.append((f"labellings of {points:,} points", f"at most {bound:,}"))
+        parts: list[Part] = [Facts(rows)]
+        if self.tree is not None:
+            shown, levels = self.levels, self.littlestone_dimension
+            plural = "" if levels == 1 else "s"
+            extent = f"{levels} level{plural}" if shown == levels else f"{shown} of its {levels} levels"
+            heading = f"A shattered tree, {extent}; every node is a point, every edge its label:"
+            parts.append(Listing(self.tree, heading))
+        return Document(parts=parts)
 
 
 def describe_class(concepts: ConceptClass, depth: int | None = None) -> ClassFigures:
@@ -93,38 +129,6 @@ def _describe_infinite(concepts: ConceptClass, depth: int | None) -> ClassFigure
         mistakes=floor(2 * log(concepts.dimension) / concepts.margin**2),
         disjunction_variables=min(concepts.dimension - 1, variables),
     )
-
-
-def class_text(figures: ClassFigures) -> str:
-    """The figures for a terminal."""
-    rows = [("class", figures.concepts)]
-    if figures.tree is None:
-        rows.append(("domain", "not finite, so no tree is shown"))
-    named = (
-        ("VC dimension", figures.vc_dimension),
-        ("Littlestone dimension", figures.littlestone_dimension),
-        ("dual VC dimension", figures.dual_vc_dimension),
-        ("dual Littlestone dimension", figures.dual_littlestone_dimension),
-    )
-    rows += [(name, str(value)) for name, value in named if value is not None]
-    if figures.mistakes is not None:
-        most = figures.disjunction_variables
-        rows += [
-            ("mistakes of an optimal learner", f"at most {figures.mistakes:,}: Winnow's bound, 2 ln d/ρ²"),
-            ("disjunctions, of points (x, -1)", f"of at most {most} variables" if most else "none"),
-        ]
-    for points, bound in (figures.labellings or {}).items():
-        rows.append((f"labellings of {points:,} points", f"at most {bound:,}"))
-    if figures.tree is None:
-        return name_table(rows)
-    shown, levels = figures.levels, figures.littlestone_dimension
-    extent = (
-        f"{levels} level{'' if levels == 1 else 's'}"
-        if shown == levels
-        else f"{shown} of its {levels} levels"
-    )
-    heading = f"A shattered tree, {extent}; every node is a point, every edge its label:"
-    return f"{name_table(rows)}\n\n{heading}\n\n{figures.tree}"
 
 
 def _truncate_tree(tree: Any, depth: int) -> Any:

@@ -55,7 +55,7 @@ def export_blocks(
     Raises: InvalidArgument if the ledger cannot be read or has no audit or games, or as `check_table` does.
     """
     check_table(path, ledger)
-    with Ledger.read(ledger, check_all=False) as source:  # every block is checked as it is read
+    with Ledger.read(ledger) as source:
         read_audit(source)
         if not source.block_indices():
             raise no_games_yet(ledger)
@@ -119,16 +119,6 @@ def _open_table(
             table.close()
 
 
-class _Texts(dict[float, str]):
-    """Numbers as text, each written once, since the scores of a block are few."""
-
-    def __missing__(self, number: float) -> str:
-        text = repr(number)
-        if number != 0:  # 0.0 and -0.0 are one key
-            self[number] = text
-        return text
-
-
 class _CsvWriter:
     """Rows as text. A float is written as the shortest text that is read back as the same float."""
 
@@ -138,13 +128,7 @@ class _CsvWriter:
         self._writer.writerow(columns)
 
     def add(self, columns: Sequence[np.ndarray]) -> None:
-        texts = _Texts()
-        lists = (column.tolist() for column in columns)
-        cells = [
-            map(texts.__getitem__, cells) if cells[:1] and isinstance(cells[0], float) else cells
-            for cells in lists
-        ]
-        self._writer.writerows(zip(*cells, strict=True))
+        self._writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
 
     def close(self) -> None:
         self._file.close()

@@ -10,6 +10,7 @@ import numpy as np
 
 from arena import AnswerLaw, Learner, PrivacyUnit, Sample, Unsupported
 from audits.exact_loss.answer_paths import AnswerLaws
+from audits.registry.pairing import find_protocol
 from audits.solver.linear_game import LinearGame, Step, Watch, compress, ignore_progress
 
 _PROBES = 3  # random measures by which ways to answer are told apart
@@ -63,9 +64,10 @@ def challenge_game(
 
     Also the queries (moves, 2, ...) of each move in worlds 0 and 1.
 
-    Raises: Unsupported if the learner does not play Figure1, or tells no distribution of answers.
+    Raises: Unsupported if queries are public, or the learner tells no distribution of answers.
     """
-    if "Figure1" not in learner.protocols:
+    protocol = find_protocol(learner, AnswerLaw)
+    if protocol is None or PrivacyUnit.QUERY not in protocol.challenges:
         raise Unsupported(
             f"{learner.name} answers at public points, so there is no challenge query",
             remedy="Give two neighbouring samples.",

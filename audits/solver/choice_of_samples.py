@@ -13,10 +13,10 @@ from arena import Adversary, AnswerLaw, InvalidArgument, Learner, Sample, Traini
 from arena.capabilities import finite_domain
 from arena.concepts.finite.finite_class import build_vote_pairs
 from arena.players import read_relation_of
-from arena.referees import REFEREES
+from arena.referees import name_protocols
 from audits.exact_loss.answer_paths import AnswerLaws
-from audits.exact_loss.path_enumeration import ANSWERING
 from audits.exact_loss.wrapped_players import PresetStates
+from audits.registry.pairing import find_protocol
 from audits.solver.answer_games import answer_game, number_points
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
@@ -85,17 +85,17 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
     Raises: Unsupported if the learner does not answer queries, the adversary does not train it, or infinitely
         many points may be answered differently.
     """
-    protocol = next((name for name in learner.protocols if name in ANSWERING), None)
-    if protocol is None:
+    kind = find_protocol(learner, AnswerLaw)
+    if kind is None:
         raise Unsupported(
             f"{learner.name} does not answer queries, so there are no samples to give it",
             value=", ".join(learner.protocols),
-            remedy=f"Choose a learner of {' or '.join(ANSWERING)}.",
+            remedy=f"Choose a learner of {name_protocols(lambda kind: kind.law is AnswerLaw)}.",
         )
     samples = []
     for world in (False, True):
         state = _TrainingReader()
-        players = PresetStates.of(learner, state), adversary, REFEREES[protocol]()
+        players = PresetStates.of(learner, state), adversary, kind()
         try:
             play(*players, games=1, seed=seed, worlds=np.array([world]))
         except _Received as received:

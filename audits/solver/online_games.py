@@ -9,6 +9,7 @@ import numpy as np
 
 from arena import Learner, OnlineLaw, Unsupported
 from arena.capabilities import DeclaresOnlineLaw
+from audits.registry.pairing import find_protocol
 from audits.solver.linear_game import LinearGame
 
 MOST_STATES = 5_000  # states of a learner that are listed
@@ -72,7 +73,7 @@ def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, np.ndarray, 
 
 
 def _read_law(learner: Learner) -> OnlineLaw[Any]:
-    if "SpecialRound" not in learner.protocols or not isinstance(learner, DeclaresOnlineLaw):
+    if find_protocol(learner, OnlineLaw) is None or not isinstance(learner, DeclaresOnlineLaw):
         raise Unsupported(
             f"{learner.name} does not declare the distribution of the hypotheses that it shows",
             remedy="Audit it by playing, or define online_law() on the learner.",

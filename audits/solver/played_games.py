@@ -13,12 +13,23 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import REFEREES, Adversary, Example, InvalidArgument, Query, Ready, Sample, Train
+from arena import (
+    REFEREES,
+    Adversary,
+    AnswerLaw,
+    Example,
+    InvalidArgument,
+    OnlineLaw,
+    Query,
+    Ready,
+    Sample,
+    Train,
+)
 from arena.players import Moves
 from arena.testing import RATE
 from arena.testing.laws.comparison import compare_with_law
 from arena.testing.laws.goodness_of_fit import Comparison
-from audits.exact_loss.path_enumeration import ANSWERING
+from audits.registry.pairing import find_protocol
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.posed_game import GameMoves, PosedGame, QueryGame
 
@@ -233,8 +244,9 @@ def compare_solved_game(
     for world in range(2):
         sample = posed.samples[world] if isinstance(posed, QueryGame) else None
         adversary = PlayedMoves(moves, rounds, world, sample, graph)
-        name = next(name for name in (*ANSWERING, "SpecialRound") if name in learner.protocols)
-        referee = REFEREES[name]() if sample is not None else REFEREES["SpecialRound"](T=rounds)  # type: ignore[call-arg]
+        kind = find_protocol(learner, OnlineLaw if sample is None else AnswerLaw)
+        assert kind is not None
+        referee = kind.with_rounds(rounds)
         worlds.append(compare_with_law(learner, adversary, referee, rate=RATE / 2, worlds=(bool(world),)))
     first, second = worlds
     assert first is not None  # since the points are those of the distribution

@@ -10,10 +10,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from audits.solver.belief_points import BeliefPoints
+from audits.solver.belief_points import FINAL, BeliefPoints, FinalRounds
 from audits.solver.bounds import Bounds, UpperAndLines
 from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.final_rounds import FINAL, FinalRounds
 from audits.solver.linear_game import LinearGame, Watch, ignore_progress, reduce_coordinates
 
 DROPPED = 1e-7  # of a measure that has mass 1: coordinates that are left out of the search

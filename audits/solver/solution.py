@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import ClassVar
 
 import attrs
 import numpy as np
 
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
-from arena.testing.laws.goodness_of_fit import Comparison
 from audits.exact_loss.answer_paths import MAX_ROUNDS
-from audits.exact_loss.exact_audit import EpsilonBracket
+from audits.exact_loss.exact_report import EpsilonBracket
 from audits.registry.tested_claim import read_claim
 from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
 from audits.solver.bounds import FAR, Bounds, GraphBounds, GridBounds
-from audits.solver.decision_graph import DecisionGraph, end_before_second_challenge
+from audits.solver.decision_graph import DecisionGraph, Strategy, end_before_second_challenge
 from audits.solver.linear_game import MOST_ROUNDS, LinearGame, Watch, drop_dominated, ignore_progress
 from audits.solver.played_games import compare_solved_game
 from audits.solver.point_search import SearchBounds, SearchLimits
-from audits.solver.posed_game import GameMoves, PosedGame
+from audits.solver.posed_game import PosedGame
 from audits.solver.restarts import RestartBounds
+from audits.solver.solution_report import CurvePoint, Outcome, Solution
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is
@@ -34,70 +32,6 @@ _QUICK = 5_000  # pairs of beliefs of a game that is solved within a second
 _FLOOR = 2e-4  # a gap between bounds on δ that is small enough, where they are searched for
 _REFINE, _REFINEMENTS = 12, 8  # ε by which the least ε is narrowed down, and how often at most
 ROUNDING = 2.0**-49  # of a probability, for each round and outcome: sixteen times the unit of rounding
-
-
-class Outcome(StrEnum):
-    """What a solved game says about a claim; bracketed: it holds, if what is only measured is right."""
-
-    PROVED = "proved"
-    BRACKETED = "bracketed"
-    REFUTED = "refuted"
-    OPEN = "open"
-
-
-@attrs.frozen
-class CurvePoint:
-    """δ*(ε), the least δ for which ε holds against every adversary of the game, is in [lower, upper]."""
-
-    epsilon: float
-    lower: float
-    upper: float
-
-
-@attrs.frozen(eq=False)
-class Strategy:
-    """The best adversary that was found for one ε, in nats: it reaches the lower bound delta there.
-
-    graph: its decisions, None if there are more than 2,000; the scores are log-likelihood ratios of world 1
-    against world 0. moves: of the game.
-    """
-
-    epsilon: float
-    delta: float
-    graph: DecisionGraph | None
-    moves: GameMoves
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Solution:
-    """How much the best adversary of a game learns.
-
-    learner: its name. worlds: what they are. rounds: T, of the game that is solved; asked: the rounds asked
-    for, which are more if the computation was interrupted. interrupted: whether a search for closer bounds
-    was. moves: how many an adversary can choose from in a round. claim: under test. outcome: whether the
-    claim is proved for these two worlds against every adversary of at most T rounds, refuted, or neither; of
-    the declared output distribution. measured: what of the computation is measured and not proved, so that a
-    claim that holds is bracketed. comparison: of games of T rounds with the declared output distribution.
-    epsilon_at: the least ε in nats that holds at the δ asked for. curve: δ*(ε) at increasing ε, the claim's
-    among them, where it is finite. rounding: an allowance in every bound for the errors of floating point.
-    """
-
-    kind: ClassVar[str] = "solution"
-
-    learner: str
-    worlds: str
-    rounds: int
-    asked: int
-    interrupted: bool
-    moves: int
-    claim: Claim
-    outcome: Outcome
-    measured: tuple[str, ...]
-    comparison: Comparison
-    epsilon_at: EpsilonBracket
-    curve: tuple[CurvePoint, ...]
-    rounding: float
-    strategy: Strategy = attrs.field(repr=False)
 
 
 def solve(
@@ -167,6 +101,8 @@ def solve(
     return Solution(
         learner=posed.learner.name,
         worlds=posed.text,
+        posed=posed,
+        given=posed.learner.name,
         rounds=solver.rounds,
         asked=game.rounds,
         interrupted=solver.interrupted,

@@ -1,4 +1,4 @@
-"""Distribution-free confidence limits on quantiles, medians, means and proportions.
+"""Distribution-free confidence limits on quantiles and means.
 
 Derivation: docs/proofs/quantiles.md.
 """
@@ -11,7 +11,10 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from audits.statistics.confidence_limits import clopper_pearson
+
+def format_figure(figure: float, form: str) -> str:
+    """A figure as text; a question mark stands for one that is not finite."""
+    return f"{round(figure, 4) + 0.0:{form}}" if math.isfinite(figure) else "?"  # a sum of 0 may be -1e-17
 
 
 @attrs.frozen(eq=False)
@@ -25,6 +28,12 @@ class Quantile:
     values: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+
+    def format(self, mark: int, form: str) -> str:
+        """The value and its limits at a mark, as text."""
+        figures = (self.values, self.lower, self.upper)
+        value, lower, upper = (format_figure(figure[mark], form) for figure in figures)
+        return f"{value} ({lower} to {upper})"
 
 
 @lru_cache(maxsize=64)
@@ -65,46 +74,3 @@ def lower_limit_of_mean(values: np.ndarray, minimum: float, error: float) -> flo
     above = 1 - np.arange(games) / games - math.sqrt(math.log(1 / min(error, 0.5)) / (2 * games))
     gaps = np.diff(np.sort(values), prepend=minimum)
     return minimum + float(gaps @ np.maximum(above, 0))
-
-
-@attrs.frozen(kw_only=True)
-class MedianAndMean:
-    """The median over games with confidence limits, and the mean; NaN if there are no games."""
-
-    median: float
-    lower: float
-    upper: float
-    mean: float
-
-    @classmethod
-    def of(cls, figures: np.ndarray, error: float) -> MedianAndMean:
-        """Both limits hold together with probability at least 1 − error. Shapes: figures (n,), in [0, 1]."""
-        if not len(figures):
-            return cls(median=np.nan, lower=np.nan, upper=np.nan, mean=np.nan)
-        limits = quantile(np.sort(figures)[None], 0.5, error / 2)
-        lower, upper = max(0.0, float(limits.lower[0])), min(1.0, float(limits.upper[0]))
-        return cls(median=float(limits.values[0]), lower=lower, upper=upper, mean=float(figures.mean()))
-
-    def __str__(self) -> str:
-        if np.isnan(self.median):
-            return "?"
-        return f"{self.median:.4f} ({self.lower:.4f} to {self.upper:.4f})"
-
-
-@attrs.frozen(kw_only=True)
-class Proportion:
-    """The proportion of games in which something happened, with Clopper–Pearson limits on its probability."""
-
-    value: float
-    lower: float
-    upper: float
-
-    @classmethod
-    def of(cls, happened: np.ndarray, error: float) -> Proportion:
-        """Both limits hold together with probability at least 1 − error. Shapes: happened (n,) bool."""
-        games, times = len(happened), np.count_nonzero(happened)
-        lower, upper = clopper_pearson(np.array(times), games, error / 2)
-        return cls(value=times / games, lower=float(lower), upper=float(upper))
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f} ({self.lower:.3f} to {self.upper:.3f})"

@@ -8,12 +8,10 @@ import attrs
 
 from arena import Adversary, ArenaError, Claim
 from audits.adversary_search import SearchResult
-from audits.reports import verdict_rows
 from audits.reports.formatting import name_table
-from audits.reports.replay import FOUND, FOUND_FILE, format_replay, name_player, write_adversary
 from audits.runs.example_games import find_telling_games, format_games
-from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import Plan
+from audits.runs.replay import FOUND, FOUND_FILE, format_replay, name_player, write_adversary
 from audits.runs.verdict import Verdict
 
 _FIGURES = ("claim under test", "certified", "adversary", "protocol", "games")
@@ -72,7 +70,7 @@ class Refutation:
     @property
     def details(self) -> str:
         """The figures, a game, the adversary if it has no name, and the line that replays the audit."""
-        figures = dict(verdict_rows(self.verdict, PlayerSummary.from_plan(self.plan)))
+        figures = dict(self.verdict.rows())
         if self.search is not None:
             tries = self.search.examples
             figures["adversary"] = f"found by a search, in {tries:,} tr{'y' if tries == 1 else 'ies'}"

@@ -23,7 +23,7 @@ from tabulate import tabulate
 
 from arena import Learner, Sample, Training
 from arena.concepts import DecisionLists, Literals, Variables
-from audits.data.fitting import FitResult, fit
+from audits.api.fit import FitResult, fit
 from audits.data.one_hot import OneHotData, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest

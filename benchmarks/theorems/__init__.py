@@ -1,4 +1,5 @@
-"""Figures of what the papers' theorems promise; docs/theorems/ holds what was found.
+"""Figures of what the papers' theorems promise; docs/theorems/ shows what was found.
 
-Each module of the packages below is a figure: its function `main` measures, prints a table, draws a picture.
+Each module of the packages below is a figure: its function `main` measures, writes tables into
+docs/tables, and draws a picture.
 """

@@ -9,14 +9,14 @@ import attrs
 from arena.errors import Unsupported
 from arena.players import Learner
 from arena.sample import Sample
-from arena.settings import at_least, setting, whole
+from arena.settings import count_setting
 
 
 @attrs.frozen
 class FixedSizeLearner(Learner):
     """Base of the learners that are configured for exactly `size` examples."""
 
-    size: int = setting(1, help="n, the number of training examples", check=[whole, at_least(1)])
+    size: int = count_setting(1, help="n, the number of training examples")
 
     @property
     def sample_size(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from arena.claims import Bound
 from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample
-from arena.settings import at_least, less_than, more_than, one_of, setting, whole
+from arena.settings import count_setting, less_than, more_than, one_of, setting
 from learners.common.vote_laws import Electorate, SteadyThresholdsLaw
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
@@ -54,10 +54,8 @@ class EverlastingCounter(GenericBBL):
     name = "everlasting-counter"
     theorem = "section 6.1 of Private Everlasting Prediction, v2; docs/proofs/everlasting_counter.md"
 
-    halts: int = setting(
-        128,
-        help="c_1, the most answers of round 1 that are charged, doubled every round",
-        check=[whole, at_least(1)],
+    halts: int = count_setting(
+        128, help="c_1, the most answers of round 1 that are charged, doubled every round"
     )
     gap: float = setting(
         0.25,
@@ -69,7 +67,7 @@ class EverlastingCounter(GenericBBL):
         CROSSING, help="how charged answers are counted: crossing or binary", check=one_of(CROSSING, BINARY)
     )
     counter_epsilon: float | None = setting(
-        None, unit="nats", help="ε_c, the cost of a query through the count; default: ε/2", check=more_than(0)
+        None, unit="nats", help="ε_c, the cost of a query through the count; default: ε/2"
     )
 
     def __attrs_post_init__(self) -> None:

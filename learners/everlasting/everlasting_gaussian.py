@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample, Training
-from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
 from learners.common.vote_laws import Electorate, MarkedVotesLaw
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.constants import PRACTICAL_ROUNDS
@@ -49,25 +49,17 @@ class EverlastingGaussian(EverlastingCounter):
     remembers_answers: ClassVar[bool] = True
     theorem = "docs/proofs/everlasting_gaussian.md, after section 6.1 of Private Everlasting Prediction, v2"
 
-    delta: float = setting(
-        1e-6, unit="probability", help="δ for which noise is chosen", check=[more_than(0), less_than(1)]
-    )
+    delta: float = setting(1e-6, unit="probability", help="δ for which noise is chosen")
     alpha_1: float = setting(
         0.1,
         unit="error rate",
         help="α_1, divided by `growth` every round",
         check=[more_than(0), less_than(0.5)],
     )
-    teachers: int = setting(
-        23_000, help="T_1, multiplied by `growth` every round", check=[whole, at_least(1)]
-    )
-    chunk: int = setting(
-        15, help="λ_1, examples per teacher, multiplied by `growth` every round", check=[whole, at_least(1)]
-    )
-    answers: int | None = setting(
-        None,
-        help="R_1, multiplied by the square of `growth` every round; default: as many as round 2 needs",
-        check=[whole, at_least(1)],
+    teachers: int = count_setting(23_000, help="T_1, multiplied by `growth` every round")
+    chunk: int = count_setting(15, help="λ_1, examples per teacher, multiplied by `growth` every round")
+    answers: int | None = count_setting(
+        None, help="R_1, multiplied by the square of `growth` every round; default: as many as round 2 needs"
     )
     training_rate: float = setting(
         1.0, unit="fraction", help="fraction of the sample in S_1", check=[more_than(0), at_most(1)]
@@ -78,10 +70,8 @@ class EverlastingGaussian(EverlastingCounter):
         help="fraction of queries that LabelBoost sees; default: as is affordable for 0.95·ε",
         check=[more_than(0), at_most(1)],
     )
-    halts: int = setting(
-        9_900,
-        help="c_1, the most answers of round 1 that are charged, multiplied by `growth` every round",
-        check=[whole, at_least(1)],
+    halts: int = count_setting(
+        9_900, help="c_1, the most answers of round 1 that are charged, multiplied by `growth` every round"
     )
     gap: float = setting(
         1.2,
@@ -90,10 +80,7 @@ class EverlastingGaussian(EverlastingCounter):
         check=more_than(0),
     )
     counter_epsilon: float | None = setting(
-        None,
-        unit="nats",
-        help="ε_c, the cost of a query through the count; default: ε/20",
-        check=more_than(0),
+        None, unit="nats", help="ε_c, the cost of a query through the count; default: ε/20"
     )
     growth: float = setting(1.06, help="the growth of a round", check=[at_least(1), at_most(2)])
     labelled_rate: float = setting(

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
-from arena.settings import at_least, setting, whole
+from arena.settings import count_setting
 from learners.common.vote_laws import between_thresholds_law
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.constants import V1
@@ -46,9 +46,7 @@ class EverlastingV1(GenericBBL):
     utility_theorem = "Theorem 5.2 of Private Everlasting Prediction, v1"
     error_factor = 6
 
-    halts: int = setting(
-        8, help='c, outcomes "between" in a round after which it halts', check=[whole, at_least(1)]
-    )
+    halts: int = count_setting(8, help='c, outcomes "between" in a round after which it halts')
 
     def law(self, sample: Sample) -> FirstRoundLaw:
         """The distribution with rounds=1. Raises: as `first_round_law`."""

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.sample import Sample
-from arena.settings import at_least, setting, whole
+from arena.settings import count_setting
 from learners.common.vote_laws import NoisyVotesLaw
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
@@ -38,8 +38,8 @@ class EverlastingV2(GenericBBL):
     theorem = "Claim 6.3 of Private Everlasting Prediction, v2"
     in_paper = True
 
-    answers: int | None = setting(
-        4_000, help="R_1, quadrupled every round; none: as many as round 2 needs", check=[whole, at_least(1)]
+    answers: int | None = count_setting(
+        4_000, help="R_1, quadrupled every round; none: as many as round 2 needs"
     )
 
     def adapt_to(self, sample_size: int) -> Self:

@@ -28,7 +28,7 @@ from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.players import Learner
 from arena.sample import Sample
-from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from arena.settings import at_most, count_setting, less_than, more_than, setting
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.constants import (
     HALTS_FACTOR,
@@ -69,25 +69,19 @@ class GenericBBL(Learner):
     epsilon: float = setting(
         1.0, unit="nats", help="ε for which rates and noise are chosen", check=[more_than(0), at_most(1)]
     )
-    delta: float = setting(
-        1e-5, unit="probability", help="δ for which noise is chosen", check=[more_than(0), less_than(1)]
-    )
+    delta: float = setting(1e-5, unit="probability", help="δ for which noise is chosen")
     alpha_1: float = setting(
         0.2, unit="error rate", help="α_1, halved every round", check=[more_than(0), less_than(0.5)]
     )
     beta_1: float = setting(
         0.05, unit="probability", help="β_1, halved every round", check=[more_than(0), less_than(0.5)]
     )
-    teachers: int = setting(20_001, help="T_1, doubled every round", check=[whole, at_least(1)])
-    chunk: int = setting(5, help="λ_1, examples per teacher, doubled every round", check=[whole, at_least(1)])
-    answers: int | None = setting(
-        None,
-        help="R_1, quadrupled every round; default: as many as round 2 needs",
-        check=[whole, at_least(1)],
+    teachers: int = count_setting(20_001, help="T_1, doubled every round")
+    chunk: int = count_setting(5, help="λ_1, examples per teacher, doubled every round")
+    answers: int | None = count_setting(
+        None, help="R_1, quadrupled every round; default: as many as round 2 needs"
     )
-    rounds: int | None = setting(
-        None, help="rounds after which it halts; default: unlimited", check=[whole, at_least(1)]
-    )
+    rounds: int | None = count_setting(None, help="rounds after which it halts; default: unlimited")
     noise: float | None = setting(
         None, unit="nats", help="ε′_1 of the answers; default: step 3(c)", check=[more_than(0), at_most(1)]
     )

@@ -15,7 +15,7 @@ from arena.fingerprint import callable_name, fingerprint
 from arena.neighbours import Neighbours, Relation, neighbours_setting, read_relation
 from arena.released import list_objects
 from arena.sample import Reads, Sample, Training
-from arena.settings import Check, at_least, setting, whole
+from arena.settings import Check, count_setting, setting, whole
 from learners.common.release_learner import ReleaseLearner
 
 ONES, LABELS, SUM, POINTS, BOTH = PARTS = ("ones", "labels", "sum", "points", "both")
@@ -100,10 +100,8 @@ class ForeignMechanism(ReleaseLearner):
 
     parts: ClassVar[tuple[str, ...]] = PARTS
 
-    dimension: int | None = setting(
-        None,
-        help="d, if the sample's points are vectors of d numbers; default: points are numbers",
-        check=[whole, at_least(1)],
+    dimension: int | None = count_setting(
+        None, help="d, if the sample's points are vectors of d numbers; default: points are numbers"
     )
 
     domain: tuple[float, float] | None = setting(

@@ -20,7 +20,7 @@ from arena.errors import InvalidArgument, NotConforming
 from arena.fingerprint import callable_name
 from arena.randomness import generator
 from arena.sample import Sample, Training
-from arena.settings import at_least, less_than, more_than, one_of, setting
+from arena.settings import at_least, less_than, one_of, setting
 from learners.foreign.base import (
     LABELS,
     PARTS,
@@ -63,9 +63,7 @@ class Function(ForeignClaim):
 
     function: Callable[..., Any] = function_setting("f, path/to/file.py:f on the command line")
     receives: str = receives_setting(LABELS, check=one_of(*PARTS))
-    epsilon: float | None = setting(
-        None, unit="nats", help="ε of the claim; default: no claim", check=more_than(0)
-    )
+    epsilon: float | None = setting(None, unit="nats", help="ε of the claim; default: no claim")
     delta: float = setting(0.0, unit="probability", help="δ of the claim", check=[at_least(0), less_than(1)])
     vectorised: bool = setting(False, help="whether one call plays all games of a batch")
     coins: str | None = setting(

@@ -14,7 +14,7 @@ from arena.neighbours import Neighbours
 from arena.players import Learner
 from arena.privacy_curves import NoisyStepsCurve
 from arena.sample import Sample, Training
-from arena.settings import at_least, less_than, more_than, setting, whole
+from arena.settings import count_setting, more_than, setting
 from learners.mechanisms.parameter_checks import check_batch
 
 ChosenGradient = tuple[np.ndarray, int, np.ndarray]  # an example's point and label, and its gradient (P,)
@@ -40,16 +40,14 @@ class LibrarySGD(Learner):
 
     protocols = ("TrainingRun",)
 
-    features: int = setting(100, help="d, the coordinates of a point", check=[whole, at_least(1)])
-    size: int = setting(4, help="n, the number of examples that is assumed", check=[whole, at_least(1)])
-    batch: int = setting(2, help="the number of examples of a batch, on average", check=[whole, at_least(1)])
-    steps: int = setting(1, help="T, the number of steps", check=[whole, at_least(1)])
+    features: int = count_setting(100, help="d, the coordinates of a point")
+    size: int = count_setting(4, help="n, the number of examples that is assumed")
+    batch: int = count_setting(2, help="the number of examples of a batch, on average")
+    steps: int = count_setting(1, help="T, the number of steps")
     noise: float = setting(4.0, unit="clip", help="the noise multiplier", check=more_than(0))
     clip: float = setting(1.0, unit="length of a gradient", help="the longest gradient", check=more_than(0))
     learning_rate: float = setting(1.0, help="the step size", check=more_than(0))
-    delta: float = setting(
-        1e-5, unit="probability", help="the δ of the claim", check=[more_than(0), less_than(1)]
-    )
+    delta: float = setting(1e-5, unit="probability", help="the δ of the claim")
 
     def __attrs_post_init__(self) -> None:
         check_batch(self.batch, self.size)

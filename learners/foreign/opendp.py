@@ -14,7 +14,7 @@ from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument, UnknownRelease, Unsupported
 from arena.privacy_curves import ConcentratedCurve, PrivacyCurve
 from arena.sample import Sample
-from arena.settings import less_than, more_than, one_of, setting
+from arena.settings import more_than, one_of, setting
 from learners.foreign.base import (
     COUNTS,
     LABELS,
@@ -68,12 +68,7 @@ class OpenDP(ForeignClaim):
         check=more_than(0),
     )
     receives: str = receives_setting(ONES, check=one_of(*parts))
-    delta: float | None = setting(
-        None,
-        unit="probability",
-        help="δ at which a privacy profile is evaluated",
-        check=[more_than(0), less_than(1)],
-    )
+    delta: float | None = setting(None, unit="probability", help="δ at which a privacy profile is evaluated")
     vectorised: bool = setting(False, help="whether one call on a vector plays all games of a batch")
 
     @property

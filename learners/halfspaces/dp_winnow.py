@@ -12,7 +12,7 @@ from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import freeze
 from arena.replies import Hypothesis
-from arena.settings import at_least, less_than, more_than, setting, whole
+from arena.settings import at_least, count_setting, less_than, more_than, setting
 from learners.common.round_budget import RoundBudget
 from learners.halfspaces.base import (
     HalfspaceLearner,
@@ -22,7 +22,7 @@ from learners.halfspaces.base import (
     update_bound,
 )
 from learners.mechanisms.accounting.bounded_range import largest_width, renyi_composition
-from learners.mechanisms.accounting.composition import Guarantee, basic_composition, compose_advanced
+from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
 
@@ -43,7 +43,7 @@ class DpWinnow(HalfspaceLearner):
     up to the next such restart only.
 
     Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4 of Li, Wang, Ye), computed from the
-    parameters in use. `paper_epsilon` applies the paper's composition rules to the same run, for comparison.
+    parameters in use.
     Mistakes: Theorem 4.5, see `bound`. Both are proved in docs/proofs/dp_winnow.md, which also says how
     unset parameters are chosen.
 
@@ -56,15 +56,10 @@ class DpWinnow(HalfspaceLearner):
     name = "dp-winnow"
     theorem = "Theorems 4.4 and 4.5 of Bun and Fang; privacy by bounded ranges"
 
-    rounds: int = setting(100_000, help="T, the largest number of rounds", check=[whole, at_least(1)])
+    rounds: int = count_setting(100_000, help="T, the largest number of rounds")
     epsilon: float = setting(1.0, unit="nats", help="ε of a game", check=[more_than(0), less_than(math.inf)])
     delta: float = setting(1e-6, unit="probability", help="δ of a game", check=[at_least(0), less_than(1)])
-    beta: float = setting(
-        0.05,
-        unit="probability",
-        help="β, the probability of more mistakes than the bound",
-        check=[more_than(0), less_than(1)],
-    )
+    beta: float = setting(0.05, unit="probability", help="β, the probability of more mistakes than the bound")
     c: float = setting(
         1 / 3,
         unit="margins",
@@ -74,24 +69,18 @@ class DpWinnow(HalfspaceLearner):
     watching: float = setting(
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
     )
-    updates: int | None = setting(
-        20,
-        help="K, the largest number of updates before a restart; none: as many as the bound allows",
-        check=[whole, at_least(1)],
+    updates: int | None = count_setting(
+        20, help="K, the largest number of updates before a restart; none: as many as the bound allows"
     )
-    draws: int | None = setting(
-        8, help="m, the draws in an update; none: by Lemma 4.6", check=[whole, at_least(1)]
-    )
+    draws: int | None = count_setting(8, help="m, the draws in an update; none: by Lemma 4.6")
     rate: float | None = setting(
         1.5,
         unit="nats",
         help="η, the rate of an update; none: (1 - c)ρ, or less if `cached` is set and ε requires it",
         check=[more_than(0), less_than(math.inf)],
     )
-    cached: int | None = setting(
-        None,
-        help="b, the mistakes that an update averages; 1 in the paper; default: what ε requires at η",
-        check=[whole, at_least(1)],
+    cached: int | None = count_setting(
+        None, help="b, the mistakes that an update averages; 1 in the paper; default: what ε requires at η"
     )
     threshold: float | None = setting(
         None,
@@ -224,19 +213,6 @@ class DpWinnow(HalfspaceLearner):
             delta=draws.delta,
             protects=(PrivacyUnit.STREAM_EXAMPLE,),
         )
-
-    @property
-    def paper_epsilon(self) -> float:
-        """ε of this run, with its b, at the same δ by the composition in the proof of Theorem 4.4, nats."""
-        updates, width = self.most_updates, 4 * self.eta / self.averaged_mistakes
-        draws = updates * self.draws_per_update
-        if not self.delta:
-            return (
-                basic_composition(updates, self.watch_epsilon).epsilon
-                + basic_composition(draws, width).epsilon
-            )
-        thresholds = compose_advanced(updates, self.watch_epsilon, slack=self.delta / 2)
-        return thresholds.epsilon + compose_advanced(draws, width, slack=self.delta / 2).epsilon
 
     @property
     def _draws_epsilon(self) -> float:

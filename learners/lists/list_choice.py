@@ -11,7 +11,7 @@ from arena.laws import Finite
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
-from arena.settings import more_than, setting
+from arena.settings import setting
 from learners.common.relation_claims import claim_of_monotone_choice
 from learners.common.release_learner import ReleaseLearner
 from learners.lists.base import decision_lists_setting
@@ -36,9 +36,7 @@ class ListChoice(ReleaseLearner):
     common_random_numbers = True  # every game draws one random number
 
     concepts: DecisionLists = decision_lists_setting("decision lists over at most 6 features")
-    epsilon: float = setting(
-        1.0, unit="nats", help="ε of the choice if an example is replaced", check=more_than(0)
-    )
+    epsilon: float = setting(1.0, unit="nats", help="ε of the choice if an example is replaced")
     neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
 
     def __attrs_post_init__(self) -> None:

@@ -14,7 +14,7 @@ from arena.players import Learner
 from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
-from arena.settings import at_least, less_than, more_than, setting
+from arena.settings import at_least, less_than, setting
 from learners.lists.base import decision_lists_setting, tabulate_examples
 from learners.mechanisms.selection.em_cover import (
     EMCover,
@@ -50,17 +50,12 @@ class PrivateDecisionList(Learner):
     common_random_numbers = True  # every game draws one random number for each round, used or not
 
     concepts: DecisionLists = decision_lists_setting("decision lists, as lists:8 or lists:8:literals")
-    epsilon: float = setting(
-        1.0, unit="nats", help="ε of the list; not used if rate is set", check=more_than(0)
-    )
+    epsilon: float = setting(1.0, unit="nats", help="ε of the list; not used if rate is set")
     delta: float = setting(
         1e-6, unit="probability", help="δ of the list; 0 for pure privacy", check=[at_least(0), less_than(1)]
     )
     rate: float | None = setting(
-        None,
-        unit="nats",
-        help="ε₀ of each choice; default: the largest that costs epsilon at delta",
-        check=more_than(0),
+        None, unit="nats", help="ε₀ of each choice; default: the largest that costs epsilon at delta"
     )
 
     @property

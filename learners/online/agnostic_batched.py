@@ -13,7 +13,7 @@ from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
-from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
 from learners.common.round_budget import RoundBudget
 from learners.mechanisms.experts import exponential_experts
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
@@ -43,9 +43,9 @@ class AgnosticBatched(Learner):
     theorem = "Theorem 4.1 of Li, Wang, Ye: parallel composition of one sanitiser"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
-    rounds: int = setting(10_000, help="T, the largest number of rounds", check=[whole, at_least(1)])
-    batch: int = setting(1_000, help="B, the number of examples in a batch", check=[whole, at_least(1)])
-    epsilon: float = setting(1.0, unit="nats", help="ε of a batch, and so of all batches", check=more_than(0))
+    rounds: int = count_setting(10_000, help="T, the largest number of rounds")
+    batch: int = count_setting(1_000, help="B, the number of examples in a batch")
+    epsilon: float = setting(1.0, unit="nats", help="ε of a batch, and so of all batches")
     delta: float = setting(
         1e-6,
         unit="probability",
@@ -53,10 +53,8 @@ class AgnosticBatched(Learner):
         check=[at_least(0), less_than(1)],
     )
     alpha: float = setting(0.2, help="the target error of the sanitiser", check=[more_than(0), at_most(1)])
-    calls: int | None = setting(
-        6,
-        help="largest number of calls of the sanitiser's discriminator; none: as its theorem requires",
-        check=[whole, at_least(1)],
+    calls: int | None = count_setting(
+        6, help="largest number of calls of the sanitiser's discriminator; none: as its theorem requires"
     )
     rate: float | None = setting(
         None,

@@ -15,7 +15,7 @@ from arena.littlestone import Automaton, soa
 from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
-from arena.settings import at_least, less_than, more_than, one_of, setting, whole
+from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
 from learners.common.round_budget import RoundBudget
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.experts import exponential_experts, lazy_experts
@@ -52,21 +52,18 @@ class AgnosticExperts(Learner):
     theorem = "Theorem 4.4 of Li, Wang, Ye: counters of points, and private experts"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
-    rounds: int = setting(10_000, help="T, the largest number of rounds", check=[whole, at_least(1)])
-    epsilon: float = setting(1.0, unit="nats", help="ε of counters and draws together", check=more_than(0))
+    rounds: int = count_setting(10_000, help="T, the largest number of rounds")
+    epsilon: float = setting(1.0, unit="nats", help="ε of counters and draws together")
     delta: float = setting(
         1e-6, unit="probability", help="δ of all draws together", check=[at_least(0), less_than(1)]
     )
-    stretches: int | None = setting(
+    stretches: int | None = count_setting(
         None,
         help="K, the stretches of rounds after which experts may move; default: √T, so that regret is not "
         "linear in T",
-        check=[whole, at_least(1)],
     )
-    mistakes: int | None = setting(
-        None,
-        help="M, the largest number of moves of an expert; default: the SOA's mistakes",
-        check=[whole, at_least(0)],
+    mistakes: int | None = count_setting(
+        None, help="M, the largest number of moves of an expert; default: the SOA's mistakes", least=0
     )
     share: float = setting(
         0.2, help="share of ε for the counters; 0: no counters", check=[at_least(0), less_than(1)]

@@ -15,7 +15,7 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.laws import OnlineLaw
 from arena.players import Learner
 from arena.replies import Hypothesis
-from arena.settings import at_least, setting, whole
+from arena.settings import at_least, count_setting, setting, whole
 from learners.common.round_budget import RoundBudget
 from learners.online.realizable import RealizableLearner
 
@@ -50,7 +50,7 @@ class Doubling(Learner):
         RealizableLearner(), help="the learner; its rounds and delta are set", check=_check_inner
     )
     first: int = setting(1, unit="rounds", help="the length of the first stretch", check=[whole, at_least(1)])
-    rounds: int = setting(10_000, help="the largest number of rounds", check=[whole, at_least(1)])
+    rounds: int = count_setting(10_000, help="the largest number of rounds")
 
     @property
     def concepts(self) -> ConceptClass | None:

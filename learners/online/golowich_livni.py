@@ -14,7 +14,7 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.littlestone import START
 from arena.players import Learner
 from arena.replies import Hypothesis
-from arena.settings import at_least, less_than, more_than, setting, whole
+from arena.settings import at_least, count_setting, setting, whole
 from learners.common.round_budget import RoundBudget
 from learners.mechanisms.accounting.composition import Guarantee, best_composition
 from learners.mechanisms.accounting.monotone_search import largest_affordable
@@ -50,21 +50,18 @@ class GolowichLivni(Learner):
     theorem = "Golowich and Livni (2021); sensitivity: docs/proofs/golowich_livni.md"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
-    rounds: int = setting(1_000, help="T, the largest number of rounds", check=[whole, at_least(1)])
-    epsilon: float = setting(1.0, unit="nats", help="ε of a game", check=more_than(0))
-    delta: float = setting(1e-6, unit="probability", help="δ of a game", check=[more_than(0), less_than(1)])
+    rounds: int = count_setting(1_000, help="T, the largest number of rounds")
+    epsilon: float = setting(1.0, unit="nats", help="ε of a game")
+    delta: float = setting(1e-6, unit="probability", help="δ of a game")
     beta: float = setting(
         0.05,
         unit="probability",
         help="β, the failure probability of AboveThreshold that sets the default level",
-        check=[more_than(0), less_than(1)],
     )
     nodes: int = setting(
         2**10, help="number of leaves of the forest, a power of two", check=[whole, at_least(1), power_of_two]
     )
-    switches: int = setting(
-        8, help="the largest number of times that it changes its hypothesis", check=[whole, at_least(1)]
-    )
+    switches: int = count_setting(8, help="the largest number of times that it changes its hypothesis")
     level: float | None = setting(
         None,
         unit="nodes",

@@ -19,7 +19,7 @@ import numpy as np
 
 from arena.claims import REGRET, Bound
 from arena.errors import Unsupported
-from arena.settings import at_least, at_most, more_than, setting, whole
+from arena.settings import at_most, count_setting, more_than, setting
 from learners.online.without_privacy import WithoutPrivacy
 
 MOST_WEIGHTS = 2**28  # in the state of a batch of games, eight bytes each
@@ -45,7 +45,7 @@ def regret_bound(log_experts: float, rate: float, rounds: int) -> float:
 class HedgeLearner(WithoutPrivacy):
     """Base of the learners without privacy that draw one of N experts by weight in every round."""
 
-    rounds: int = setting(100, help="T, the largest number of rounds", check=[whole, at_least(1)])
+    rounds: int = count_setting(100, help="T, the largest number of rounds")
     rate: float | None = setting(
         None,
         help="η, the decrease of the logarithm of a weight after a mistake; default: sqrt(8 ln N / T) for N "

@@ -11,7 +11,7 @@ from arena.concepts import Thresholds
 from arena.laws import OnlineLaw
 from arena.players import Learner
 from arena.replies import Hypothesis
-from arena.settings import at_least, more_than, setting, whole
+from arena.settings import count_setting, setting
 from learners.common.round_budget import RoundBudget
 from learners.mechanisms.accounting.composition import pure_curve
 from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
@@ -30,8 +30,8 @@ class NoisyMajority(Learner):
     theorem = "the Laplace mechanism and basic composition"
     common_random_numbers = True  # every game draws one random number in each round
 
-    epsilon: float = setting(1.0, unit="nats", help="ε of all rounds together", check=more_than(0))
-    rounds: int = setting(100, help="T, the largest number of rounds", check=[whole, at_least(1)])
+    epsilon: float = setting(1.0, unit="nats", help="ε of all rounds together")
+    rounds: int = count_setting(100, help="T, the largest number of rounds")
 
     @property
     def claim(self) -> Claim:

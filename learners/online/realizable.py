@@ -15,7 +15,17 @@ from arena.littlestone import START
 from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
-from arena.settings import at_least, at_most, check_value, less_than, more_than, one_of, setting, whole
+from arena.settings import (
+    at_least,
+    at_most,
+    check_value,
+    count_setting,
+    less_than,
+    more_than,
+    one_of,
+    setting,
+    whole,
+)
 from learners.common.round_budget import RoundBudget
 from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
@@ -52,14 +62,13 @@ class RealizableLearner(Learner):
     theorem = "Theorem 3.1 of Li, Wang, Ye; privacy by Lemma B.2"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
-    rounds: int = setting(10_000, help="T, the largest number of rounds", check=[whole, at_least(1)])
-    epsilon: float = setting(1.0, unit="nats", help="ε of a game", check=more_than(0))
-    delta: float = setting(1e-6, unit="probability", help="δ of a game", check=[more_than(0), less_than(1)])
+    rounds: int = count_setting(10_000, help="T, the largest number of rounds")
+    epsilon: float = setting(1.0, unit="nats", help="ε of a game")
+    delta: float = setting(1e-6, unit="probability", help="δ of a game")
     beta: float = setting(
         0.05,
         unit="probability",
         help="β, the failure probability of AboveThreshold: sets the mistakes added to patience",
-        check=[more_than(0), less_than(1)],
     )
     nodes: int | None = setting(
         None,

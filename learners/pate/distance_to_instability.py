@@ -10,7 +10,7 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.replies import UNSTABLE
 from arena.sample import Sample
-from arena.settings import at_least, less_than, more_than, setting, whole
+from arena.settings import at_least, count_setting, less_than, setting
 from learners.mechanisms.accounting.composition import optimal_composition
 from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
 from learners.pate.ensemble import Voters, VotersState, VotingLaw
@@ -36,14 +36,9 @@ class DistanceToInstability(Voters):
     theorem = "Lemma 48 (Algorithm 7) of Liu et al., with half its δ; Kairouz, Oh, Viswanath (2015)"
     common_random_numbers = True  # every game draws one random number for each answer
 
-    queries: int = setting(1, help="ℓ, the number of answers before it halts", check=[whole, at_least(1)])
-    epsilon: float = setting(1.0, unit="nats", help="ε of one answer", check=more_than(0))
-    delta: float = setting(
-        1e-5,
-        unit="probability",
-        help="δ of one answer, for which Γ is chosen",
-        check=[more_than(0), less_than(1)],
-    )
+    queries: int = count_setting(1, help="ℓ, the number of answers before it halts")
+    epsilon: float = setting(1.0, unit="nats", help="ε of one answer")
+    delta: float = setting(1e-5, unit="probability", help="δ of one answer, for which Γ is chosen")
     threshold: float | None = setting(None, unit="votes", help="Γ; default: ln(1/δ)/ε", check=at_least(0))
     slack: float = setting(
         0.0,

@@ -14,7 +14,7 @@ from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, Unsupported, suggest_extra
 from arena.points import as_points
 from arena.sample import Sample
-from arena.settings import at_least, more_than, setting, whole
+from arena.settings import count_setting, more_than, setting
 from learners.common.fitted_learner import FittedLearner
 from learners.common.release_learner import RunningRelease
 
@@ -82,7 +82,7 @@ class Logistic(FittedLearner):
     name = "logistic"
     packages = ("sklearn",)
 
-    variables: int = setting(3, help="d, the number of coordinates of a point", check=[whole, at_least(1)])
+    variables: int = count_setting(3, help="d, the number of coordinates of a point")
     strength: float = setting(1.0, help="C, the inverse of the strength of the penalty", check=more_than(0))
 
     @property

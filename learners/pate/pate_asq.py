@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, sqrt
 
 import attrs
 import numpy as np
@@ -10,14 +10,15 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.laws import Finite
 from arena.sample import Sample
-from arena.settings import at_least, less_than, more_than, one_of, setting, whole
+from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
+from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_gaussian import GaussianVotes, PateGaussian
 from learners.pate.students.active import ActiveStudent, learn
 from learners.pate.students.base import StudentLearner
 from learners.pate.students.disagreement_student import DisagreementStudent
 from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.odometer import gaussian_epsilon, odometer
+from learners.pate.students.odometer import odometer
 from learners.pate.students.passive import LabellingService
 from learners.pate.students.rules import LearnedRule
 
@@ -48,10 +49,8 @@ class PateAsq(StudentLearner):
     theorem = "Theorem 2 (Algorithm 1) of Liu et al., and post-processing"
     common_random_numbers = True  # every game draws one random number for each of ℓ answers, used or not
 
-    queries: int | None = setting(
-        None,
-        help="ℓ, the largest number of answers; default: three in ten of the public points",
-        check=[whole, at_least(1)],
+    queries: int | None = count_setting(
+        None, help="ℓ, the largest number of answers; default: three in ten of the public points"
     )
     method: str | None = setting(
         None,
@@ -62,9 +61,7 @@ class PateAsq(StudentLearner):
     constant: float | None = setting(
         None, help="tolerance for rules with more errors; default: the method's", check=more_than(0)
     )
-    gamma: float = setting(
-        0.05, unit="probability", help="γ of Algorithm 4", check=[more_than(0), less_than(1)]
-    )
+    gamma: float = setting(0.05, unit="probability", help="γ of Algorithm 4")
     theta: float = setting(2.0, help="θ of Algorithm 4, the disagreement coefficient", check=at_least(1))
     best_error: float = setting(
         0.0, unit="probability", help="Err(h*) of Algorithm 4", check=[at_least(0), less_than(1)]
@@ -110,9 +107,14 @@ class PateAsq(StudentLearner):
         )
 
     def cost_of_answers(self, answers: int) -> float:
-        """ε at the claim's δ of `answers` answers, if their number had been fixed beforehand, nats."""
-        service = self.aggregator_learner
-        return gaussian_epsilon(answers=answers, sigma=service.effective_sigma, delta=self.delta)
+        """ε at the claim's δ of `answers` answers, if their number had been fixed beforehand, nats.
+
+        By Theorem 8 of Balle and Wang (2018). It is no guarantee, since the number depends on the answers.
+        """
+        if not answers:
+            return 0.0
+        sigma = self.aggregator_learner.effective_sigma
+        return gaussian_epsilon(delta=self.delta, sigma=sigma, sensitivity=sqrt(answers))
 
     def odometer(self, answers: int) -> float:
         """ε of the run, nats, if `answers` answers were given and their number is released too (`odometer`).

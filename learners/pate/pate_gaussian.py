@@ -10,7 +10,7 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample
-from arena.settings import less_than, more_than, one_of, setting
+from arena.settings import more_than, one_of, setting
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 from learners.pate.ensemble import Voters, VotersState, VotingLaw
 
@@ -34,10 +34,8 @@ class PateGaussian(Voters):
     theorem = "Theorem 2 (Algorithm 1) of Liu et al., by Theorem 8 of Balle and Wang (2018)"
     common_random_numbers = True  # every game draws one random number for each answer
 
-    epsilon: float = setting(1.0, unit="nats", help="ε of all answers together", check=more_than(0))
-    delta: float = setting(
-        1e-5, unit="probability", help="δ for which σ is calibrated", check=[more_than(0), less_than(1)]
-    )
+    epsilon: float = setting(1.0, unit="nats", help="ε of all answers together")
+    delta: float = setting(1e-5, unit="probability", help="δ for which σ is calibrated")
     calibration: str = setting(
         ANALYTIC, help="calibration of σ: analytic, or printed (step 1)", check=one_of(ANALYTIC, PRINTED)
     )

@@ -11,9 +11,8 @@ from arena.errors import Unsupported
 from arena.laws import AnswerLaw, Finite
 from arena.replies import NO_LABEL
 from arena.sample import Sample
-from arena.settings import at_least, one_of, setting, whole
+from arena.settings import count_setting, one_of, setting
 from learners.pate.ensemble import Voters
-from learners.pate.pate_experiment_players import PateExperimentPlayers, make_players
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
 from learners.pate.students.base import StudentLearner
@@ -47,17 +46,10 @@ class PatePsq(StudentLearner):
         help="the aggregator that labels the public points: gaussian (pate-gaussian) or svt (pate-svt)",
         check=one_of(GAUSSIAN, SVT),
     )
-    unstable: int = setting(
-        3, help="T, the number of answers ⊥ before pate-svt halts", check=[whole, at_least(1)]
-    )
+    unstable: int = count_setting(3, help="T, the number of answers ⊥ before pate-svt halts")
     calibration: str | None = setting(
         None, help="calibration of the aggregator's noise, as in its setting; default: its default"
     )
-
-    @classmethod
-    def experiment_players(cls, teacher: str, student: str | None, **settings: Any) -> PateExperimentPlayers:
-        """The players of an experiment with passive and active students; see `make_players`."""
-        return make_players(teacher, student, **settings)
 
     @property
     def common_random_numbers(self) -> bool:

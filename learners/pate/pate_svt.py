@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.settings import at_least, one_of, setting, whole
+from arena.settings import count_setting, one_of, setting
 from learners.mechanisms.accounting.composition import optimal_composition
 from learners.mechanisms.accounting.monotone_search import least_sufficient
 from learners.pate.ensemble.screening import Screening, check_reach, majorities
@@ -40,7 +40,7 @@ class PateSvt(Screening):
     theorem = "Theorem 2 (Algorithm 2) of Liu et al., by Theorem 3.3 of Kairouz, Oh, Viswanath (2015)"
 
     # The printed threshold needs at least 1,767.
-    teachers: int = setting(2_001, help="K, the number of teachers", check=[whole, at_least(1)])
+    teachers: int = count_setting(2_001, help="K, the number of teachers")
     calibration: str = setting(
         PRINTED,
         help="choice of λ and w: printed (steps 2 and 3), or tight, which needs far fewer teachers",

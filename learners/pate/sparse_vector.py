@@ -7,7 +7,7 @@ from math import log, sqrt
 import attrs
 
 from arena.claims import Claim, PrivacyUnit
-from arena.settings import at_least, setting, whole
+from arena.settings import count_setting
 from learners.mechanisms.accounting.composition import optimal_composition, pure_curve
 from learners.pate.ensemble.screening import Screening, largest_distance
 
@@ -29,7 +29,7 @@ class SparseVector(Screening):
     name = "sparse-vector"
     theorem = "Dwork and Roth (2014), Theorem 3.23, and Theorem 3.3 of Kairouz, Oh, Viswanath (2015)"
 
-    teachers: int = setting(1_001, help="K, the number of teachers", check=[whole, at_least(1)])
+    teachers: int = count_setting(1_001, help="K, the number of teachers")
 
     @property
     def claim(self) -> Claim:

@@ -7,7 +7,7 @@ import numpy as np
 
 from arena.privacy_curves import PureCurve
 from arena.sample import Sample
-from arena.settings import at_least, at_most, more_than, setting, whole
+from arena.settings import at_least, at_most, count_setting, setting
 from learners.common.vote_laws import SparseVotesLaw
 from learners.mechanisms.accounting.composition import Guarantee, basic_composition, pure_curve
 from learners.mechanisms.noise.laplace_noise import laplace_cdf
@@ -27,14 +27,14 @@ class AboveThresholdPredictor(VotePredictor):
     name = "above-threshold"
     theorem = "Theorem 3.23 of Dwork and Roth, The Algorithmic Foundations of DP, and basic composition"
 
-    epsilon: float = setting(0.5, unit="nats", help="ε of one halt", check=more_than(0))
+    epsilon: float = setting(0.5, unit="nats", help="ε of one halt")
     threshold: float = setting(
         0.5,
         unit="fraction",
         help="the mean vote from which on the answer is 1",
         check=[at_least(0), at_most(1)],
     )
-    halts: int = setting(1, help="c, answers 1 after which it halts", check=[whole, at_least(1)])
+    halts: int = count_setting(1, help="c, answers 1 after which it halts")
 
     def _cost(self) -> Guarantee:
         return basic_composition(self.halts, self.epsilon)

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from arena.sample import Sample
-from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from arena.settings import at_most, count_setting, less_than, more_than, setting
 from learners.common.vote_laws import SparseVotesLaw, between_thresholds_law
 from learners.mechanisms.accounting.composition import Guarantee, best_composition
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap
@@ -28,10 +28,8 @@ class BetweenThresholdsPredictor(VotePredictor):
     alpha: float = setting(
         0.25, unit="fraction", help="the thresholds are 1/2 ± alpha", check=[more_than(0), less_than(0.5)]
     )
-    halts: int = setting(1, help='c, outcomes "between" after which it halts', check=[whole, at_least(1)])
-    slack: float = setting(
-        1e-6, unit="probability", help="δ spent on advanced composition", check=[more_than(0), less_than(1)]
-    )
+    halts: int = count_setting(1, help='c, outcomes "between" after which it halts')
+    slack: float = setting(1e-6, unit="probability", help="δ spent on advanced composition")
 
     def _cost(self) -> Guarantee:
         delta = delta_of_gap(epsilon=self.epsilon, gap=2 * self.alpha, size=self.size)

@@ -7,7 +7,7 @@ import numpy as np
 
 from arena.privacy_curves import PureCurve
 from arena.sample import Sample
-from arena.settings import at_least, less_than, more_than, setting, whole
+from arena.settings import count_setting, setting
 from learners.common.vote_laws import NoisyVotesLaw
 from learners.mechanisms.accounting.composition import Guarantee, best_composition, pure_curve
 from learners.mechanisms.noise.laplace_noise import laplace
@@ -26,11 +26,9 @@ class NoisyVotes(VotePredictor):
     name = "noisy-votes"
     theorem = "Claim D.1 of Private Everlasting Prediction, v2: the Laplace mechanism and composition"
 
-    epsilon: float = setting(0.01, unit="nats", help="ε′ of one answer", check=more_than(0))
-    answers: int = setting(1_000, help="R, answers after which it halts", check=[whole, at_least(1)])
-    slack: float = setting(
-        1e-6, unit="probability", help="δ spent on advanced composition", check=[more_than(0), less_than(1)]
-    )
+    epsilon: float = setting(0.01, unit="nats", help="ε′ of one answer")
+    answers: int = count_setting(1_000, help="R, answers after which it halts")
+    slack: float = setting(1e-6, unit="probability", help="δ spent on advanced composition")
 
     def _cost(self) -> Guarantee:
         return best_composition(self.answers, self.epsilon, slack=self.slack)

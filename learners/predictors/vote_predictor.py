@@ -14,7 +14,7 @@ from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.privacy_curves import PrivacyCurve
 from arena.sample import Sample, Training
-from arena.settings import at_least, setting, whole
+from arena.settings import count_setting, setting
 from learners.common.fixed_size import FixedSizeLearner
 from learners.common.teacher_ensembles import TeacherEnsembles
 from learners.common.vote_laws import Electorate
@@ -34,7 +34,7 @@ class VotePredictor(FixedSizeLearner):
     protocols = ("Figure1",)
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
-    size: int = setting(1_000, help="n, the number of training examples", check=[whole, at_least(1)])
+    size: int = count_setting(1_000, help="n, the number of training examples")
 
     @property
     def claim(self) -> Claim:

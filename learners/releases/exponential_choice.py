@@ -12,7 +12,7 @@ from arena.errors import InvalidArgument
 from arena.laws import Finite
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import BLANK, Sample, Training
-from arena.settings import more_than, setting
+from arena.settings import setting
 from learners.common.relation_claims import claim_of_monotone_choice
 from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
@@ -39,9 +39,7 @@ class ExponentialChoice(ReleaseLearner):
     concepts: ConceptClass = setting(
         Thresholds(range(16)), help="the concept class C, over a finite domain of at most 4,096 points"
     )
-    epsilon: float = setting(
-        1.0, unit="nats", help="ε of the choice if an example is replaced", check=more_than(0)
-    )
+    epsilon: float = setting(1.0, unit="nats", help="ε of the choice if an example is replaced")
     neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
 
     def __attrs_post_init__(self) -> None:

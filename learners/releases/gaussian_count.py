@@ -12,7 +12,7 @@ from arena.laws import Density
 from arena.neighbours import Neighbours, neighbours_setting, read_relation
 from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample, Training
-from arena.settings import less_than, more_than, setting
+from arena.settings import more_than, setting
 from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 from learners.releases.label_counts import count_ones, count_ones_by_game
@@ -34,10 +34,8 @@ class GaussianCount(ReleaseLearner):
     theorem = "Theorem 8 of Balle and Wang, Improving the Gaussian Mechanism for DP (2018); tight"
     common_random_numbers = True  # every game draws one random number
 
-    epsilon: float = setting(1.0, unit="nats", help="the ε of the claim", check=more_than(0))
-    delta: float = setting(
-        1e-5, unit="probability", help="the δ to which σ is calibrated", check=[more_than(0), less_than(1)]
-    )
+    epsilon: float = setting(1.0, unit="nats", help="the ε of the claim")
+    delta: float = setting(1e-5, unit="probability", help="the δ to which σ is calibrated")
     sigma: float | None = setting(
         None, unit="examples", help="σ of the noise; default: calibrated to ε and δ", check=more_than(0)
     )

@@ -9,7 +9,7 @@ from arena.claims import Claim
 from arena.laws import Density
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
-from arena.settings import more_than, setting
+from arena.settings import setting
 from learners.common.relation_claims import claim_of_sensitivity_one
 from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.noise.densities import laplace_density
@@ -31,7 +31,7 @@ class LaplaceCount(ReleaseLearner):
     theorem = "the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006); tight"
     common_random_numbers = True  # every game draws one random number
 
-    epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)", check=more_than(0))
+    epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)")
     neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
 
     @property

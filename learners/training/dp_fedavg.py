@@ -11,7 +11,7 @@ from arena.claims import Claim
 from arena.moves import GradientCanary
 from arena.neighbours import Neighbours, Relation, find_users, read_relation
 from arena.sample import Sample
-from arena.settings import at_least, at_most, check_value, more_than, setting, whole
+from arena.settings import at_least, at_most, check_value, count_setting, more_than, setting, whole
 from learners.training.batches import POISSON, BatchSource
 from learners.training.dp_sgd import CLIP_REMEDY, DPSGD, check_sampling
 from learners.training.noisy_sums_state import Group, NoisySumsState
@@ -41,15 +41,15 @@ class DPFedAvg(DPSGD):
     name = "dp-fedavg"
     theorem = "Algorithm 1 of McMahan and others (2018), with the exact subsampled Gaussian mechanism"
 
-    size: int = setting(1_000, help="the number of users that is assumed", check=[whole, at_least(1)])
-    batch: int = setting(100, help="the users of a round, on average", check=[whole, at_least(1)])
-    steps: int = setting(100, help="T, the number of rounds", check=[whole, at_least(1)])
+    size: int = count_setting(1_000, help="the number of users that is assumed")
+    batch: int = count_setting(100, help="the users of a round, on average")
+    steps: int = count_setting(100, help="T, the number of rounds")
     sampling: str = setting(POISSON, help="how users are drawn", check=check_sampling(POISSON))
     clip: float = setting(
         1.0, unit="length of a change", help="the longest change", check=more_than(0, CLIP_REMEDY)
     )
     learning_rate: float = setting(1.0, help="the step size of a round", check=more_than(0))
-    local_steps: int = setting(5, help="the steps of a user in a round", check=[whole, at_least(1)])
+    local_steps: int = count_setting(5, help="the steps of a user in a round")
     local_rate: float = setting(1.0, help="the step size of a user", check=more_than(0))
     user_column: int = setting(
         -1, help="the coordinate of a point that says whose the example is; -1: the last", check=whole

@@ -17,7 +17,7 @@ from arena.players import Learner
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
 from arena.privacy_curves.noisy_steps import NoisyStep, renyi_epsilon
 from arena.sample import BLANK, Sample
-from arena.settings import Check, at_least, less_than, more_than, one_of, setting, whole
+from arena.settings import Check, count_setting, more_than, one_of, setting
 from learners.mechanisms.parameter_checks import check_batch
 from learners.training.batches import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
 from learners.training.noisy_sums_state import Group, NoisySumsState
@@ -68,25 +68,19 @@ class DPSGD(Learner):
     protocols = ("TrainingRun",)
     theorem = "Algorithm 1 of Abadi and others (2016), with the exact subsampled Gaussian mechanism"
 
-    features: int = setting(1, help="d, the coordinates of a point", check=[whole, at_least(1)])
-    hidden: int = setting(0, help="hidden units; 0: a linear model", check=[whole, at_least(0)])
+    features: int = count_setting(1, help="d, the coordinates of a point")
+    hidden: int = count_setting(0, help="hidden units; 0: a linear model", least=0)
     loss: str = setting(LOGISTIC, help="the loss: logistic or squared", check=one_of(*LOSSES))
-    size: int = setting(1_000, help="n, the number of examples that is assumed", check=[whole, at_least(1)])
-    batch: int = setting(
-        100, help="the number of examples of a batch, on average", check=[whole, at_least(1)]
-    )
-    steps: int = setting(100, help="T, the number of steps", check=[whole, at_least(1)])
+    size: int = count_setting(1_000, help="n, the number of examples that is assumed")
+    batch: int = count_setting(100, help="the number of examples of a batch, on average")
+    steps: int = count_setting(100, help="T, the number of steps")
     sampling: str = setting(POISSON, help="how batches are drawn", check=check_sampling(*SAMPLINGS))
     clip: float = setting(
         1.0, unit="length of a gradient", help="the longest gradient", check=more_than(0, CLIP_REMEDY)
     )
     learning_rate: float = setting(1.0, help="the step size", check=more_than(0))
-    epsilon: float = setting(
-        1.0, unit="nats", help="the ε for which noise is chosen, if it is not set", check=more_than(0)
-    )
-    delta: float = setting(
-        1e-5, unit="probability", help="the δ of the claim", check=[more_than(0), less_than(1)]
-    )
+    epsilon: float = setting(1.0, unit="nats", help="the ε for which noise is chosen, if it is not set")
+    delta: float = setting(1e-5, unit="probability", help="the δ of the claim")
     noise: float | None = setting(
         None,
         unit="clip",

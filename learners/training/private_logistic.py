@@ -12,7 +12,7 @@ from scipy.special import expit
 from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.sample import Sample, Training
-from arena.settings import at_least, more_than, setting, whole
+from arena.settings import count_setting, more_than, setting
 from learners.common.fixed_size import FixedSizeLearner
 from learners.common.release_learner import ReleaseLearner
 
@@ -28,9 +28,9 @@ class PrivateLogistic(FixedSizeLearner, ReleaseLearner):
     The objective is the mean of ln(1 + e^(−y·w·x)), with labels y of −1 and 1, plus regularisation·‖w‖²/2.
     """
 
-    features: int = setting(1, help="d, the coordinates of a point", check=[whole, at_least(1)])
-    size: int = setting(100, help="n, the number of training examples", check=[whole, at_least(1)])
-    epsilon: float = setting(1.0, unit="nats", help="ε of the claim", check=more_than(0))
+    features: int = count_setting(1, help="d, the coordinates of a point")
+    size: int = count_setting(100, help="n, the number of training examples")
+    epsilon: float = setting(1.0, unit="nats", help="ε of the claim")
     regularisation: float = setting(0.1, help="Λ, the weight of ‖w‖²/2", check=more_than(0))
 
     @property

@@ -18,7 +18,7 @@ from arena.claims import Claim
 from arena.errors import InvalidArgument
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
-from arena.settings import at_least, less_than, more_than, setting, whole
+from arena.settings import count_setting, less_than, more_than, setting
 from learners.common.relation_claims import claim_of_sensitivity_one
 from learners.common.release_learner import ReleaseLearner
 
@@ -125,4 +125,4 @@ class QueryValues:
 
 def queries_setting(default: int) -> Any:
     """The setting `queries` with this default."""
-    return setting(default, help="m, the number of counting queries", check=[whole, at_least(1)])
+    return count_setting(default, help="m, the number of counting queries")

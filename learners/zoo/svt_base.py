@@ -18,7 +18,7 @@ from numpy.random import Generator
 from arena.errors import Unsupported
 from arena.laws import Branches, Finite
 from arena.sample import Sample
-from arena.settings import at_least, less_than, more_than, setting, whole
+from arena.settings import count_setting, less_than, more_than, setting
 from learners.mechanisms.noise.densities import fine_laplace_nodes
 from learners.mechanisms.noise.laplace_noise import laplace, laplace_between, laplace_cdf
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
@@ -95,9 +95,7 @@ class HaltingSvtLearner(NoisySvtLearner):
 
     renewed: ClassVar[bool] = False
 
-    halts: int = setting(
-        1, help='c, the number of answers "above" after which it stops', check=[whole, at_least(1)]
-    )
+    halts: int = count_setting(1, help='c, the number of answers "above" after which it stops')
     threshold: float = threshold_setting(1.0)
 
     def answer(self, values: QueryValues, rng: Generator, out: np.ndarray) -> None:

@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from arena import Claim, Learner, PrivacyUnit, Sample
-from arena.game_style import GameLearner
+from arena.players import GameLearner
 
 RNG = np.random.Generator
 SYSTEM = secrets.SystemRandom()

@@ -53,7 +53,8 @@ def mark_thorough(names: set[str]) -> list:
     ]
 
 
-LONG = {"each-switch-whole", "whole-epsilon-each", "sum-goes-on"}  # games of hundreds of rounds
+# Games of hundreds of rounds.
+LONG = {"each-switch-whole", "whole-epsilon-each", "sum-goes-on", "leaves-in-turn"}
 
 
 @pytest.mark.parametrize("mutant", mark_thorough(LONG))
@@ -74,6 +75,9 @@ def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
             "compares-at-mistakes",
             "pairs-in-turn",
             "keeps-batches",
+            "noise-of-one-level",
+            "keeps-weights",
+            "many-draws-after-calm",
         }
     ),
 )

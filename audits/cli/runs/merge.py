@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.options import ChangesOption, KeyOption
-from audits.cli.common.output import Output
 from audits.reports.formatting import name_table
 from audits.runs.merge import MergeResult
 from audits.runs.merge import merge as merge_ledgers
@@ -32,8 +31,8 @@ def merge(files: MergeOptions, output: Output) -> None:
 
     All must record the same audit, played with the same versions of dp-arena and numpy. They are only read. A
     block of games that two of them contain must be the same in both, and so must the files and packages that
-    they record; otherwise nothing is written. If a merge is killed or runs out of disk
-    space, the same command completes it. An experiment has no parts, so its ledgers are not merged.
+    they record; otherwise nothing is written. If a merge is killed or runs out of disk space, the same
+    command completes it.
 
     \b
     Examples: a run shared by two machines

@@ -5,8 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena import Adversary, Moves, Query, Sample, Train, setting
-from arena.settings import at_least, whole
+from arena import Adversary, Moves, Query, Sample, Train, count_setting
 
 
 @attrs.frozen
@@ -22,8 +21,8 @@ class MyPlayer(Adversary):
     protocols = ("Figure1",)
     returns_score = True
 
-    size: int = setting(1_000, help="examples in a training set", check=[whole, at_least(2)])
-    queries: int = setting(5, help="queries in a game", check=[whole, at_least(1)])
+    size: int = count_setting(1_000, help="examples in a training set", least=2)
+    queries: int = count_setting(5, help="queries in a game")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         """Play `games` games at once: yield moves, receive replies, and return a score for each game."""

@@ -6,7 +6,6 @@ import attrs
 import numpy as np
 
 from arena import Claim, Learner, PrivacyUnit, Training, setting
-from arena.settings import more_than
 
 
 @attrs.frozen
@@ -20,7 +19,7 @@ class MyPlayer(Learner):
     protocols = ("Figure1",)  # it is trained once, and then answers queries
     theorem = "the Laplace mechanism"  # where its claim is proved
 
-    epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)", check=more_than(0))
+    epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)")
 
     @property
     def claim(self) -> Claim:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena import Adversary, Moves, Sample, Train, setting
-from arena.settings import at_least, whole
+from arena import Adversary, Moves, Sample, Train, count_setting
 
 
 @attrs.frozen
@@ -21,7 +20,7 @@ class MyPlayer(Adversary):
     protocols = ("Release",)
     returns_score = True
 
-    size: int = setting(10, help="examples in a sample", check=[whole, at_least(1)])
+    size: int = count_setting(10, help="examples in a sample")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         """Play `games` games at once: yield moves, receive replies, and return a score for each game."""

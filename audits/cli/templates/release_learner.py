@@ -6,7 +6,6 @@ import attrs
 import numpy as np
 
 from arena import Claim, Learner, PrivacyUnit, Training, setting
-from arena.settings import more_than
 
 # Released values are multiples of it. The last bits of a floating-point sum such as count + noise show to
 # what the noise was added, and the adversary `low-bits` reads them. Rounding removes them. It costs no
@@ -25,7 +24,7 @@ class MyPlayer(Learner):
     protocols = ("Release",)  # it receives one sample and releases one value
     theorem = "the Laplace mechanism"  # where its claim is proved
 
-    epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)", check=more_than(0))
+    epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)")
 
     @property
     def claim(self) -> Claim:

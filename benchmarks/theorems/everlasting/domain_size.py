@@ -34,9 +34,9 @@ import attrs
 import numpy as np
 from matplotlib.figure import Figure
 from scipy import stats
-from tabulate import tabulate
 
 from benchmarks.by_learner.charts import BLUE, GREEN, GREY, RED, save
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
@@ -307,13 +307,8 @@ def main() -> None:
         cells += ["impossible"] * (len(BITS) + 1 - len(cells))
         rows.append([NAMES[name][0], *cells, str(fit_power(BITS[2:], found[2:5])), THEOREM[name]])
     sizes = [f"2^{bits}" for bits in BITS]
-    print(
-        tabulate(
-            rows,
-            ["n for", *sizes, "real line", "power of k = log₂ of the size, from 15 on", "theorem"],
-            tablefmt="github",
-        )
-    )
+    headers = ["n for", *sizes, "real line", "power of k = log₂ of the size, from 15 on", "theorem"]
+    write_table("everlasting/domain_size", headers, rows)
     linear = stats.linregress(BITS, needs["exponential"].mean(axis=1))
     slow = stats.linregress(np.log(BITS), needs["interior"].mean(axis=1))
     crossing = (needs["gaussian"][-1].mean() - linear.intercept) / linear.slope

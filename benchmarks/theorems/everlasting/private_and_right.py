@@ -17,12 +17,12 @@ from math import ceil, exp, inf, sqrt
 
 import numpy as np
 from scipy import integrate, stats
-from tabulate import tabulate
 
 from adversaries.figure1.honest import Honest
 from arena import Sample
 from arena.concepts import ConceptClass, Intervals, Points, RealPoints, Thresholds
 from audits.races import plan_predictor_race, run_race
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
@@ -37,7 +37,12 @@ ATOMS = 4  # on each side
 NEAR = 0.06  # the mass of D on each side of the target, in which the concept of LabelBoost lies
 CONFIDENCE = 0.95
 GAMES = 3  # for each D with atoms
-FIGURES = ("largest error", "mean of it", "wrong answers", "halted")
+FIGURES = (
+    "largest error of a hypothesis",
+    "mean of the largest (limits)",
+    "wrong answers (limits)",
+    "halted",
+)
 
 
 # --- computed -----------------------------------------------------------------------------------------------
@@ -197,21 +202,34 @@ def main() -> None:
     print(f"round 1 errs on more than {ALPHA} with probability {first_round_failure(learner.round(1)):.2g}")
     failures = measure_cases(measure_failures, [{"width": width} for width in WIDTHS], BLOCKS)
     total = BLOCKS * RUNS
+    rows: list[tuple[object, ...]] = []
     for width, counts in zip(WIDTHS, failures.sum(axis=1), strict=True):
         failed = stats.binomtest(int(counts.sum()), total)
         high = failed.proportion_ci(CONFIDENCE, method="exact").high
-        print(
-            f"atoms of mass {width} on each side: {int(counts.sum())} of {total:,} runs fail, by rounds "
-            f"{counts.astype(int).tolist()}; success with probability {1 - failed.statistic:.4f}, at least "
-            f"{1 - high:.4f}"
+        early = ", ".join(str(count) for count in counts[:3].astype(int))
+        rows.append(
+            (
+                f"{width:.3f}" if width else "none",
+                early,
+                int(counts[3:].sum()),
+                f"{1 - failed.statistic:.4f}",
+                f"{1 - high:.4f}",
+            )
         )
-    print(tabulate(_list_rounds(learner), ["round", "teachers", "λ", "σ/T", *FIGURES], tablefmt="github"))
+    headers = ("mass of the atoms on each side", "failures in round 1, 2, 3", "in later rounds")
+    headers += ("probability of success", "at least (95 %, Clopper-Pearson)")
+    write_table("everlasting/private_and_right", headers, rows)
+    write_table(
+        "everlasting/private_and_right_rounds",
+        ("round", "teachers", "λ", "σ/T", *FIGURES),
+        _list_rounds(learner),
+    )
     played = measure_cases(measure_population, [{"population": name} for name in POPULATIONS], GAMES)
     rows = [
-        [name, f"{found[:, 0].max():.4f}", f"{int(found[:, 1].sum())} of {GAMES}"]
+        (name, f"{found[:, 0].max():.4f}", f"{int(found[:, 1].sum())} of {GAMES}")
         for name, found in zip(POPULATIONS, played, strict=True)
     ]
-    print(tabulate(rows, ["D", "largest error", "halted"], tablefmt="github"))
+    write_table("everlasting/private_and_right_atoms", ["D", "largest error", "halted"], rows)
 
 
 def _list_rounds(learner: EverlastingGaussian) -> list[list[object]]:
@@ -224,7 +242,15 @@ def _list_rounds(learner: EverlastingGaussian) -> list[list[object]]:
         cells = [f"{mean.value:.4f} ({mean.lower:.4f} to {mean.upper:.4f})" for mean in means]
         noise = f"{1 / (run.noise * run.teachers):.4f}"
         rows.append(
-            [index + 1, run.teachers, run.chunk, noise, f"{worst.max():.4f}", *cells, int(np.sum(halted))]
+            [
+                index + 1,
+                f"{run.teachers:,}",
+                run.chunk,
+                noise,
+                f"{worst.max():.4f}",
+                *cells,
+                int(np.sum(halted)),
+            ]
         )
     return rows
 

@@ -21,13 +21,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from tabulate import tabulate
 
 from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena.concepts import Halfspaces
 from arena.engine import play
 from arena.referees import Oblivious
 from benchmarks.by_learner.charts import BLUE, GREEN, GREY, RED, panels, save
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.halfspaces.dp_winnow import DpWinnow
 from learners.mechanisms.accounting.bounded_range import largest_width
@@ -137,12 +137,10 @@ def main() -> None:
         (dimension, f"{math.comb(dimension - 1, 2):,}", *(describe_mean(found[name][k]) for name in COUNTS))
         for k, dimension in enumerate(DIMENSIONS)
     ]
-    print(tabulate(rows, ("d", "N", *COUNTS), tablefmt="github", disable_numparse=True))
     logs = [math.log(dimension) for dimension in DIMENSIONS]
     laws = {name: fit_power(logs, samples) for name, samples in found.items()}
-    print(
-        tabulate(laws.items(), ("learner", "power of ln d (95 %)"), tablefmt="github", disable_numparse=True)
-    )
+    rows.append(("power of ln d", "", *laws.values()))
+    write_table("halfspaces/disjunction_experts", ("d", "experts", *COUNTS), rows)
     figure, (left, right) = panels(
         "Private experts need fewer mistakes than dp-winnow for disjunctions of two variables, and the work "
         "of all N pairs\n(ε = 1, δ = 1e-6, T = 20,000; means with 95 % limits)"

@@ -22,9 +22,10 @@ from tabulate import tabulate
 
 from arena.concepts import Halfspaces
 from benchmarks.by_learner.charts import BLUE, GREY, RED, panels, save
+from benchmarks.papers.winnow_constants import winnow_constants
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, Power, fit_power, measure_cases
 from learners.halfspaces.dp_winnow import DpWinnow
-from learners.halfspaces.winnow_constants import winnow_constants
 
 SEEDS, GAMES = 8, 8
 CALM = 1_000  # rounds without a mistake, after which a game has learned
@@ -39,10 +40,14 @@ MARGINS = [1.0, 1 / 2, 1 / 3, 1 / 4]
 
 @attrs.frozen
 class Series:
-    """Cases in which one quantity varies. size: what the mistakes are fitted to a power of."""
+    """Cases in which one quantity varies.
+
+    values: from where to where, as the table shows it. size: what the mistakes are fitted to a power of.
+    """
 
     name: str
     power_of: str
+    values: str
     cases: list[dict[str, Any]]
     size: Callable[[dict[str, Any]], float]
 
@@ -52,12 +57,31 @@ class Series:
 
 
 SERIES = (
-    Series("T", "ln T", [USUAL | {"rounds": T} for T in ROUNDS], lambda case: math.log(case["rounds"])),
-    Series("d", "ln d", [USUAL | {"dimension": d} for d in DIMENSIONS], lambda c: math.log(c["dimension"])),
-    Series("ε", "1/ε", [USUAL | {"epsilon": e} for e in EPSILONS[::-1]], lambda case: 1 / case["epsilon"]),
+    Series(
+        "T",
+        "ln T",
+        "T = 1e5 to 1e13",
+        [USUAL | {"rounds": rounds} for rounds in ROUNDS],
+        lambda case: math.log(case["rounds"]),
+    ),
+    Series(
+        "d",
+        "ln d",
+        "d = 16 to 4,096",
+        [USUAL | {"dimension": dimension} for dimension in DIMENSIONS],
+        lambda case: math.log(case["dimension"]),
+    ),
+    Series(
+        "ε",
+        "1/ε",
+        "ε = 16 to 1",
+        [USUAL | {"epsilon": epsilon} for epsilon in EPSILONS[::-1]],
+        lambda case: 1 / case["epsilon"],
+    ),
     Series(
         "ρ",
         "1/ρ",
+        "ρ = 1 to 1/4",
         [USUAL | {"epsilon": 16.0, "margin": margin} for margin in MARGINS],
         lambda case: 1 / case["margin"],
     ),
@@ -121,6 +145,7 @@ def main() -> None:
         laws.append(
             (
                 series.power_of,
+                series.values,
                 powers[name],
                 f"{exponent(series, ours):.2f}",
                 f"{exponent(series, printed):.2f}",
@@ -140,11 +165,11 @@ def main() -> None:
             values = (f"{case['rounds']:.0e}", case["dimension"], case["epsilon"], f"{case['margin']:.2f}")
             rows.append((*values, f"{describe_mean(samples)}, defaults", "none", "none"))
         law = fit_power(series.sizes, defaults[series.name])
-        laws.append((f"{series.power_of}, defaults", law, "none", "none"))
+        laws.append((f"{series.power_of}, default settings", series.values, law, "none", "none"))
     headers = ("T", "d", "ε", "ρ", "mistakes (95 %)", "bound", "printed bound")
     print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
-    headers = ("mistakes as a power of", "measured (95 %)", "bound", "printed bound")
-    print(tabulate(laws, headers, tablefmt="github", disable_numparse=True))
+    headers = ("mistakes as a power of", "values", "measured (95 %)", "our bound", "printed bound")
+    write_table("halfspaces/hidden_coordinate", headers, laws)
     draw(found, defaults, bounds, powers)
 
 

@@ -28,6 +28,7 @@ from tabulate import tabulate
 from arena import Sample, Training
 from arena.concepts import Conjunctions, DecisionLists
 from benchmarks.by_learner.charts import BLUE, GREEN, RED, panels, save
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.lists.private_decision_list import PrivateDecisionList
 
@@ -110,7 +111,8 @@ def main() -> None:
         found[name] = needs = measured[:, :, 0]
         promised = [size_promised(**case) for case in cases]
         slope = np.polyfit(np.log(sizes), np.log(promised), 1)[0]
-        laws.append((name, fit_power(sizes, needs), f"{slope:.2f}"))
+        ends = [1 / size if name.startswith("1/") else size for size in (sizes[0], sizes[-1])]
+        laws.append((name, f"{ends[0]:g} to {ends[1]:g}", fit_power(sizes, needs), f"{slope:.2f}"))
         for case, samples, promise in zip(cases, measured, promised, strict=True):
             values = (case["variables"], case["literals"], case["epsilon"], case["alpha"])
             count = Conjunctions(case["variables"], case["literals"]).count
@@ -118,9 +120,9 @@ def main() -> None:
             rows.append((*values, f"{count:,}", describe_mean(samples[:, 0]), f"{promise:,.0f}", *errors))
     headers = ("n", "k", "ε", "α", "F", "examples needed (95 %)", "promised", "sample error", "error")
     print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
-    headers = ("examples needed as a power of", "measured (95 %)", "by the theorem")
-    print(tabulate(laws, headers, tablefmt="github", disable_numparse=True))
-    draw(found, {name: law for name, law, _ in laws})
+    headers = ("examples needed as a power of", "values", "measured (95 %)", "promised")
+    write_table("lists/list_generalisation", headers, laws)
+    draw(found, {name: law for name, _, law, _ in laws})
 
 
 def draw(found: dict[str, np.ndarray], laws: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ from arena import Oblivious, play
 from arena.concepts import Conjunctions, Halfspaces
 from arena.concepts.cube.embeddings import append_constant, decision_list, double_points
 from benchmarks.by_learner.charts import BLUE, GREEN, GREY, RED, panels, save
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.halfspaces.dp_winnow import DpWinnow
 
@@ -107,8 +108,8 @@ def main() -> None:
         (changes, length, f"{value:.0f}", describe_mean(samples), f"{bound:,.0f}")
         for (changes, length), value, samples, bound in zip(LISTS, inverse, on_lists, bounds, strict=True)
     ]
-    headers = ("D", "r", "1/ρ", "mistakes (95 %)", "updates by Lemma 4.2")
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    headers = ("D", "r", "1/ρ", "mistakes (95 %)", "updates of winnow, 2 ln d/ρ²")
+    write_table("lists/online_lists", headers, rows)
     learned = [k for k, samples in enumerate(on_lists) if samples.mean() < ROUNDS / 4]
     order = sorted(learned, key=lambda k: inverse[k])
     law = fit_power([inverse[k] for k in order], on_lists[order])
@@ -122,7 +123,7 @@ def main() -> None:
         for (n, k), count, samples in zip(FEATURES, counts, on_features, strict=True)
     ]
     headers = ("n", "k", "features", "d", "mistakes (95 %)")
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("lists/online_lists_of_features", headers, rows)
     logs = [math.log(2 * (count + 1)) for count in counts]
     by_features = fit_power(logs, on_features)
     print(f"mistakes as a power of ln d: {by_features}")

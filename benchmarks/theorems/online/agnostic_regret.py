@@ -17,7 +17,6 @@ from __future__ import annotations
 from math import isqrt
 
 import numpy as np
-from tabulate import tabulate
 
 from adversaries.online.contrarian import Contrarian
 from adversaries.online.random_sequences import IidExamples
@@ -25,6 +24,7 @@ from arena import Adversary, Learner
 from arena.concepts import Thresholds
 from audits.races import plan_online_race
 from benchmarks.by_learner.charts import BLUE, GREEN, GREY, RED, panels, save
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, Power, fit_power, measure_cases
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
@@ -85,7 +85,7 @@ def collect_regrets() -> list[np.ndarray]:
     return np.split(found, ends[:-1])
 
 
-def make_table(regrets: list[np.ndarray], powers: list[Power]) -> str:
+def write_regrets(regrets: list[np.ndarray], powers: list[Power]) -> None:
     rows = []
     for (kind, against, _, _, _, theorem), samples, power in zip(CURVES, regrets, powers, strict=True):
         means = [Mean.of(row) for row in samples]
@@ -94,11 +94,11 @@ def make_table(regrets: list[np.ndarray], powers: list[Power]) -> str:
         late = np.log(means[-1].value / means[-2].value) / np.log(4)
         rows.append((LABELS[kind], against, *cells, str(power), f"{late:.2f}", theorem))
     lengths = [f"T = {rounds:,}" for rounds in ROUNDS]
-    headers = ("learner", "adversary", *lengths, "exponent", "of the last two T", "theorem's")
-    return tabulate(rows, headers, tablefmt="github", disable_numparse=True)
+    headers = ("learner", "adversary", *lengths, "exponent (limits)", "from the last two T", "theorem's")
+    write_table("online/agnostic_regret", headers, rows)
 
 
-def make_bound_table() -> str:
+def write_bounds() -> None:
     """bound/T by K, and the exponent of the bound over the last decade."""
     rounds = [10**power for power in (6, 7, 8)]
     rows = []
@@ -111,8 +111,12 @@ def make_bound_table() -> str:
         exponent = np.log10(bounds[-1] / bounds[-2])
         cells = [f"{bound / length:.3f}" for bound, length in zip(bounds, rounds, strict=True)]
         rows.append((label, *cells, f"{exponent:.2f}"))
-    headers = ("K", *(f"T = 10^{len(str(length)) - 1}" for length in rounds), "exponent from 10^7 to 10^8")
-    return tabulate(rows, headers, tablefmt="github", disable_numparse=True)
+    headers = (
+        "K",
+        *(f"T = 10^{len(str(length)) - 1}" for length in rounds),
+        "exponent of the bound, 10^7 to 10^8",
+    )
+    write_table("online/regret_bounds", headers, rows)
 
 
 def state_bound(rounds: int, stretches: int) -> float:
@@ -162,5 +166,6 @@ def main() -> None:
     powers = [
         fit_power(lengths, samples) for (_, _, lengths, *_), samples in zip(CURVES, regrets, strict=True)
     ]
-    print(make_table(regrets, powers), make_bound_table(), sep="\n\n")
+    write_regrets(regrets, powers)
+    write_bounds()
     draw(regrets, powers)

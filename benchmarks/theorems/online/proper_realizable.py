@@ -8,12 +8,12 @@ proper, its layers M, and the mistakes of games against an adversary that errs a
 from __future__ import annotations
 
 import numpy as np
-from tabulate import tabulate
 
 from adversaries.online.adaptive import AdaptiveConsistent
 from arena.concepts import FiniteClass
 from arena.randomness import block_seed, generator
 from audits.races import plan_online_race
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 from learners.online.automaton_tables import AUTOMATA
 from learners.online.realizable import RealizableLearner
@@ -72,4 +72,4 @@ def main() -> None:
         f"mistakes in {ROUNDS:,} rounds (limits)",
         "games without mistakes at the end",
     )
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("online/proper_realizable", headers, rows)

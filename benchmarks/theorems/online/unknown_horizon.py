@@ -19,7 +19,6 @@ from math import sqrt
 
 import attrs
 import numpy as np
-from tabulate import tabulate
 
 from adversaries.online.adaptive import AdaptiveConsistent
 from adversaries.online.random_sequences import IidExamples
@@ -27,6 +26,7 @@ from arena import Adversary, Learner
 from arena.concepts import Points, Thresholds
 from audits.races import plan_online_race
 from benchmarks.by_learner.charts import BLUE, GREY, RED, panels, save
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.doubling import Doubling
@@ -42,6 +42,7 @@ LEARNERS: dict[str, Learner] = {
 }
 ADVERSARIES: dict[str, Adversary] = {MISTAKES: AdaptiveConsistent(), REGRET: IidExamples(noise=0.1)}
 QUADRATIC = 3 / (2 * np.log(2))
+MOST_RATIO = sqrt(2) / (sqrt(2) - 1)  # of regrets
 
 
 def measure_told(*, seed: int, quantity: str, power: int) -> np.ndarray:
@@ -64,7 +65,7 @@ def _play(learner: Learner, quantity: str, marks: tuple[int, ...], seed: int) ->
         marks=1,
         seed=seed,
     )
-    return attrs.evolve(race, marks=marks).play_block(0, 0)
+    return attrs.evolve(race, measure=attrs.evolve(race.measure, marks=marks)).play_block(0, 0)
 
 
 def collect(quantity: str) -> tuple[np.ndarray, np.ndarray]:
@@ -83,14 +84,14 @@ def fit_logs(rounds: np.ndarray, samples: np.ndarray, degree: int) -> tuple[Mean
     return Mean.of(leading), np.polyfit(np.log(rounds), samples.mean(axis=1), degree)
 
 
-def make_table(found: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
+def write_comparison(found: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
     rows = []
     for quantity, (told, blind) in found.items():
         for power, one, other in zip(READ[quantity], told, blind, strict=True):
             ratio = Mean.of(other).value / Mean.of(one).value
             rows.append((quantity, f"{2**power - 1:,}", _format(one), _format(other), f"{ratio:.2f}"))
     headers = ("quantity", "T", "told T (limits)", "doubling (limits)", "ratio")
-    return tabulate(rows, headers, tablefmt="github", disable_numparse=True)
+    write_table("online/unknown_horizon", headers, rows)
 
 
 def _format(samples: np.ndarray) -> str:
@@ -98,7 +99,7 @@ def _format(samples: np.ndarray) -> str:
     return f"{mean.value:,.0f} ({mean.lower:,.0f} to {mean.upper:,.0f})"
 
 
-def make_growth_table(found: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
+def write_growth(found: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
     told, blind = found[MISTAKES]
     rounds = np.array([2.0**power - 1 for power in READ[MISTAKES]])
     slope, curve = fit_logs(rounds, told, 1)[0], fit_logs(rounds, blind, 2)[0]
@@ -108,11 +109,10 @@ def make_growth_table(found: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
         ("mistakes, told T", "on ln T", _limits(slope), "3"),
         ("mistakes, doubling", "on ln²T", _limits(curve), f"{QUADRATIC:.2f}"),
         ("regret, told T", "power of T", str(powers[0]), "1/2"),
-        ("regret, doubling", "power of T", str(powers[1]), "1/2"),
+        ("regret, doubling", "power of T", str(powers[1]), f"1/2, and a factor of at most {MOST_RATIO:.1f}"),
     ]
-    return tabulate(
-        rows, ("game", "growth", "fitted (limits)", "predicted"), tablefmt="github", disable_numparse=True
-    )
+    headers = ("game", "growth", "fitted (limits)", "predicted")
+    write_table("online/unknown_horizon_growth", headers, rows)
 
 
 def _limits(mean: Mean) -> str:
@@ -160,9 +160,12 @@ def _draw_regret(axis, pair) -> None:  # type: ignore[no-untyped-def]
     rounds = np.array([2.0**power - 1 for power in READ[REGRET]])
     power = fit_power(rounds, pair[0])
     axis.plot(rounds, power.at(rounds), color=BLUE, linestyle="--", linewidth=1)
-    most = sqrt(2) / (sqrt(2) - 1)
     axis.plot(
-        rounds, most * power.at(rounds), color=GREY, linestyle=":", label=f"{most:.1f} times told: the limit"
+        rounds,
+        MOST_RATIO * power.at(rounds),
+        color=GREY,
+        linestyle=":",
+        label=f"{MOST_RATIO:.1f} times told: the limit",
     )
     axis.plot(rounds, fit_power(rounds, pair[1]).at(rounds), color=RED, linestyle="--", linewidth=1)
     axis.set(title="agnostic-experts, ε = 3, random examples", yscale="log")
@@ -171,5 +174,6 @@ def _draw_regret(axis, pair) -> None:  # type: ignore[no-untyped-def]
 
 def main() -> None:
     found = {quantity: collect(quantity) for quantity in READ}
-    print(make_table(found), make_growth_table(found), sep="\n\n")
+    write_comparison(found)
+    write_growth(found)
     draw(found)

@@ -15,17 +15,17 @@ from math import ceil, log, sqrt
 
 import attrs
 import numpy as np
-from tabulate import tabulate
 
 from arena.concepts import ConceptClass
 from arena.concepts.finite.finite_class import FiniteClass
 from arena.randomness import generator
 from arena.replies import NO_LABEL, UNSTABLE
+from benchmarks.papers.margins import Margins
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 from benchmarks.theorems.pate.setup.sources import Plateau
 from benchmarks.theorems.pate.setup.students import CLASS, DELTA, GAMMA, ThresholdVotes, draw_teachers
 from learners.pate.ensemble import Minimiser
-from learners.pate.ensemble.margins import Margins
 from learners.pate.pate_svt import PateSvt
 from learners.pate.students.passive import collect_answers, fit_answers
 
@@ -200,7 +200,7 @@ def main() -> None:
         "student in Vote(H), less that",
     )
     headers += ("4T/m of Theorem 20",)
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("pate/pate_aggregate", headers, rows)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ sparse vector. Theorem 10 says that the best m grows as nε, Remark 29 that it g
 from __future__ import annotations
 
 import numpy as np
-from tabulate import tabulate
 
 from arena.randomness import generator
 from benchmarks.by_learner.charts import BLUE, GREEN, RED, panels, save
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from benchmarks.theorems.pate.setup.sources import Tsybakov
 from benchmarks.theorems.pate.setup.students import gaussian, learn_threshold, sparse
@@ -86,7 +86,7 @@ def main() -> None:
             f"paper {RATES[algorithm]}"
         )
     headers = ("algorithm", "n", "best m", "excess risk there", "exponent of m below it", "above it")
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("pate/pate_best_m", headers, rows)
     axes[0].set_ylabel("Err(h) − Err(h*)")
     print(f"Written: {save(figure, 'theorems/pate_best_m.svg')}")
 

@@ -8,19 +8,21 @@ those that do not), and finds a line: pate_figure4.svg.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from matplotlib.figure import Figure
-from tabulate import tabulate
 
 from arena import Sample
 from arena.randomness import generator
 from audits.data.one_hot import load_one_hot
 from benchmarks.by_learner.charts import BLUE, GREY, save
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
-from benchmarks.theorems.pate.pate_table4 import ADULT
 from learners.pate.ensemble import Teacher
 from learners.pate.ensemble.ensemble import train_ensemble
 
+ADULT = Path(__file__).parents[3] / "audits" / "data" / "examples" / "adult.csv.gz"
 TEACHERS, QUERIES, SEEDS = 250, 200, 12
 
 
@@ -51,7 +53,7 @@ def main() -> None:
     means = {name: Mean.of(values) for name, values in figures.items()}
     rows = [(name, f"{m.value:.3f}", f"{m.lower:.3f} to {m.upper:.3f}") for name, m in means.items()]
     headers = ("figure", f"mean of {SEEDS} splits", "limits")
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("pate/pate_figure4", headers, rows)
     figure = Figure(figsize=(6.4, 5), layout="constrained", facecolor="white")
     axis = figure.subplots()
     for place, (across, up) in enumerate(sums):

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
-from tabulate import tabulate
 
 from arena.randomness import generator
 from arena.replies import UNSTABLE
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from benchmarks.theorems.pate.setup.sources import Tsybakov
 from benchmarks.theorems.pate.setup.students import DELTA, GAMMA, ThresholdVotes, draw_teachers
@@ -94,7 +94,7 @@ def main() -> None:
         "mistakes of the worst over max(m·Dis, ln(K/γ)), Lemma 14",
         "points with K/3 wrong over 3B, Lemma 4",
     )
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("pate/pate_lemmas", headers, rows)
     rows = []
     for name in ("Lemma 3", "Lemma 46", "Lemma 49"):
         failed = int(measure_cases(measure_lemma, [{"lemma": name}], 10).sum())
@@ -118,7 +118,7 @@ def main() -> None:
         "measured",
         "limits",
     )
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("pate/pate_lemma_failures", headers, rows)
 
 
 if __name__ == "__main__":

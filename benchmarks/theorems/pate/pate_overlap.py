@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from tabulate import tabulate
 
 from arena.randomness import generator
 from arena.replies import UNSTABLE
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 from benchmarks.theorems.pate.setup.sources import Tsybakov
 from benchmarks.theorems.pate.setup.students import (
@@ -78,7 +78,7 @@ def main() -> None:
         "share of questions that are ⊥",
     )
     headers += ("of the last ten questions", "by chance")
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("pate/pate_overlap", headers, rows)
 
 
 if __name__ == "__main__":

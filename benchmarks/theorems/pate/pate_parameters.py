@@ -7,9 +7,9 @@ noise. With K, everything else is kept; Theorem 28 has K = 6√(2 ln 2n)·σ = 3
 from __future__ import annotations
 
 import numpy as np
-from tabulate import tabulate
 
 from arena.randomness import generator
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from benchmarks.theorems.pate.setup.sources import Tsybakov
 from benchmarks.theorems.pate.setup.students import gaussian, learn_threshold, questions, sparse
@@ -49,14 +49,14 @@ def main() -> None:
         found = measure_cases(measure_error, cases, SEEDS)[:, :, 0]
         rows.append((algorithm, *map(show, found), fit_power(EPSILONS, found), theirs))
     headers = ("algorithm", *(f"ε = {epsilon:g}" for epsilon in EPSILONS), "exponent of ε", "paper")
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("pate/pate_by_epsilon", headers, rows)
     rows = []
     for algorithm in ("psq, Gaussian", "asq"):
         cases = [{"algorithm": algorithm, "epsilon": 1.0, "multiple": one} for one in MULTIPLES]
         found = measure_cases(measure_error, cases, SEEDS)[:, :, 0]
         rows.append((algorithm, *map(show, found)))
     headers = ("algorithm", *(f"K = {one:g}σ" for one in MULTIPLES))
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("pate/pate_by_teachers", headers, rows)
 
 
 if __name__ == "__main__":

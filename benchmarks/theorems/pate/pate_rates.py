@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from tabulate import tabulate
 
 from arena.randomness import generator
 from benchmarks.by_learner.charts import BLUE, DOCS, GREEN, GREY, RED, save
+from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, Power, fit_power, measure_cases
 from benchmarks.theorems.pate.setup.sources import LineSource, Tsybakov, TwoBest
 from benchmarks.theorems.pate.setup.students import (
@@ -115,7 +115,7 @@ def print_table(found: dict[str, np.ndarray]) -> None:
             )
     headers = ("column", "algorithm", "exponent of n, paper", "of Dis(h, h*)", "of the excess risk")
     headers += ("excess risk at the largest n", "m there", "K there")
-    print(tabulate(rows, headers, tablefmt="github", disable_numparse=True))
+    write_table("pate/pate_rates", headers, rows)
 
 
 def draw(found: dict[str, np.ndarray]) -> None:

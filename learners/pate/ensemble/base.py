@@ -9,7 +9,7 @@ import attrs
 from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument
 from arena.players import Learner
-from arena.settings import at_least, setting, whole
+from arena.settings import count_setting, setting
 from learners.pate.ensemble.teacher import Minimiser, Teacher
 
 
@@ -39,8 +39,8 @@ class EnsembleLearner(Learner):
     """
 
     teacher: Teacher
-    teachers: int = setting(101, help="K, the number of teachers", check=[whole, at_least(1)])
-    split: int = setting(0, help="seed of the public split of the sample", check=[whole, at_least(0)])
+    teachers: int = count_setting(101, help="K, the number of teachers")
+    split: int = count_setting(0, help="seed of the public split of the sample", least=0)
 
     @property
     def concepts(self) -> ConceptClass | None:

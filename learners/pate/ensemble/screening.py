@@ -11,7 +11,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.replies import UNSTABLE
 from arena.sample import Sample
-from arena.settings import at_least, less_than, more_than, setting, whole
+from arena.settings import at_least, count_setting, more_than, setting
 from learners.mechanisms.noise.laplace_noise import laplace_cdf
 from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
@@ -68,15 +68,9 @@ class Screening(Voters):
     whose sensitivity is 1. So it is (2/λ, 0)-DP, and there are at most min(T, ℓ) runs.
     """
 
-    epsilon: float = setting(
-        1.0, unit="nats", help="ε of all answers together, for which λ is chosen", check=more_than(0)
-    )
-    delta: float = setting(
-        1e-5, unit="probability", help="δ of all answers together", check=[more_than(0), less_than(1)]
-    )
-    unstable: int = setting(
-        3, help="T, the number of answers ⊥ before a game halts", check=[whole, at_least(1)]
-    )
+    epsilon: float = setting(1.0, unit="nats", help="ε of all answers together, for which λ is chosen")
+    delta: float = setting(1e-5, unit="probability", help="δ of all answers together")
+    unstable: int = count_setting(3, help="T, the number of answers ⊥ before a game halts")
     scale: float | None = setting(
         None, unit="votes", help="λ; default: the algorithm's, for ε and δ", check=more_than(0)
     )

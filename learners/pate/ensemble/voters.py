@@ -16,7 +16,7 @@ from arena.errors import InvalidArgument
 from arena.laws import AnswerLaw
 from arena.points import hash_rows, is_shared
 from arena.sample import Sample, Training
-from arena.settings import at_least, setting, whole
+from arena.settings import count_setting
 from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
 from learners.pate.ensemble.ensemble import Ensemble, train_ensemble
 from learners.pate.ensemble.teacher import Teacher
@@ -31,7 +31,7 @@ class Voters(EnsembleLearner):
     protocols = ("Voting",)
 
     teacher: Teacher = teacher_setting(Thresholds(), "thresholds")
-    queries: int = setting(100, help="ℓ, the number of answers before it halts", check=[whole, at_least(1)])
+    queries: int = count_setting(100, help="ℓ, the number of answers before it halts")
 
     @property
     def critical_margin(self) -> float:

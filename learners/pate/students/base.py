@@ -14,7 +14,7 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.laws import Finite
 from arena.replies import Hypothesis
 from arena.sample import Training
-from arena.settings import less_than, more_than, setting
+from arena.settings import setting
 from learners.common.release_learner import ReleaseLearner, RunningRelease
 from learners.pate.ensemble import Teacher, Voters
 from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
@@ -38,10 +38,8 @@ class StudentLearner(EnsembleLearner, ReleaseLearner):
         unit="points",
         help="the public points, as 0.5,1,2 or FILE.csv; default: each point of a finite domain once",
     )
-    epsilon: float = setting(1.0, unit="nats", help="ε of all answers together", check=more_than(0))
-    delta: float = setting(
-        1e-5, unit="probability", help="δ of all answers together", check=[more_than(0), less_than(1)]
-    )
+    epsilon: float = setting(1.0, unit="nats", help="ε of all answers together")
+    delta: float = setting(1e-5, unit="probability", help="δ of all answers together")
 
     def with_public_points(self, points: np.ndarray) -> Self:
         """The same learner with public points (m, ...)."""

@@ -1,4 +1,4 @@
-"""Attacks beside the swaps: poison, membership, reconstruction of labels, hypotheses learned from answers."""
+"""Attacks beside the swaps: poison, membership, reconstruction of labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.figure1.base import count_unlabelled
 from adversaries.figure1.example_distributions import choose_distribution
-from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from adversaries.figure1.membership import Membership
 from adversaries.figure1.poison import Poison
 from adversaries.figure1.query_swap import QuerySwap
@@ -53,7 +52,7 @@ def by_world(played: Played) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("concepts", [LINE, GRID, ALL, Points(range(6))], ids=str)
-@pytest.mark.parametrize("kind", [Membership, Reconstruct, QuerySwap, Poison, HypothesisLearner])
+@pytest.mark.parametrize("kind", [Membership, Reconstruct, QuerySwap, Poison])
 def test_they_conform_with_any_class(kind: type[Adversary], concepts: ConceptClass) -> None:
     for learner in learners(concepts):
         settings = {"queries": 150} if kind is Poison else {}
@@ -200,96 +199,5 @@ def test_shift_needs_a_point_outside_the_support() -> None:
     assert set(np.unique(moves(adversary, 1)[1].x)) == set(range(1, 8))
 
 
-# --- hypothesis-learner -------------------------------------------------------------------------------------
-
-
-@attrs.frozen
-class Wrong(StaticErm):
-    """Answers like static-erm, but for a part of the queries, chosen at random, which it answers wrongly."""
-
-    name = "wrong"
-    rate: float = 0.1
-
-    def start(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
-        state = super().start(games, rng)
-        right = state.predict
-        state.predict = lambda x: right(x) ^ (rng.random(games) < self.rate)  # type: ignore[method-assign]
-        return state
-
-
-def test_a_predictor_that_never_changes_gives_its_hypothesis_away() -> None:
-    learner = StaticErm(concepts=LINE)
-    score = play(learner, HypothesisLearner(learner=learner, asked=500), Figure1(), games=50, seed=1).score
-    assert score is not None
-    assert (score == 0).all()
-
-
-# A mean error that is off by 0.02 is noticed with near certainty in 4,000 games of nine points.
-@pytest.mark.thorough
-@statistical(rate=2e-7)
-def test_each_round_counts_equally_unlike_in_the_printed_set() -> None:
-    """The claim: the expected error of h is the mean error of the hypotheses. Of sets it is far above."""
-    learner = Wrong(concepts=LINE, rate=0.1)
-    promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.12, "power": 1 - 1e-7}
-    for as_printed in (False, True):
-        adversary = HypothesisLearner(learner=learner, asked=300, as_printed=as_printed)
-        score = play(learner, adversary, Figure1(), games=3_000, seed=1).score
-        assert score is not None
-        if as_printed:
-            with expect_rejection():
-                check_mean(score, 0.1, **promise)
-        else:
-            check_mean(score, 0.1, **promise)
-
-
-# A chance of failing that is 0.05 above what is promised is noticed with near certainty in 8,000 games.
-@pytest.mark.thorough
-@statistical(rate=2e-7)
-def test_it_fails_no_more_often_than_beta_and_as_printed_it_may() -> None:
-    """|X| = 2: the printed R fails with a chance of 2 · 2^(-R), R = 3; the corrected one has R = 6."""
-    pair = StaticErm(concepts=Thresholds(range(2)))
-    promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.12, "power": 1 - 1e-7}
-    for as_printed, rounds, chance in ((False, 6, 2 * 0.5**6), (True, 3, 2 * 0.5**3)):
-        adversary = HypothesisLearner(learner=pair, as_printed=as_printed)
-        assert adversary.rounds(2) == rounds
-        failed = np.concatenate([_failures(adversary, pair, seed) for seed in range(2)])
-        check_mean(failed, chance, **promise) if not as_printed else _rejects(failed, 0.125, promise)
-
-
-def _rejects(failed: np.ndarray, mean: float, promise: dict) -> None:
-    with expect_rejection():
-        check_mean(failed, mean, **promise)
-
-
-def _failures(adversary: HypothesisLearner, learner: Learner, seed: int) -> np.ndarray:
-    kept = []
-
-    @attrs.frozen
-    class Keeps(HypothesisLearner):
-        def play(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
-            learned = yield from self.learn(games, rng)
-            kept.append(learned.failed.astype(float))
-            return learned.errors
-
-    same = {field.name: getattr(adversary, field.name) for field in attrs.fields(HypothesisLearner)}
-    play(learner, Keeps(**same), Figure1(), games=3_000, seed=seed)
-    return np.concatenate(kept)
-
-
-def test_hypothesis_learner_needs_a_finite_domain() -> None:
-    with pytest.raises(Unsupported, match=r"has no finite domain, and every point of it must be queried"):
-        play(StaticErm(), HypothesisLearner(learner=StaticErm()), Figure1(), games=2, seed=1)
-
-
-def test_silence_is_no_answer() -> None:
-    learner = EverlastingV2(concepts=LINE, teachers=21, training_rate=0.5, answers=5, rounds=1)
-    adversary = HypothesisLearner(learner=learner)
-    score = play(learner, adversary, Figure1(), games=50, seed=1).score
-    assert score is not None
-    assert play(learner, adversary, Figure1(), games=2, seed=1, record=True).halted is not None
-    assert score.min() > 0  # five answers do not cover nine points, so all of them fail
-
-
 def test_no_games_make_no_queries() -> None:
-    for adversary in (HypothesisLearner(learner=StaticErm(concepts=LINE)), Poison()):
-        assert play(StaticErm(concepts=LINE), adversary, Figure1(), games=0, seed=1).rounds == 0
+    assert play(StaticErm(concepts=LINE), Poison(), Figure1(), games=0, seed=1).rounds == 0

@@ -149,6 +149,7 @@ def test_many_ties_keep_two_over_pi_of_the_information() -> None:
     assert tied == pytest.approx(0.78, abs=0.01)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "least"),
     [

@@ -50,6 +50,7 @@ def test_soa_errs_as_often_as_the_dimension(matrix: np.ndarray) -> None:
     assert soa(FiniteClass(matrix)).mistakes == littlestone_dimension(FiniteClass(matrix))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", KINDS)
 @given(matrix=CLASSES)
 def test_states_have_one_function_if_and_only_if_they_predict_alike(make, matrix: np.ndarray) -> None:

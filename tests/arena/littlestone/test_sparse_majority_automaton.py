@@ -130,8 +130,8 @@ def test_no_learner_errs_less_often_than_the_dimension(matrix: np.ndarray) -> No
 def test_the_cost_of_predicting_with_few_concepts(
     concept_class: ConceptClass, dimension: int, dual: int, members: int, states: int
 ) -> None:
-    """The table of docs/online.md. Members are those of the fewest, whichever solution a solver finds; which
-    states are reached depends on it, and is told there for scale only."""
+    """The table docs/tables/online/sparse_majorities.csv. Members are those of the fewest, whichever
+    solution a solver finds; which states are reached depends on it, so their number is for scale only."""
     learner = sparse_majority(concept_class)
     assert (learner.mistakes, learner.most_members) == (dimension, members)
     assert littlestone_dimension(concept_class) == dimension

@@ -44,5 +44,6 @@ def test_unlabelled_points_differ_in_some_and_never_before_other_learners() -> N
     assert any(script.world_1 is not None and script.handed for script in drawn)
 
 
+@pytest.mark.thorough
 def test_a_small_search_refutes_nothing() -> None:
     assert not search(FRESH, protocol="Figure1", seed=1, error=1e-6, examples=20, pairs=32).refuted

@@ -162,7 +162,7 @@ def invocations(draw: st.DrawFn) -> list[str]:
     name, command = draw(st.sampled_from(COMMANDS))
     pair = draw(st.sampled_from([pair.split() for pair in PAIRS.split(",")]))
     strange = draw(st.integers(0, 2 * len(command.params)))  # the place of the parameter that is not
-    with_data = (name[0] == "experiment" and name[1] in ("fit", "pate")) or not draw(st.integers(0, 5))
+    with_data = name[0] == "fit" or not draw(st.integers(0, 5))
     needed = {*SMALL, "--against", *(DATA if with_data else ())}
     unwanted = {"--set", "--cluster", "--backend", *(() if with_data else DATA)}
     words = [*name]

@@ -24,7 +24,7 @@ COMMANDS = {  # by what the file is: the words of commands, the ending of its na
     "canaries": (("certify", "FILE", "--column", "s", "--included", "w"), ".csv", 256),
     "data": (("play", *PREDICTOR, "--data", "FILE", "--x", "x", "--y", "y"), ".csv", 256),
     "zipped data": (("play", *PREDICTOR, "--data", "FILE", "--x", "x", "--y", "y"), ".csv.gz", 256),
-    "data to fit": (("experiment", "fit", "rivest", "--data", "FILE", "--y", "y"), ".csv", 256),
+    "data to fit": (("fit", "rivest", "--data", "FILE", "--y", "y"), ".csv", 256),
     "matrix": (("show", "matrix:FILE"), ".csv", 256),
     "setting": (("show", "halving", "--set", "concepts=matrix:FILE"), ".csv", 256),
     "public points": (("show", "pate-psq", "--set", "public=FILE"), ".csv", 256),

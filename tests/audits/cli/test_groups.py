@@ -1,4 +1,4 @@
-"""The groups of commands, former names, short options, completion and colours."""
+"""The groups of commands, mistyped names, short options, completion and colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from support.command_line import Command
 
 from audits import cli
-from audits.cli.common.output import colour_verdicts
+from audits.cli.common.command import colour_verdicts
 
 arena = Command()
 
@@ -24,12 +24,12 @@ def complete(*words: str, incomplete: str = "") -> list[str]:
 def test_the_help_has_a_section_for_each_group_and_at_most_fifteen_commands() -> None:
     lines = arena("--help").stdout.splitlines()
     start = lines.index("Games:")
-    for title in ("Players:", "Runs and experiments:"):
+    for title in ("Players:", "Runs and data:"):
         assert title in lines[start:]
     assert len([line for line in lines[start:] if line.startswith("  ")]) <= 15
 
 
-@pytest.mark.parametrize("group", [(), ("runs",), ("experiment",)])
+@pytest.mark.parametrize("group", [(), ("runs",)])
 def test_a_bare_group_shows_its_help(group: tuple[str, ...]) -> None:
     assert arena.text(*group) == arena.text(*group, "--help")
 
@@ -40,15 +40,12 @@ def test_a_bare_group_shows_its_help(group: tuple[str, ...]) -> None:
         (("report", "run.ledger"), "arena runs report"),
         (("resume", "run.ledger"), "arena runs resume"),
         (("export",), "arena runs export"),
-        (("fit", "rivest"), "arena experiment fit"),
-        (("attack", "poison"), "arena experiment poison"),
         (("adit",), "arena audit"),
         (("runs", "."), "arena runs list ."),
         (("runs", "verfy"), "arena runs verify"),
-        (("experiment", "pat"), "arena experiment pate"),
     ],
 )
-def test_former_and_mistyped_names_are_answered_with_the_command(words: tuple[str, ...], meant: str) -> None:
+def test_mistyped_names_are_answered_with_the_command(words: tuple[str, ...], meant: str) -> None:
     assert f"Did you mean {meant}?" in arena.refusal(*words)
 
 
@@ -95,12 +92,12 @@ def test_verdicts_are_coloured_on_terminals_only(monkeypatch: pytest.MonkeyPatch
     green = click.style("Not refuted", fg="green", bold=False)
     assert colour_verdicts("Refuted: x\nNot refuted") == f"{red}: x\n{green}"
     assert "\x1b" not in CliRunner().invoke(cli.arena, words, color=True).stdout
-    monkeypatch.setattr("audits.cli.common.output._has_colour", lambda: True)
+    monkeypatch.setattr("audits.cli.common.command._has_colour", lambda: True)
     assert green in CliRunner().invoke(cli.arena, words, color=True).stdout
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
-    from audits.cli.common import output
+    from audits.cli.common import command as output
 
     class Terminal:
         def isatty(self) -> bool:

@@ -150,7 +150,7 @@ def test_what_the_user_has_set_is_not_sized_away(tmp_path: Path) -> None:
         (
             ["laplace-count", "--against", "count-swap", "--protocol", "Relase"],
             "there is no protocol of that name, got 'Relase'. Did you mean Release? "
-            "There are: Figure1, Release, Voting, TrainingRun, OneRun, Oblivious, Adaptive, SpecialRound.",
+            "There are: Oblivious, Adaptive, SpecialRound, Figure1, Voting, Release, TrainingRun, OneRun.",
         ),
         (
             ["laplace-count", "--against", "count-swap", "--protocol", "Figure1"],
@@ -181,7 +181,7 @@ def test_rounds_bound_the_queries_of_figure_1() -> None:
     assert arena(*players, "--rounds", "9").exit_code == 0
     refused = arena(*players, "--rounds", "8")
     assert refused.exit_code == 2
-    assert "adversary halt-counter, round 9: Figure 1 with t = 8 has at most 8 rounds" in refused.stderr
+    assert "adversary halt-counter, round 9: Figure1 with t = 8 has at most 8 rounds" in refused.stderr
 
 
 def test_records_are_shown_as_a_function_receives_them(tmp_path: Path) -> None:

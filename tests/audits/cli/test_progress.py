@@ -13,8 +13,8 @@ import pytest
 from support.command_line import Command
 
 import audits
-from audits.cli.common import output as output_module
-from audits.cli.common.output import Output
+from audits.cli.common import command as output_module
+from audits.cli.common.command import Output
 
 
 class Terminal(io.StringIO):
@@ -66,6 +66,7 @@ def test_nothing_is_shown_without_a_terminal() -> None:
     assert Command("play", "laplace-count", "--against", "count-swap")().stderr == ""
 
 
+@pytest.mark.thorough
 def test_the_solver_reports_every_stage_up_to_its_whole() -> None:
     seen: dict[str, list[tuple[int, int]]] = {}
     audits.solve(

@@ -14,7 +14,6 @@ from support.command_line import Command
 from support.paths import ROOT
 
 from audits.adversary_search import SearchProgress, search
-from audits.adversary_search.search_text import format_search
 from learners.releases.laplace_count import LaplaceCount
 
 arena = Command("search")
@@ -47,6 +46,7 @@ def test_nothing_found_is_no_refutation() -> None:
     assert "This does not prove privacy." in " ".join(done.stdout.split())
 
 
+@pytest.mark.thorough
 def test_the_report_says_what_was_searched_and_what_it_would_have_found() -> None:
     words = " ".join(arena("laplace-count", "--examples", "30").stdout.split())
     assert "points with numbers from -1.79769e+308 to 1.79769e+308 (domain: unbounded)" in words
@@ -72,9 +72,9 @@ def test_data_of_the_user_are_tried(tmp_path: Path) -> None:
 
 def test_confirmations_that_fail_often_are_a_sign_of_dependent_games() -> None:
     result = search(LaplaceCount(), examples=10, pairs=16)
-    assert "share random numbers" not in format_search(result, source=None, output=None)
+    assert "share random numbers" not in result.summary()
     failed = attrs.evolve(result, confirmations=5)
-    text = " ".join(format_search(failed, source=None, output=None).split())
+    text = " ".join(failed.summary().split())
     assert "5 confirmations on fresh games failed, which is rare if games are independent" in text
 
 
@@ -89,6 +89,7 @@ def test_json_is_one_object() -> None:
     assert "found = Script(" in found["source"]
 
 
+@pytest.mark.thorough
 def test_the_file_is_a_player_and_names_the_settings(tmp_path: Path) -> None:
     file = str(tmp_path / "mine.py")
     name = f"{PLAYERS}:Copying"

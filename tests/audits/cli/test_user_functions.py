@@ -76,6 +76,7 @@ def test_so_is_what_can_be_called_as_one(file: str, name: str) -> None:
     assert (done.exit_code, json.loads(done.stdout)["learner"]) == (3, "function")
 
 
+@pytest.mark.thorough
 def test_it_can_be_played_and_resumed(file: str, tmp_path: Path) -> None:
     words = [f"{file}:noisy", "--epsilon", "1", "--ledger", str(tmp_path / "a.ledger"), "--quiet"]
     first, again = json.loads(audit(*words).stdout), json.loads(audit(*words).stdout)

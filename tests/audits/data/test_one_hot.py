@@ -29,6 +29,7 @@ def write_file(tmp_path, monkeypatch):
     return write
 
 
+@pytest.mark.thorough
 def test_mushrooms_are_encoded_as_the_csv_module_reads_them() -> None:
     found = load_one_hot(MUSHROOM, y="Poisonous/Edible")
     with gzip.open(MUSHROOM, "rt", newline="") as file:

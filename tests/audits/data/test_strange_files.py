@@ -13,7 +13,7 @@ from support.command_line import Command
 from arena import InvalidArgument
 from arena.concepts import FiniteClass
 from audits.data.output_files import write_atomically
-from audits.runs.ledger.discovery import is_running
+from audits.runs.run_status import is_running
 
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "64")
 COLUMNS = ("--x", "age", "--y", "income")
@@ -22,9 +22,7 @@ READERS = [
     ("play", "everlasting-v1", "--against", "halt-counter", *COLUMNS, "--data", "{}"),
     ("exact", "static-erm", "--against", "training-swap", *COLUMNS, "--data", "{}"),
     ("race", "everlasting-v2", *COLUMNS, "--data", "{}"),
-    ("experiment", "poison", "everlasting-v2", *COLUMNS, "--data", "{}"),
-    ("experiment", "fit", "rivest", "--y", "income", "--data", "{}"),
-    ("experiment", "pate", "--y", "income", "--data", "{}"),
+    ("fit", "rivest", "--y", "income", "--data", "{}"),
     ("show", "{}:Mine"),
     ("search", "{}:Mine"),
     ("audit", "laplace-count", "--against", "{}:Mine"),
@@ -101,15 +99,13 @@ def test_data_that_unpack_to_more_than_the_memory_are_refused(tmp_path: Path) ->
         for _ in range(257):
             file.write(bytes(2**20))
     message = f"the unpacked data file {bomb} is larger than 256 MiB, the most that is kept in memory. "
-    assert (
-        refusal("experiment", "fit", "rivest", "--y", "b", "--data", bomb) == f"{message}Give a part of it."
-    )
+    assert refusal("fit", "rivest", "--y", "b", "--data", bomb) == f"{message}Give a part of it."
 
 
 def test_what_refusals_say(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert refusal("experiment", "fit", "rivest", "--y", "b", "--data", pipe) == (
+    assert refusal("fit", "rivest", "--y", "b", "--data", pipe) == (
         f"the data file {pipe} is a pipe, a device or the like, which may never end. Save what it gives as a "
         "file, and name that."
     )
@@ -117,7 +113,7 @@ def test_what_refusals_say(tmp_path: Path) -> None:
         f"the HTML report {pipe} is a pipe, a device or the like. Name a regular or a new file."
     )
     assert refusal(*COUNT, "--ledger", pipe) == (
-        f"the ledger {pipe} cannot be written: it is a device or a pipe. Give the path of a file."
+        f"the ledger {pipe} cannot be written: it is a device or a pipe. Give a path that can be written."
     )
     with pytest.raises(InvalidArgument, match=r"the matrix .* is a pipe"):
         FiniteClass.from_csv(pipe)

@@ -169,9 +169,8 @@ def test_games_follow_the_law_of_their_view() -> None:
     for world in range(2):
         worlds = np.full(games, bool(world))
         played = play(TableOfVotes(2), adversary, Figure1(), games=games, seed=7, worlds=worlds, record=True)
-        assert played.view is not None
         seen = np.full(games, "", dtype="U12")
-        for reply in played.view.replies[1:]:
+        for reply in played.replies[1:]:
             letter = np.where(reply.label < 0, "", reply.label.astype("U1"))
             seen = np.char.add(seen, letter)
         seen = np.char.add(seen, np.where(played.halted, " halted", ""))
@@ -282,6 +281,7 @@ def brute_force(chain: Chain, queries: Callable[[str], tuple[float, bool]], roun
     return found
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(chains(), st.integers(1, 4), st.integers(-1, 3))
 def test_masses_are_conserved_and_views_are_those_of_brute_force(
@@ -581,7 +581,7 @@ def test_laws_that_are_none_are_refused(law: AnswerLaw, rule: str) -> None:
 def test_faults_of_players_are_told_as_such() -> None:
     with pytest.raises(PlayerError, match="learner broken raised RuntimeError: no in the training phase"):
         law_of(Broken(), asking(0.1))
-    with pytest.raises(ProtocolViolation, match="begins with the training phase"):
+    with pytest.raises(ProtocolViolation, match="begins with Train, which is made once"):
         law_of(Predicting(), script(Query(0.1)))
 
 

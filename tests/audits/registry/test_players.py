@@ -11,9 +11,8 @@ from textwrap import dedent
 import attrs
 import pytest
 
-from arena import Adversary, InvalidArgument, Learner, Sample, setting
+from arena import Adversary, InvalidArgument, Learner, Sample, count_setting, setting
 from arena.concepts import ConceptClass, Thresholds
-from arena.settings import at_least, whole
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, find_player
 from audits.registry.settings_text import build_player, get_required_fields, parse_value, summarize_player
 from audits.registry.suggestions import unknown_name
@@ -68,7 +67,7 @@ class Fussy(Adversary):
     name = "fussy"
     protocols = ("Figure1",)
 
-    count: int = setting(1, help="", check=[whole, at_least(1)])
+    count: int = count_setting(1, help="")
     level: float | None = setting(None, help="")
     exact: bool = setting(False, help="")
     title: str = setting("", help="")

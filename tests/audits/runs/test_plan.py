@@ -56,6 +56,7 @@ def test_plans_that_make_no_sense_are_refused(setting: dict, message: str) -> No
         Plan(**(GOOD | setting))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("games", [1, 7, 15, 16, 17, 1_000, 50_000, 10_000_000])
 @pytest.mark.parametrize("settings", [{}, {"block": 3}, {"until_refuted": True}, {"first_block": 50_000}])
 def test_blocks_cover_the_games(games: int, settings: dict) -> None:

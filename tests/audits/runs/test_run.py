@@ -34,10 +34,9 @@ from arena import (
     Unsupported,
 )
 from audits.reports.json_form import to_data
-from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import play_block
 from audits.runs.plan import Plan
-from audits.runs.run import run
+from audits.runs.run import RunProgress, run
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
@@ -216,7 +215,7 @@ CHILD = """
 import sys
 sys.path[:0] = ["{root}", "{root}/tests"]
 from test_run_plan import plan
-from audits.runs.run import run
+from audits.runs.run import RunProgress, run
 from audits.reports.json_form import to_data
 import json
 verdict = run(plan(), jobs=int(sys.argv[2]), ledger=sys.argv[1])
@@ -301,6 +300,7 @@ def test_jobs_are_counted_from_one() -> None:
         run(NUMBERS, jobs=0)
 
 
+@pytest.mark.thorough
 def test_every_shipped_adversary_leaves_v2_standing() -> None:
     v2 = EverlastingV2(answers=1_515)
     for adversary in (HaltCounter(learner=v2), TrainingSwap(learner=v2), QuerySwap(learner=v2)):

@@ -75,6 +75,7 @@ def test_the_claim_of_noisy_majority_holds_and_half_of_it_does_not(epsilon: floa
     assert root.lower()[0] > 1e-4
 
 
+@pytest.mark.thorough
 def test_the_claim_of_agnostic_experts_holds() -> None:
     learner = configure("agnostic-experts", THREE | {"rounds": 4, "share": 0.0})
     root = solve(learner, 4, np.array([learner.claim.epsilon])).root

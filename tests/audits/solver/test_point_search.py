@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
-from audits.solver.belief_points import BeliefPoints
+from audits.solver.belief_points import BeliefPoints, FinalRounds
 from audits.solver.bounds import Bounds, GraphBounds
 from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.final_rounds import FinalRounds
 from audits.solver.game_value import FamilyValues
 from audits.solver.linear_game import LinearGame
 from audits.solver.point_search import SearchBounds, SearchLimits
@@ -223,6 +222,7 @@ def test_the_bounds_of_a_game_with_restarts_contain_its_value(game: LinearGame) 
         assert lower[number] - 1e-9 <= gain(game, decisions, epsilon) <= expected[number] + 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rounds", [3, 4])
 def test_restarts_of_above_threshold_have_the_values_of_the_graph(rounds: int) -> None:
     posing = posed("above-threshold", **FIVE, halts=2)
@@ -247,6 +247,7 @@ def test_a_game_that_is_too_large_for_the_graph_is_solved_by_its_restarts() -> N
     assert (bracket.upper - bracket.lower <= 0.01 * bracket.upper + 1e-9).all()
 
 
+@pytest.mark.thorough
 def test_a_hidden_restart_is_not_taken_for_one() -> None:
     """After an answer 1 of between-thresholds, the hidden number may or may not be a new one."""
     posing = posed("between-thresholds", **FIVE, halts=2)

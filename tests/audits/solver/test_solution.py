@@ -14,14 +14,14 @@ from arena import Unsupported
 from arena.referees import Figure1
 from audits.exact_loss.view_laws import view_law
 from audits.registry.given_players import configure_learner
-from audits.reports.solution_text import explain_solution
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_every_vote
 from audits.solver.decision_graph import extract_decisions
 from audits.solver.game_value import GameSolution
 from audits.solver.played_games import BestAdversary
 from audits.solver.posed_game import QueryGame
-from audits.solver.solution import Outcome, solve
+from audits.solver.solution import solve
+from audits.solver.solution_report import Outcome
 
 FIVE = {"size": 5, "epsilon": 1.0}
 
@@ -60,6 +60,7 @@ def test_a_claim_below_the_truth_is_refuted() -> None:
     assert solve(attrs.evolve(game, learner=learner), rounds=1).outcome is Outcome.REFUTED
 
 
+@pytest.mark.thorough
 def test_an_interrupted_computation_gives_the_shorter_game_that_was_solved() -> None:
     def interrupt(stage: str, done: int, total: int) -> None:
         if (stage, total) == ("rounds", 4):
@@ -71,6 +72,7 @@ def test_an_interrupted_computation_gives_the_shorter_game_that_was_solved() -> 
         solve(posed("above-threshold", **FIVE), rounds=1, watch=lambda *_: interrupt("rounds", 0, 4))
 
 
+@pytest.mark.thorough
 def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
     def interrupt(stage: str, done: int, total: int) -> None:
         if stage == "pairs of beliefs":
@@ -81,7 +83,7 @@ def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
     exact = solve(game, rounds=3, epsilons=[0.0, 2.0])
     assert solution.interrupted
     assert not exact.interrupted
-    assert "interrupted" in explain_solution(solution)
+    assert "interrupted" in solution.explain()
     bounds = {point.epsilon: point for point in exact.curve}
     for point in solution.curve:
         assert point.lower <= bounds[point.epsilon].upper + 1e-9

@@ -88,6 +88,7 @@ def kind(events: Events, couple: np.ndarray, score: float) -> int:
     return first + 2 * second
 
 
+@pytest.mark.thorough
 @given(blocks=BLOCKS)
 def test_cells_and_kinds_are_those_of_counting_one_by_one(blocks: list[list[tuple[float, float]]]) -> None:
     events = Events(np.array([-1.0, 0.5, 2.0]))

@@ -100,6 +100,7 @@ def test_uniform_numbers_leave_limits_as_often_as_is_computed(
     )
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_limits_at_one_event_each_are_caught(rng: np.random.Generator) -> None:
     index = np.arange(1, 251)
@@ -143,6 +144,7 @@ def test_the_set_of_indices_is_the_same_from_above_and_dense_in_the_tails(pairs:
     assert pairs <= limits.MAX_INDICES or (np.diff(index) <= np.maximum(1, index[:-1] / 8)).mean() > 0.95
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pairs", [1, 60, 5_000])
 def test_limits_are_monotone_and_the_same_from_above(pairs: int) -> None:
     bounds = simultaneous_limits(pairs, 0.05)

@@ -16,7 +16,7 @@ from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.held_out import HeldOutEstimator
+from audits.statistics.estimators.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import EVERYTHING, Event
 
@@ -280,6 +280,7 @@ def test_a_bound_that_forgets_delta_is_caught(law: str, rng: np.random.Generator
         check_errors(errors(LAWS[law], rng, pairs=400, kind=Forgetful), level=LEVEL)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_a_bound_on_the_games_that_chose_is_caught(rng: np.random.Generator) -> None:
     """It errs at a rate of about 0.6."""

@@ -47,7 +47,6 @@ from audits.testing import (
     check_learner,
     games_needed,
     neighbouring_samples,
-    referee_for,
     streams,
 )
 from audits.testing.budget import compute_confidence
@@ -155,6 +154,7 @@ def test_the_game_shown_has_its_scores_the_right_way_round() -> None:
         assert scores[0] < scores[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("against", ["training-swap", TrainingSwap(learner=StaticErm())])
 def test_the_line_to_replay_gives_the_same_figures(against: Any) -> None:
     failure = refute(StaticErm(), claim=(1, 0), against=against, budget="quick", seed=7)
@@ -173,6 +173,7 @@ def noisy_count(data: Any, rng: np.random.Generator) -> float:
     return float(np.sum(data) + 0.1 * rng.laplace())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("learner", "against"),
     [
@@ -379,9 +380,9 @@ def test_an_interrupted_test_neither_passes_nor_fails(
 @pytest.mark.thorough
 def test_every_adversary_can_be_played(adversary: Script) -> None:
     learner = NoisyVotes()
-    played = play(learner, adversary, referee_for(adversary), games=4, seed=1)
+    played = play(learner, adversary, adversary.referee, games=4, seed=1)
     assert played.rounds == adversary.rounds
-    check_adversary(adversary, learner, referee_for(adversary))
+    check_adversary(adversary, learner, adversary.referee)
 
 
 @QUICK
@@ -398,7 +399,7 @@ def test_a_told_law_keeps_the_claim_at_every_pair_of_neighbours(samples: tuple[S
 @given(streams(NoisyMajority()))
 def test_streams_are_steps_of_a_legal_game(steps: Any) -> None:
     script = Script(protocol="SpecialRound", steps=steps)
-    assert play(NoisyMajority(), script, referee_for(script), games=2, seed=1).rounds == script.rounds
+    assert play(NoisyMajority(), script, script.referee, games=2, seed=1).rounds == script.rounds
 
 
 def test_adversaries_of_a_learner_without_two_worlds_are_refused() -> None:

@@ -55,6 +55,7 @@ def loss_of(learner: Learner, pair: tuple[Sample, Sample]) -> float:
     return float(np.abs(np.log(first) - np.log(second)).max())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "share"), CHOICES)
 def test_no_neighbours_exceed_the_claim_of_a_choice(kind: Neighbours, share: float) -> None:
     learner = ExponentialChoice(concepts=Thresholds(range(4)), epsilon=0.8, neighbours=kind)

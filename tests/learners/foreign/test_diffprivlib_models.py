@@ -80,6 +80,7 @@ def test_what_is_released_must_be_a_function(release_of: Any) -> None:
         DiffprivlibModel(make=QUIET, release_of=release_of)
 
 
+@pytest.mark.thorough
 def test_it_conforms_and_is_audited() -> None:
     """Bounded noise satisfies no ε, so the claim is refuted."""
     learner = DiffprivlibModel(make=MeanModel, domain=(0, 1))

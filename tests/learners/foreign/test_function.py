@@ -36,8 +36,6 @@ from arena import (
 )
 from arena.testing import check_learner
 from arena.testing.independence import check_common_random_numbers
-from audits.reports import verdict_text
-from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.foreign.function import Function
@@ -154,6 +152,7 @@ def test_the_source_of_random_numbers(function: Any, settings: dict[str, Any], c
     assert learner.own_coins is (coins == "own")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [
@@ -286,6 +285,7 @@ def test_figures_depend_on_the_seed_and_not_on_the_jobs(tmp_path: Path) -> None:
     assert run(audit, ledger=tmp_path / "a.ledger").played_now == 0
 
 
+@pytest.mark.thorough
 def test_another_function_of_that_name_is_another_plan(tmp_path: Path) -> None:
     def make_noisy_sum(scale: float) -> Function:
         return Function(function=lambda data, rng: np.sum(data) + scale * rng.laplace())
@@ -311,9 +311,7 @@ def test_own_random_numbers_are_audited_and_reported(tmp_path: Path) -> None:
     verdict = run(audit, ledger=tmp_path / "a.ledger", jobs=2)
     assert 0.5 < verdict.epsilon_lower <= 1
     assert run(audit, ledger=tmp_path / "a.ledger").epsilon_lower == verdict.epsilon_lower
-    assert "3, but the learner draws its own random numbers" in verdict_text(
-        verdict, PlayerSummary.from_plan(audit)
-    )
+    assert "3, but the learner draws its own random numbers" in verdict.summary()
 
 
 def test_learners_are_equal_if_their_functions_are() -> None:

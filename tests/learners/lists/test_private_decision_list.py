@@ -57,6 +57,7 @@ def sample_counts(draw: st.DrawFn, variables: int, most: int = 6) -> np.ndarray:
     return np.bincount(draw(kinds), minlength=2 ** (variables + 1))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", EVERY, ids=str)
 def test_every_learner_conforms(learner: Learner) -> None:
     if isinstance(learner, Logistic):

@@ -155,6 +155,7 @@ DELTAS = st.sampled_from([1e-9, 0.3])
 ASKED = st.lists(st.tuples(VOTES, st.integers(0, 1)), min_size=1, max_size=5)
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(asked=ASKED, unstable=st.integers(1, 3), scale=st.sampled_from([0.4, 1.0, 3.0]), at=DELTAS)
 @pytest.mark.parametrize("learner", [PateSvt, KeepsThreshold])
@@ -268,6 +269,7 @@ def test_after_the_last_unstable_answer_nothing_is_released() -> None:
     assert not state.predict(np.zeros(3)).any()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "spec",
     [

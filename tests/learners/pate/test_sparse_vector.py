@@ -125,6 +125,7 @@ def test_the_printed_threshold_is_not_the_corrected_one() -> None:
         check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "spec", [SMALL, PRINTED, SparseVector(teachers=101)], ids=["small", "printed", "default"]
 )
@@ -154,6 +155,7 @@ def law_of_printed(epsilon: float, at: float, queries: int) -> SparseVectorPrint
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("epsilon", "at", "times"), [(1e-3, 1e-6, 180), (0.01, 1e-6, 77), (0.02, 1e-9, 1e4), (0.1, 1e-9, 45)]
 )

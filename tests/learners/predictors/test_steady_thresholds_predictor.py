@@ -85,6 +85,7 @@ def test_the_claim_holds_of_the_law(halts: int, ones: int) -> None:
         assert delta_of_views(one, other, 0.0) > 0.01
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("halts", [1, 4])
 def test_it_conforms_and_is_in_step(halts: int) -> None:
     learner = SteadyThresholdsPredictor(size=20, epsilon=0.3, halts=halts)

@@ -55,6 +55,7 @@ def release_values(learner: Learner, sample: Sample, games: int = 400_000) -> np
     return found[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [

@@ -65,6 +65,7 @@ def test_no_number_of_votes_costs_more_than_proved() -> None:
     assert exact_delta(10, 11, halts, answers, 0.4 * cost) > slack  # so it is not loose by a factor of 2.5
 
 
+@pytest.mark.thorough
 def test_the_supermartingale_at_every_number_of_votes() -> None:
     """The charge s by a plain computation, and ε as the formula says."""
     halts, slack = 50, 1e-6

@@ -174,6 +174,7 @@ def test_adaptive_examples_cost_no_more(seed: int, replaced: int, sets: Sets, au
 # --- lazy ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("redraw", [0.0, 0.3])
 @settings(max_examples=40)
 @given(

@@ -18,9 +18,10 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
 from arena.errors import InvalidArgument
+from benchmarks.papers.subsampled_learner import SubsampledLearner
 from learners.mechanisms.accounting.composition import best_composition
 from learners.online.sanitiser.discriminator import WIN, Discriminator
-from learners.online.sanitiser.empirical import ExponentialLearner, SubsampledLearner
+from learners.online.sanitiser.empirical import ExponentialLearner
 from learners.online.sanitiser.generator import ProposalGenerator, answers_bound
 from learners.online.sanitiser.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
 
@@ -57,6 +58,7 @@ def test_answers_follow_the_law(rng: np.random.Generator, proposal: list[float])
     check_counts(answers(rng, STEP, proposal), answer_distribution(STEP, proposal), effect=0.01, **SURE)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_answers_of_other_noise_is_detected(rng: np.random.Generator) -> None:
     with expect_rejection():

@@ -11,27 +11,12 @@ from hypothesis import strategies as st
 from support.statistical import check_mean, expect_rejection, statistical
 
 from arena import InvalidArgument
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta
+from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.pate.pate_gaussian import sigma_of_step_1
-from learners.pate.students.odometer import gaussian_epsilon, odometer
+from learners.pate.students.odometer import odometer
 
 RATE = 1e-8
 DELTAS = st.floats(1e-9, 0.2)
-
-
-@given(st.integers(1, 500), st.floats(0.3, 100), DELTAS)
-def test_epsilon_is_the_least_with_its_delta(answers: int, sigma: float, delta: float) -> None:
-    epsilon = gaussian_epsilon(answers=answers, sigma=sigma, delta=delta)
-    sensitivity = math.sqrt(answers)
-    assert gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
-    if epsilon > 1e-6:
-        less = gaussian_delta(epsilon=epsilon * (1 - 1e-6), sigma=sigma, sensitivity=sensitivity)
-        assert less > delta
-
-
-def test_no_answers_cost_nothing() -> None:
-    assert gaussian_epsilon(answers=0, sigma=1.0, delta=1e-5) == 0.0
-    assert gaussian_epsilon(answers=1, sigma=1e4, delta=0.1) == 0.0
 
 
 @given(st.integers(1, 500), st.floats(0.1, 5), DELTAS)
@@ -66,7 +51,9 @@ def excess(read: np.ndarray, losses: np.ndarray) -> np.ndarray:
 def test_the_odometer_holds_and_the_ex_post_figure_does_not(rng) -> None:
     """The student stops as soon as its loss exceeds the meter."""
     told = losses(rng, runs=RUNS, most=MOST, sigma=SIGMA)
-    fixed = np.array([gaussian_epsilon(answers=c, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
+    fixed = np.array(
+        [gaussian_epsilon(delta=DELTA, sigma=SIGMA, sensitivity=math.sqrt(c)) for c in range(1, MOST + 1)]
+    )
     safe = np.array([odometer(c, most=MOST, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
     assert excess(safe, told).mean() < DELTA / 2
     with expect_rejection():
