@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from audits.adversary_search.search_report import SearchResult
-    from audits.api.audit import audit, load_sample
+    from audits.api.audit import audit
     from audits.api.certify import Auditor, Certificate, certify
     from audits.api.exact import exact
     from audits.api.one_run import OneRunCertificate, audit_one_run, certify_one_run
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from audits.api.search import search
     from audits.api.solve import solve
     from audits.api.tournament import tournament
+    from audits.data.csv_samples import load_sample
     from audits.exact_loss.exact_report import ExactAudit
     from audits.races.race_result import RaceResult
     from audits.runs.plan import Plan
@@ -44,7 +45,7 @@ __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
     "adversary_search.search_report": ("SearchResult",),
-    "api.audit": ("audit", "load_sample"),
+    "api.audit": ("audit",),
     "api.certify": ("Auditor", "Certificate", "certify"),
     "api.exact": ("exact",),
     "api.one_run": ("OneRunCertificate", "audit_one_run", "certify_one_run"),
@@ -52,6 +53,7 @@ _MODULES = {
     "api.search": ("search",),
     "api.solve": ("solve",),
     "api.tournament": ("tournament",),
+    "data.csv_samples": ("load_sample",),
     "exact_loss.exact_report": ("ExactAudit",),
     "races.race_result": ("RaceResult",),
     "runs.plan": ("Plan",),

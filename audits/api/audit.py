@@ -11,7 +11,6 @@ from typing import Any, TypeVar, Unpack
 
 import attrs
 
-from arena import Sample
 from audits.api.arguments import claim_for_function, read_data, split_settings
 from audits.registry.default_adversary import POINT_SWAP
 from audits.registry.given_players import GivenAdversary, GivenLearner
@@ -108,10 +107,3 @@ def audit(
     from audits.runs.run_page import RecordedRun  # with sqlite3
 
     return attrs.evolve(verdict, notes=match.notes + notes, record=RecordedRun(recorded))
-
-
-def load_sample(path: str | os.PathLike[str], **columns: Any) -> Sample:
-    """The labelled examples of a CSV file; see `audits.data.csv_samples.load_sample`."""
-    from audits.data.csv_samples import load_sample as load
-
-    return load(path, **columns)

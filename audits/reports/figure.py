@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
+from audits.reports.formatting import escape_controls
 from audits.reports.plots import BLACK, BLUE, GREY, GRID, ORANGE, chart_style
 
 if TYPE_CHECKING:
@@ -39,13 +40,15 @@ class ReportFigure(Figure):
         with chart_style(of, font_size=11):
             self.savefig(file, format="svg", transparent=True, metadata=metadata)
         svg = file.getvalue()
-        svg = svg[svg.index("<svg") :]
+        svg = escape_controls(svg[svg.index("<svg") :])
         for colour, variable in _THEME.items():
             svg = svg.replace(colour, variable)
         # Charts share a page, in which an id may occur only once.
         used = set(re.findall(r"#([\w.-]+)", svg))
         svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
-        return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)
+        return svg.replace(
+            "<svg ", f'<svg role="img" aria-label="{escape(escape_controls(description))}" ', 1
+        )
 
 
 def make_figure(

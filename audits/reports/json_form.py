@@ -33,11 +33,6 @@ def describe_header(kind: str, command: str | None = None) -> dict[str, Any]:
     return header if command is None else {**header, "command": command}
 
 
-def get_kind(record: object) -> str:
-    """The kind of a result, such as "audit"; empty if its class states none."""
-    return str(getattr(record, "kind", ""))
-
-
 def describe_players(learner: Learner, adversary: Adversary) -> dict[str, Any]:
     """Both players with their settings, as an entry of a JSON object."""
     return {"players": {"learner": to_data(learner), "adversary": to_data(adversary)}}

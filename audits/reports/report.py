@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
+from arena import InvalidArgument
 from audits.data.output_files import check_extra, check_output_file, write_atomically
-from audits.reports.document import Chart, Document, Listing, render_page
+from audits.reports.document import Chart, Document, Picture, render_page
 from audits.reports.json_form import describe_header, to_data
 from audits.reports.plots import plot
 
 if TYPE_CHECKING:
     from audits.reports.figure import ReportFigure
-
-R = TypeVar("R")
 
 
 class Report(ABC):
@@ -32,9 +29,9 @@ class Report(ABC):
     def headline(self) -> str:
         """The result in one line."""
 
+    @abstractmethod
     def document(self) -> Document:
         """The result in parts, with a picture, of which the summary, the chart and the page are made."""
-        return Document(parts=[Listing(self.summary())])
 
     def summary(self) -> str:
         """The result as text, as the command line prints it."""
@@ -43,24 +40,27 @@ class Report(ABC):
     def plot(self) -> ReportFigure:
         """A chart of the result: a matplotlib figure, which notebooks display.
 
-        Raises: InvalidArgument without matplotlib.
+        Raises: InvalidArgument without matplotlib, or if the result has none.
         """
         check_extra("a chart", "matplotlib")
         from audits.reports.figure import make_figure  # an extra, and slow to import
 
-        picture = self.document().picture
-        assert picture is not None
+        picture = self._get_picture()
         return make_figure(picture.draw, of=self.kind, bars=picture.bars)
 
     def write_plot(self, path: str | os.PathLike[str]) -> None:
         """Draw the chart into a file, PNG or SVG: the same bytes for the same figures.
 
-        Raises: as `audits.reports.plots.plot` does.
+        Raises: as `plot`, and as `audits.reports.plots.plot` does.
         """
-        picture = self.document().picture
-        assert picture is not None
         with plot(path, of=self.kind, columns=2) as axes:
-            picture.draw(axes)
+            self._get_picture().draw(axes)
+
+    def _get_picture(self) -> Picture:
+        picture = self.document().picture
+        if picture is None:
+            raise InvalidArgument("this result has no chart", remedy="Show its summary.")
+        return picture
 
     def _describe(self) -> dict[str, Any]:
         """The entries of `to_dict` after its header."""
@@ -89,8 +89,10 @@ class Report(ABC):
         return page
 
     def _render_page(self) -> str:
-        chart = Chart(self.plot().to_svg(description=self.headline))
-        return render_page(self.headline, self.headline, [*self.document().parts, chart])
+        parts = [*self.document().parts]
+        if self.document().picture is not None:
+            parts.append(Chart(self.plot().to_svg(description=self.headline)))
+        return render_page(self.headline, self.headline, parts)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -98,9 +100,3 @@ class Report(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.headline}>"
-
-
-def extend_record(record: Any, report: type[R], **more: Any) -> R:
-    """A report, of a subclass of the record's class, with the fields of the record and more of its own."""
-    fields = {field.alias or field.name: getattr(record, field.name) for field in attrs.fields(type(record))}
-    return report(**fields, **more)

@@ -197,6 +197,8 @@ class AuditEstimators:
             games=self.games,
             interrupted=interrupted,
             until_refuted=plan.until_refuted,
+            seed=plan.seed,
+            estimates=self.estimates() if self._kinds is ESTIMATORS else None,
             **details,
         )
 
@@ -276,9 +278,7 @@ def run(
         neighbours=plan.learner.claim.neighbours,
         played_now=played_now,
         seconds=time.perf_counter() - start,
-        seed=plan.seed,
         interrupted=interrupted,
-        estimates=estimators.estimates() if all_estimators else None,
         players=PlayerSummary.from_plan(plan),
         plan=plan,
     )

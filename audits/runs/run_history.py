@@ -76,7 +76,7 @@ def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> Ru
         plan=plan,
         settings=settings,
         notes=notes,
-        verdict=make_verdict(estimators, notes, plan, estimates=estimators.estimates()),
+        verdict=make_verdict(estimators, notes, plan),
         games=games,
         epsilon_lower=epsilon_lower,
         log_wealth=log_wealth,
@@ -119,9 +119,7 @@ def _update_from_ledger(
     )
 
 
-def make_verdict(
-    estimators: AuditEstimators, notes: LedgerNotes, plan: dict[str, Any], **details: Any
-) -> Verdict:
+def make_verdict(estimators: AuditEstimators, notes: LedgerNotes, plan: dict[str, Any]) -> Verdict:
     """The verdict of estimators that were updated from a ledger, with a duration of 0 seconds."""
     return estimators.make_verdict(
         learner=notes.learner,
@@ -132,7 +130,5 @@ def make_verdict(
         interrupted=not estimators.done and estimators.games < estimators.plan.games,
         played_now=0,
         seconds=0.0,
-        seed=plan.get("seed", 0),
         players=notes.summarize_players(plan),
-        **details,
     )

@@ -114,15 +114,13 @@ class Decision:
 class BestAdversary(Adversary):
     """Does what tells most of the world, given all that it has seen.
 
-    protocol: Figure1, Voting or SpecialRound. rounds: of a game. world_0, world_1: the training sample of
-    each world, except under SpecialRound; world_1=None: the same.
-    answers: the outcomes of a query, as labels and whether the learner halts; then come a withheld answer and
-    silence. hypotheses: the outcomes under SpecialRound, as concepts. decisions: the game begins with the
+    rounds: of a game. world_0, world_1: the training sample of each world, except online; world_1=None: the
+    same. answers: the outcomes of a query, as labels and whether the learner halts; then come a withheld
+    answer and silence. hypotheses: the outcomes online, as concepts. decisions: the game begins with the
     first.
     """
 
     name = "best-adversary"
-    protocols = ("Figure1", "Voting", "SpecialRound")
     returns_score = True
 
     protocol: str
@@ -132,6 +130,11 @@ class BestAdversary(Adversary):
     answers: tuple[tuple[int, bool], ...] = ()
     hypotheses: tuple[Any, ...] = ()
     decisions: tuple[Decision, ...]
+
+    @property
+    def protocols(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The one that it plays."""
+        return (self.protocol,)
 
     @classmethod
     def of(
@@ -149,8 +152,10 @@ class BestAdversary(Adversary):
             worlds = [[*zip(x, y, strict=True)] for x, y in zip(worlds, moves.labels.T.tolist(), strict=True)]
         scores = np.where(np.isnan(graph.score), 0.0, graph.score)
         rows = zip(graph.move.tolist(), graph.after.tolist(), scores.tolist(), strict=True)
+        kind = find_protocol(posed.learner, AnswerLaw if moves.labels is None else OnlineLaw)
+        assert kind is not None  # since the game of the learner was solved
         return cls(
-            protocol=next(name for name in cls.protocols if name in posed.learner.protocols),
+            protocol=kind.name,
             rounds=rounds,
             world_0=samples[0],
             world_1=None if samples[0] == samples[1] else samples[1],

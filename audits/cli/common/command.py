@@ -211,12 +211,12 @@ class Json:
             text = escape_controls(result.summary() if format_text is None else format_text(result))
             click.echo(colour_verdicts(text) if _has_colour() else text)
             return
-        from audits.reports.json_form import describe_header, get_kind, to_json  # only JSON needs them
+        from audits.reports.json_form import describe_header, to_json  # only JSON needs them
 
         if format_text is None:
             click.echo(to_json(result.to_dict(format_command())))
             return
-        header = describe_header(get_kind(result) or context.command.name or "", format_command())
+        header = describe_header(context.command.name or "", format_command())
         click.echo((format_json or to_json)(result, header))
 
 

@@ -18,7 +18,7 @@ from audits.runs.workers.pools import Pool
 from audits.runs.workers.workers import WorkersFailed, report_gone
 
 TRIES = 3
-_LOOK = 5.0  # seconds of silence until somebody looks whether there are workers
+_LOOK = 5.0  # seconds of silence until somebody looks whether workers have tasks
 
 
 class Attempts:
@@ -44,6 +44,7 @@ class Attempts:
         self._digest = "" if callable(parcel) else sha256(parcel).hexdigest()
         self._waiting: list[int] = []  # a heap of tasks to be submitted
         self._alone: list[int] = []  # a heap of tasks that were lost twice, to be tried while no other is
+        self._lone: Future[Any] | None = None  # the last of these
         self._under_way: dict[Future[Any], int] = {}  # in the order in which they were submitted
         self._done: SimpleQueue[Future[Any]] = SimpleQueue()
         self._losses: Counter[int] = Counter()  # by task
@@ -71,13 +72,16 @@ class Attempts:
                 if silent >= self._patience:
                     self._replace_workers(f"did not come within {self._patience:g} s")
                     silent = 0.0
-                elif not self._pool.size:
-                    self._replace_workers("ended all workers")
+                elif self._pool.is_stuck():
+                    self._replace_workers("was lost by the cluster")
                 continue
             if future not in self._under_way:  # of workers that were given up
                 continue
             error = _find_error(future)
-            if isinstance(error, BrokenExecutor | CancelledError):
+            if isinstance(error, CancelledError):
+                self._replace_workers("was lost by the cluster")
+                continue
+            if isinstance(error, BrokenExecutor):
                 self._break_down(_describe_end(error))
                 continue
             place = self._under_way.pop(future)
@@ -100,6 +104,8 @@ class Attempts:
         self._pool.leave(self._under_way)
 
     def _submit_waiting(self) -> None:
+        if self._lone in self._under_way:
+            return
         while self._waiting and (not self._alone or self._waiting[0] < self._alone[0]):
             self._submit(heappop(self._waiting))
         if self._alone and not self._under_way:
@@ -114,6 +120,8 @@ class Attempts:
                 executor = self._pool.find_executor()
                 future = executor.submit(perform, self._digest, parcel, place, self._tasks[place])
                 self._under_way[future] = place
+            if self._losses[place] == TRIES - 1:
+                self._lone = future
         except BrokenExecutor as error:
             heappush(self._waiting, place)
             self._break_down(_describe_end(error))

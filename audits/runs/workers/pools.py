@@ -43,8 +43,12 @@ class Pool(ABC):
 
     @property
     def size(self) -> int:
-        """The number of tasks that are done at a time; 0 if the workers have ended."""
+        """The number of tasks that are done at a time."""
         return self._jobs
+
+    def is_stuck(self) -> bool:
+        """Whether no worker has a task, though there are some."""
+        return False
 
     @abstractmethod
     def find_executor(self) -> Any:
@@ -120,7 +124,7 @@ class Dask(Pool):
 
     def _connect(self) -> None:
         self._client = self._stack.enter_context(_connect_dask(self._workers))
-        self._executor = self._client.get_executor()
+        self._executor = self._client.get_executor(pure=False)  # else a task has the future of its last try
 
     def find_executor(self) -> Any:
         return self._executor
@@ -131,6 +135,14 @@ class Dask(Pool):
             return sum(self._client.ncores().values())
         except Exception as error:  # of asyncio, tornado and dask itself
             raise report_gone(describe_error(error)) from error
+
+    def is_stuck(self) -> bool:
+        """As when all workers ended, or one with a result that was not fetched, for which dask may wait."""
+        try:
+            own, tasks = set(self._client.futures), self._client.processing().values()
+        except Exception as error:
+            raise report_gone(describe_error(error)) from error
+        return not any(own.intersection(keys) for keys in tasks) and not (tasks and all(tasks))
 
     def end_workers(self) -> None:
         """End the workers with tasks; here all, since dask gives up those that end while they start."""

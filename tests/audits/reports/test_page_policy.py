@@ -13,6 +13,9 @@ import pytest
 from support.paths import ROOT
 
 import audits
+from arena.concepts import FiniteClass
+from audits.reports.class_text import describe_class
+from audits.reports.document import Document, Listing, Picture
 from audits.reports.page_policy import make_policy
 from audits.reports.report import Report
 from audits.runs.run_page import write_html
@@ -34,6 +37,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "run with a ledger": audit_with_ledger,
     "Certificate": lambda folder: audits.certify(SCORES, SCORES + 1).to_html(),
     "OneRunCertificate": lambda folder: audits.certify_one_run(SCORES, SCORES > 0, delta=1e-5).to_html(),
+    "ClassFigures": lambda folder: describe_class(FiniteClass(np.eye(3, dtype=bool))).to_html(),
     "ExactAudit": lambda folder: audits.exact(*COUNT).to_html(),
     "Solution": lambda folder: audits.solve(
         "noisy-votes", rounds=1, settings={"size": 5, "answers": 1}
@@ -84,14 +88,9 @@ def test_texts_of_strangers_cannot_leave_their_place() -> None:
         kind = "titled"
         headline = "</title><script>alert(1)</script>\u202e"
 
-        def summary(self) -> str:
-            return "</pre><img src=x onerror=alert(1)>"
-
-        def plot(self) -> Any:
-            return type("Chart", (), {"to_svg": lambda self, **words: "<svg></svg>"})()
-
-        def _describe(self) -> dict[str, Any]:
-            return {}
+        def document(self) -> Document:
+            listing = Listing("</pre><img src=x onerror=alert(1)>")
+            return Document(parts=[listing], picture=Picture.of_bars([("<img>", 1.0)], "<img>\u202e"))
 
     page = Titled().to_html()
     assert "<script" not in page

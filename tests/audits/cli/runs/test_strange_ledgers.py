@@ -158,7 +158,9 @@ def test_a_ledger_of_another_command(tmp_path: Path) -> None:
     for verb, words in reading(path, tmp_path).items():
         expected = "records no arena audit command" if verb == "verify" else "contains no audit: "
         assert f"the ledger {path} {expected}" in arena.refusal(*words)
-    assert f"the ledger {path} holds another plan: " in arena.refusal(*COUNT, "--ledger", path)
+    assert f"the ledger {path} contains a tournament, not an audit. " in arena.refusal(
+        *COUNT, "--ledger", path
+    )
 
 
 # --- text from strangers ------------------------------------------------------------------------------------
