@@ -24,8 +24,7 @@ from audits.adversary_search.evidence import (
     play_halves,
     weigh_halves,
 )
-from audits.adversary_search.exploration import Exploration, HypothesisRun
-from audits.adversary_search.halving import detectable_loss
+from audits.adversary_search.exploration import Exploration, HypothesisRun, detectable_loss
 from audits.adversary_search.score import simple_scores
 from audits.adversary_search.script import SPACES, Script, SearchSpace
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
@@ -154,12 +153,8 @@ class _SearchPlan:
             start = find_solved_start(self.learner, self.protocol, self.claim)
             if start is not None:
                 confirmations, confirmed = self._confirm(start.script, False, start.rate(self.claim), 0)
-            with closing(self._explore_runs(workers, watch)) as runs:
+            with closing(self._explore_runs(workers, watch, explorations)) as runs:
                 for explored in runs if confirmed is None else ():
-                    explorations.append(explored)
-                    if watch is not None:
-                        best = max(each.best for each in explorations)
-                        watch(self._progress(sum(each.examples for each in explorations), best))
                     if explored.adversary is not None:
                         script, faults, rate = self._choose_score(explored)
                         confirmations, confirmed = self._confirm(script, faults, rate, confirmations)
@@ -171,6 +166,10 @@ class _SearchPlan:
         except KeyboardInterrupt:
             interrupted = True
         plan, verdict = confirmed or (None, None)
+        examples, rejected, games, failed = (
+            sum(getattr(each, name) for each in explorations)
+            for name in ("examples", "rejected", "games", "failed")
+        )
         return SearchResult(
             learner=self.learner,
             protocol=self.protocol,
@@ -181,12 +180,12 @@ class _SearchPlan:
             adversary=None if plan is None else plan.adversary,  # type: ignore[arg-type]
             plan=plan,
             verdict=verdict,
-            examples=sum(each.examples for each in explorations) + (start is not None),
-            rejected=sum(each.rejected for each in explorations),
-            games=sum(each.games for each in explorations),
+            examples=examples + (start is not None),
+            rejected=rejected,
+            games=games,
             confirmations=confirmations,
             best=max((each.best for each in explorations), default=0.0),
-            failed=sum(each.failed for each in explorations),
+            failed=failed,
             failure=next((each.failure for each in explorations if each.failure), ""),
             detectable=None if confirmed else self._detectable_loss(explorations),
             interrupted=interrupted,
@@ -203,30 +202,37 @@ class _SearchPlan:
         ]
         return None if not losses or None in losses else max(losses)  # type: ignore[type-var]
 
-    def _progress(self, examples: int, best: float) -> SearchProgress:
-        return SearchProgress(examples=examples, of=max(self.examples, examples), best=best)
-
     def _explore_runs(
-        self, workers: Workers, watch: Callable[[SearchProgress], None] | None
+        self,
+        workers: Workers,
+        watch: Callable[[SearchProgress], None] | None,
+        explorations: list[Exploration],
     ) -> Generator[Exploration, None, None]:
-        """The explorations in order. Examples that runs leave by ending early are for further runs."""
+        """Add to the explorations in order. Examples that runs leave by ending early are for further runs."""
         starts = range(0, self.examples, _RUN_EXAMPLES)
         sizes = [min(_RUN_EXAMPLES, self.examples - start) for start in starts]
-        before, best, unused, start = 0, 0.0, 0, 0
-        while start < len(sizes):
+        unused = 0
+
+        def report(examples: int = 0, best: float = 0.0) -> None:
+            """Show the progress, with that of the present run."""
+            if watch is not None:
+                examples += sum(each.examples for each in explorations)
+                best = max([best, *(each.best for each in explorations)])
+                watch(SearchProgress(examples=examples, of=max(self.examples, examples), best=best))
+
+        while len(explorations) < len(sizes):
             # No more runs than workers: when a run succeeds, all runs that have started after it are wasted.
             at_a_time = workers.jobs or (1 if workers.alone else len(sizes))
-            tasks = list(enumerate(sizes))[start : start + at_a_time]
-            run: Callable[[tuple[int, int]], Exploration] = self._run
-            if len(tasks) == 1 and workers.local:
-                run = partial(self._run, watch=self._add_progress(watch, before, best))
+            tasks = list(enumerate(sizes))[len(explorations) :][:at_a_time]
+            is_shown = len(tasks) == 1 and workers.local
+            run = partial(self._run, watch=report) if is_shown else self._run
             for explored in map_in_order(run, tasks, workers, unit="run"):
-                before, best = before + explored.examples, max(best, explored.best)
+                explorations.append(explored)
+                report()
                 if explored.adversary is not None:
-                    unused += max(0, sizes[start] - explored.examples - explored.rejected)
-                start += 1
+                    unused += max(0, sizes[len(explorations) - 1] - explored.examples - explored.rejected)
                 yield explored
-            if start == len(sizes) and unused:
+            if len(explorations) == len(sizes) and unused:
                 sizes.append(min(_RUN_EXAMPLES, unused))
                 unused -= sizes[-1]
 
@@ -242,13 +248,6 @@ class _SearchPlan:
     def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
         seed = exploring_seed(self.seed, *purpose)
         return SearchTarget(learner=self.learner, claim=self.claim, pairs=pairs, seed=seed)
-
-    def _add_progress(
-        self, watch: Callable[[SearchProgress], None] | None, before: int, best: float
-    ) -> Callable[[int, float], None] | None:
-        if watch is None:
-            return None
-        return lambda now, best_now: watch(self._progress(before + now, max(best, best_now)))
 
     def _choose_score(self, explored: Exploration) -> tuple[Script, bool, float]:
         """The adversary, with a simple score if one is nearly as good; whether failures are in the view; and

@@ -207,17 +207,13 @@ def weigh_halves(
 class _CrossFit:
     """The best event of one half, its simple score, and its result on the other half.
 
-    z: the z-score of the event on the other half.
-    Shapes: choosing (2, k) and fresh (2, l), whether the games of each pair of the choosing and of the other
-        half are in the event, with counts (k,) and (l,).
+    z: the z-score of the event on the other half. inside: for the choosing half and for the other, whether
+        the games of each pair are in the event (2, k), and how often each pair occurs (k,).
     """
 
     z: float
     score: Score | None
-    choosing: np.ndarray
-    choosing_counts: np.ndarray
-    fresh: np.ndarray
-    fresh_counts: np.ndarray
+    inside: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
     @classmethod
     def of(
@@ -229,33 +225,37 @@ class _CrossFit:
             which=np.concatenate([fold.which for fold in folds]),
             counts=np.concatenate([fold.counts for fold in folds]),
         )
-        values = [_ScoreValues(score, half, other) for score in scores[:_MAX_SCORES]]
+        candidates: list[Score | None] = [*scores[:_MAX_SCORES]]
+        learned: tuple[np.ndarray, np.ndarray] | None = None
         if learning and 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
-            values.append(_ScoreValues.of_learned_score(folds, half, other))
-        return cls._choose_event(values, half.counts, other.counts, claim)
+            candidates.append(None)
+            learned = _learn_scores(folds, half, other)
 
-    @classmethod
-    def _choose_event(
-        cls, scores: list[_ScoreValues], counts: np.ndarray, other_counts: np.ndarray, claim: Claim
-    ) -> _CrossFit:
-        # The values of one score at a time, since there may be many scores and games.
-        events = [score.thresholds() for score in scores]
-        z = [
-            _z_scores(*_count_events(score.values, event, counts), counts.sum(), claim)
-            for score, event in zip(scores, events, strict=True)
-        ]
-        thresholds = np.concatenate([*events, np.zeros(0)])
-        if not len(thresholds):
-            nothing = np.zeros((2, 0), bool), np.zeros(0, np.int64)
-            return cls(0.0, None, *nothing, *nothing)
-        owner = np.repeat(np.arange(len(scores)), [len(event) for event in events])
-        joined = np.concatenate([_discount_fit(z, score) for z, score in zip(z, scores, strict=True)])
+        def compute(score: Score | None, views: ViewCounts) -> np.ndarray:
+            """(2, k): row b for the games of world b. One score at a time, since there may be many games."""
+            if score is not None:
+                return score.column(views)[views.which].T
+            assert learned is not None
+            return learned[views is other]
+
+        thresholds, z = [np.zeros(0)], []
+        for score in candidates:
+            values = compute(score, half)
+            thresholds.append(_choose_thresholds(values, score))
+            hits, both = _count_events(values, thresholds[-1], half.counts)
+            z.append(_discount_fit(_z_scores(hits, both, half.pairs, claim), score))
+        every = np.concatenate(thresholds)
+        if not len(every):
+            return cls(0.0, None)
+        joined = np.concatenate(z)
         event, direction, condition = np.unravel_index(int(joined.argmax()), joined.shape)
-        best, threshold = scores[owner[event]], thresholds[event]
-        fresh = best.other >= threshold
-        hits, both = fresh @ other_counts, (fresh[0] & fresh[1]) @ other_counts
-        z_fresh = _z_scores(hits[:, None], both[None], other_counts.sum(), claim)[0, direction, condition]
-        return cls(float(z_fresh), best.score, best.values >= threshold, counts, fresh, other_counts)
+        owner = np.repeat(np.arange(len(thresholds)), [len(each) for each in thresholds])[event]
+        best = candidates[owner - 1]
+        inside = [(compute(best, views) >= every[event], views.counts) for views in (half, other)]
+        fresh, counts = inside[1]
+        hits, both = fresh @ counts, (fresh[0] & fresh[1]) @ counts
+        z_fresh = _z_scores(hits[:, None], both[None], other.pairs, claim)[0, direction, condition]
+        return cls(float(z_fresh), best, tuple(inside))
 
     def log_wealth(self, claim: Claim) -> float:
         """The log wealth that bets chosen on the one half win on the other."""
@@ -263,53 +263,32 @@ class _CrossFit:
         tests = [Betting(delta=claim.delta, confidence=0.5, epsilon_claim=claim.epsilon, epsilon_max=0.0)]
         if claim.curve is not None:
             tests.append(Betting(delta=claim.delta, confidence=0.5, curve=claim.curve, claim_only=True))
-        for inside, counts in ((self.choosing, self.choosing_counts), (self.fresh, self.fresh_counts)):
-            block = PairCounts.of(inside[0], inside[1], counts)
+        for (world_0, world_1), counts in self.inside:
+            block = PairCounts.of(world_0, world_1, counts)
             for betting in tests:
                 betting.update(block)
         wealth = [betting.log_wealth_now for betting in tests]
         return float(np.logaddexp.reduce(wealth) - log(len(wealth)))
 
 
-@attrs.frozen(eq=False)
-class _ScoreValues:
-    """A score and the pairs of both halves; `learned` holds the values of a learned score for each half."""
+def _learn_scores(folds: Halves, half: ViewCounts, other: ViewCounts) -> tuple[np.ndarray, np.ndarray]:
+    """The values of a learned score for the pairs of both halves (2, k).
 
-    score: Score | None
-    half: ViewCounts
-    opposite: ViewCounts
-    learned: tuple[np.ndarray, np.ndarray] | None = None
+    Each fold is scored by the other, since a view looks better on its own training data than it is.
+    """
+    scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
+    return np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T
 
-    @classmethod
-    def of_learned_score(cls, folds: Halves, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
-        """Each fold is scored by the other, since a view looks better on its own training data than it is."""
-        scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
-        learned = np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T
-        return cls(None, half, other, learned)
 
-    @property
-    def values(self) -> np.ndarray:
-        """(2, k): row b for the games of world b of the half."""
-        return self._of(self.half) if self.learned is None else self.learned[0]
-
-    @property
-    def other(self) -> np.ndarray:
-        """(2, l): the same for the other half."""
-        return self._of(self.opposite) if self.learned is None else self.learned[1]
-
-    def _of(self, views: ViewCounts) -> np.ndarray:
-        assert self.score is not None
-        return self.score.column(views)[views.which].T
-
-    def thresholds(self) -> np.ndarray:
-        values = np.unique(self.values)[1:]
-        if len(values) > _MAX_THRESHOLDS:
-            places = np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)
-            if self.score == Score(OWN_SCORE):
-                tails = np.outer([1, -1], _TAILS * len(values)).astype(int)
-                places = np.unique(np.append(places, tails % len(values)))
-            values = values[places]
-        return values
+def _choose_thresholds(values: np.ndarray, score: Score | None) -> np.ndarray:
+    values = np.unique(values)[1:]
+    if len(values) > _MAX_THRESHOLDS:
+        places = np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)
+        if score == Score(OWN_SCORE):
+            tails = np.outer([1, -1], _TAILS * len(values)).astype(int)
+            places = np.unique(np.append(places, tails % len(values)))
+        values = values[places]
+    return values
 
 
 def _halve_pairs(views: ViewCounts, rng: np.random.Generator) -> Halves:
@@ -344,14 +323,14 @@ def _count_events(
     return np.stack([count(level) for level in levels]), count(levels.min(axis=0))
 
 
-def _discount_fit(z: np.ndarray, score: _ScoreValues) -> np.ndarray:
+def _discount_fit(z: np.ndarray, score: Score | None) -> np.ndarray:
     """z-scores without what the weights of a sum gain by being fitted to the games that they are chosen by.
 
     F fitted weights add about F to the square of a z-score; of many numbers, they always look best.
     """
-    if score.score is None or not score.score.weights:
+    if score is None or not score.weights:
         return z
-    return np.sign(z) * np.sqrt(np.maximum(z**2 - (z > 0) * len(score.score.weights), 0.0))
+    return np.sign(z) * np.sqrt(np.maximum(z**2 - (z > 0) * len(score.weights), 0.0))
 
 
 @lru_cache(maxsize=64)

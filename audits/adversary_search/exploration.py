@@ -1,16 +1,30 @@
-"""One seeded exploration with Hypothesis: draw adversaries, and shrink the first whose evidence passes."""
+"""One seeded exploration: Hypothesis draws adversaries, and shrinks the first whose evidence passes.
+
+A loss little above the claim shows in no few hundred games. If nothing passes, the best adversaries are
+played again by successive halving: ever more games, fresh ones each time, for ever fewer of them. What this
+can find: docs/proofs/search.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import exp, inf, isfinite, sqrt
 
 import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
 from hypothesis.errors import Unsatisfiable
+from scipy.optimize import brentq
+from scipy.stats import norm
 
-from arena import ArenaError, PlayerError, Sample
-from audits.adversary_search.evidence import DECLINED, Evidence, SearchTarget, weigh_adversary
-from audits.adversary_search.halving import Climb, Rung, climb_rungs
+from arena import ArenaError, Claim, PlayerError, Sample
+from audits.adversary_search.evidence import (
+    DECLINED,
+    Evidence,
+    SearchTarget,
+    limit_pairs,
+    weigh_adversary,
+    weigh_games,
+)
 from audits.adversary_search.script import Script
 from audits.adversary_search.script_strategies import adversaries
 from audits.runs.first_games import describe_failure, find_failure
@@ -20,6 +34,23 @@ EVIDENCE_THRESHOLD = 10.0
 MAX_GAME_ROUNDS = 2**18  # rounds of an adversary's first games, both worlds together
 _MAX_SHRINKS = 400
 _MAX_FAILED = 32  # adversaries after which a learner that has failed against all of them is given up
+_FACTOR = 4  # between the games of one rung and the next
+_MOST = 1_024  # times the games with which the exploration began: the whole budget of the best adversaries
+_FIRST_SHARE = 8  # one in so many explored adversaries enters the first rung
+_KEPT = 2  # one in so many adversaries reaches the next rung
+_RUNG_ROUNDS = 2**21  # rounds of an adversary's games on one rung, in each world
+_PROMISING = 0.5  # z-score that an adversary needs for the second rung, and so much more for each after it
+_POWER = 0.9
+_LARGEST_LOSS = 50.0  # nats, above which no power is stated
+
+
+@attrs.frozen
+class Rung:
+    """One rung: `pairs` pairs of games for each of `adversaries`; those with a z-score of `needed` go on."""
+
+    pairs: int
+    adversaries: int
+    needed: float
 
 
 @attrs.frozen(kw_only=True)
@@ -79,7 +110,7 @@ class HypothesisRun:
         Raises: whatever a referee raises in a game, except for games that the learner declines.
         """
         interrupted = False
-        climb = Climb()
+        rungs: tuple[Rung, ...] = ()
         max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
         limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}
         scripts = adversaries(self._target.learner, self._protocol, data=self._data, **limits)
@@ -105,21 +136,48 @@ class HypothesisRun:
         played = {script: evidence for script, evidence in self._evidence.items() if evidence is not None}
         if self._smallest is None and not interrupted:
             try:
-                climb = climb_rungs(self._target, played, threshold=EVIDENCE_THRESHOLD)
+                rungs = self._climb_rungs(played)
             except KeyboardInterrupt:
                 interrupted = True
         return Exploration(
-            adversary=climb.adversary if self._smallest is None else self._smallest,
-            evidence=climb.evidence if self._smallest is None else self._evidence[self._smallest],
+            adversary=self._smallest,
+            evidence=None if self._smallest is None else self._evidence[self._smallest],
             examples=len(played),
             rejected=len(self._evidence) - len(played),
-            games=self._games + climb.games,
-            best=max(self._best, climb.best),
-            rungs=climb.rungs,
+            games=self._games,
+            best=self._best,
+            rungs=rungs,
             failed=self._failed,
             failure=self._failure,
             interrupted=interrupted,
         )
+
+    def _climb_rungs(self, explored: Mapping[Script, Evidence]) -> tuple[Rung, ...]:
+        """Play the best of the explored adversaries again, until the evidence of one passes the threshold."""
+        target = self._target
+        z = {script: evidence.z for script, evidence in explored.items()}
+        pairs, size = target.pairs * _FACTOR, max(1, len(explored) // _FIRST_SHARE)
+        rungs: list[Rung] = []
+        left = list(explored)
+        while left and pairs <= _MOST * target.pairs:
+            promising = len(rungs) * _PROMISING if rungs else -inf
+            left = [script for script in sorted(left, key=lambda script: -z[script]) if z[script] > promising]
+            left = left[:size]
+            if not left:
+                break
+            needed = promising if len(left) < size else max(promising, min(z[script] for script in left))
+            rungs.append(Rung(pairs=pairs, adversaries=len(left), needed=needed))
+            for script in left:
+                number, stage = limit_pairs(script, pairs, _RUNG_ROUNDS), f"rung {pairs}"
+                evidence = weigh_games(target, script, script.referee, pairs=number, stage=stage)
+                self._games += evidence.games
+                self._best = max(self._best, evidence.nats)
+                z[script] = evidence.z
+                if evidence.nats >= EVIDENCE_THRESHOLD:
+                    self._smallest, self._evidence[script] = script, evidence
+                    return tuple(rungs)
+            pairs, size = pairs * _FACTOR, max(1, size // _KEPT)
+        return tuple(rungs)
 
     def _try_adversary(self, script: Script) -> None:
         evidence = self._weigh(script)
@@ -159,3 +217,34 @@ class HypothesisRun:
         self._failed += isinstance(error, PlayerError)
         if error is not None and not self._failure:
             self._failure = describe_failure(error, self._target.learner)
+
+
+def detectable_loss(rungs: tuple[Rung, ...], claim: Claim, *, pairs: int, threshold: float) -> float | None:
+    """The least x such that a loss of ε + x would have been found with probability 90 %, in nats.
+
+    It is that of an adversary whose games are those of randomised response with loss ε + x; pairs: of its
+    first games. None if no loss would have been.
+    """
+
+    def power(x: float) -> float:
+        chance, before = 1.0, pairs
+        for rung in rungs:
+            chance *= (
+                norm.sf(rung.needed - _compute_expected_z(x, claim, before)) if isfinite(rung.needed) else 1.0
+            )
+            before = rung.pairs
+        # The evidence of z standard deviations is about z²/4 nats, since each half of the games bets alone.
+        return float(chance * norm.sf(2 * sqrt(threshold) - _compute_expected_z(x, claim, before)))
+
+    if power(_LARGEST_LOSS) < _POWER:
+        return None
+    return float(brentq(lambda x: power(x) - _POWER, 0.0, _LARGEST_LOSS, xtol=1e-4))
+
+
+def _compute_expected_z(x: float, claim: Claim, pairs: int) -> float:
+    """The z-score at which randomised response with a loss of ε + x breaks the claim after so many pairs."""
+    loss = (1 - claim.delta) / (1 + exp(claim.epsilon + x))
+    factor = exp(claim.epsilon)
+    mean = 1 - loss - factor * loss - claim.delta
+    variance = (1 + factor**2) * loss * (1 - loss)
+    return mean / sqrt(max(variance, 0.5 / pairs) / pairs)

@@ -89,7 +89,7 @@ def solve(
     elif data is not None or neighbour is not None:
         posed = pose_samples(configured, read_sample("data", data), read_sample("neighbour", neighbour))
     elif worst_samples:
-        posed = pose_smallest(configured, rounds, epsilons[0] if epsilons else 0.0, watch=watch).game
+        posed, _ = pose_smallest(configured, rounds, epsilons[0] if epsilons else 0.0, watch=watch)
     elif find_protocol(configured, OnlineLaw) is not None:
         posed = ExampleGame(learner=configured, text="examples of its domain, which differ in one round")
     else:

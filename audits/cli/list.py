@@ -58,7 +58,8 @@ def list_players(asked: ListOptions, output: Json) -> None:
     """List the learners and adversaries by family, with the protocols that they play.
 
     With WORD only those in whose name, description or module it occurs. Players of installed packages are
-    included. A player in a file of yours is named path/to/file.py:ClassName.
+    included. A player in a file of yours is named path/to/file.py:ClassName, and an adversary also as an
+    instance of a class, path/to/file.py:name.
 
     \b
     Examples:

@@ -115,10 +115,11 @@ class _Writer:
             self.lines.add(f"{name} = ...  # {item.__qualname__} of {path or item.__module__}: paste it here")
         elif path is not None and is_users_file(path):
             self.imports.setdefault("audits.registry.user_files", set()).add("load_function")
-            self.lines.add(f'{name} = load_function("{path}:{name}")')
+            self.lines.add(f"{name} = load_function({_write_plain(f'{path}:{name}')})")
         else:
             packages = accumulate(item.__module__.split("."), "{}.{}".format)
-            public = next(p for p in packages if getattr(sys.modules[p], name, None) is item)
+            holders = (p for p in packages if getattr(sys.modules.get(p), name, None) is item)
+            public = next(holders, item.__module__)
             self.imports.setdefault(public, set()).add(name)
         return name
 

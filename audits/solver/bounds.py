@@ -1,4 +1,4 @@
-"""Bounds on the value of a game at any log ratio, by the computation that suits the game."""
+"""Bounds on the value of a game at any log ratio: from a graph of its beliefs, or a grid of log ratios."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
 from audits.solver.decision_graph import DecisionGraph, extract_decisions
 from audits.solver.game_value import GameSolution, Values
-from audits.solver.linear_game import MOST_ROUNDS, LinearGame, Watch, ignore_progress
-from audits.solver.ratio_grid import RatioGrid
-from audits.solver.restarts import RestartSolution, find_restart
-from audits.solver.search.point_search import DROPPED, PointSearch, SearchLimits
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress
 
-_FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 FAR = 12.0  # ε beyond which no bounds are of interest
+_STEPS = 64  # of the grid at least, for the largest privacy loss of one answer
+_POINTS, _WORK = 100_000, 1e7  # of the grid, where few rounds make that cheap, and times rounds
+_DEVIATIONS = 7  # by which the privacy loss of a game is followed
+_REACH = 600.0  # nats at most, since e^ε must be a number; the bounds hold whatever the reach
+_LARGE = 1e40  # a factor by which e^ε may still be multiplied
 
 # At increasing ε: upper bounds (e,), and lines (2, e). From its own ε on, the line lines[0] - e^ε·lines[1] is
 # below δ*(ε).
@@ -69,7 +70,7 @@ class GraphBounds(Bounds):
             values = GameSolution(self._build_graph(epsilons), watch=self._watch).root.values
         else:
             values = self._solution.stage_values(0, epsilons)[0]
-        return _read_values(values)
+        return read_values(values)
 
     def decisions(self, number: int) -> DecisionGraph | None:
         return extract_decisions(self._solution, number)
@@ -78,127 +79,95 @@ class GraphBounds(Bounds):
         return BeliefGraph(self._game, epsilons, self._limits, watch=self._watch)
 
 
-def _read_values(values: Values) -> UpperAndLines:
+def read_values(values: Values) -> UpperAndLines:
+    """The bounds (e,) and lines (2, e) that the values of one pair of beliefs give."""
     lines = [(values.accepts_0 - values.error).reshape(-1), values.accepts_1.reshape(-1)]
     return values.upper.reshape(-1), np.array(lines)
 
 
 class GridBounds(Bounds):
-    """From a uniform grid of log ratios, for games in which nothing is remembered."""
+    """From a uniform grid of log ratios, for games in which nothing is remembered.
+
+    Without hidden states only the log ratio of a history matters, and an answer moves it by a constant. On a
+    uniform grid all points are moved alike, so that a round is a few additions of shifted arrays. The bounds
+    are those of `game_value`: chords above, and below lines, each of which is an adversary.
+    """
 
     def __init__(self, game: LinearGame, epsilons: np.ndarray, watch: Watch = ignore_progress) -> None:
         """If it is interrupted, fewer rounds are solved. Raises: KeyboardInterrupt if none is."""
-        self.epsilons, self._grid = epsilons, RatioGrid(game, min(float(epsilons[-1]), FAR))
+        self.epsilons, epsilon = epsilons, min(float(epsilons[-1]), FAR)
+        self._game = game
+        self._chances = np.array([game.kernels[which, :, 0, 0] for which in game.which])  # (2, moves, k)
+        p, q = self._chances[:, (self._chances > 0).all(axis=0)]
+        loss = float(np.abs(np.log(p) - np.log(q)).max(initial=0.0)) or 1.0
+        reach = min(epsilon + _DEVIATIONS * loss * math.sqrt(game.rounds), _REACH)
+        points = min(_POINTS, _WORK / game.rounds)
+        # A divisor of the loss: then the grid is exact where all losses are multiples of it.
+        self._step = loss / max(_STEPS, math.ceil(points * loss / (2 * reach)))
+        half = math.ceil(reach / self._step)
+        self._ratios = self._step * np.arange(-half, half + 1)
+        self._z = np.exp(self._ratios)
+        self._pad = math.ceil(loss / self._step) + 1
+        self._upper = np.maximum(1 - self._z, 0)
+        self._accepts = np.array([self._z < 1, self._z < 1], float)
+        self.rounds = 0
         try:
             for done in range(game.rounds):
                 watch("rounds", done, game.rounds)
-                self._grid.add_round()
+                self._add_round()
         except KeyboardInterrupt:
-            if not self._grid.rounds:
+            if not self.rounds:
                 raise
-        self.rounds = self._grid.rounds
 
     def at(self, epsilons: np.ndarray) -> UpperAndLines:
-        return self._grid.bounds(epsilons)
+        z = np.exp(np.minimum(epsilons, _REACH))  # beyond it, bounds at a smaller ε
+        right = np.clip(np.searchsorted(self._ratios, epsilons), 1, len(self._ratios) - 1)
+        lines = [self._accepts[:, right - 1], self._accepts[:, right]]
+        first, second = (line[0] - z * line[1] for line in lines)
+        return np.interp(z, self._z, self._upper), np.where(first > second, *lines)
 
     def decisions(self, number: int) -> DecisionGraph | None:
         return None
 
+    def _add_round(self) -> None:
+        """Compute the values of games of one more round."""
+        # Beyond the grid: a chord from the value 1 at z = 0, and at most the last value, since it decreases.
+        before = np.exp(self._step * np.arange(-self._pad, 0))
+        upper = np.concatenate(
+            [1 - (1 - self._upper[0]) * before, self._upper, np.full(self._pad, self._upper[-1])]
+        )
+        accepts = np.pad(self._accepts, ((0, 0), (self._pad, self._pad)), mode="edge")
+        best, lower = np.zeros_like(self._upper), np.full_like(self._upper, -np.inf)
+        lines = np.zeros_like(self._accepts)
+        for first, second in self._chances.swapaxes(0, 1):
+            total, line = np.zeros_like(best), np.zeros_like(lines)
+            for outcome, halts in enumerate(self._game.halts):
+                p, q = first[outcome], second[outcome]
+                if halts or not q:
+                    accept = p > self._z * q
+                    total += np.where(accept, p - self._z * q, 0)
+                    line += np.multiply.outer((p, q), accept)
+                elif p:
+                    self._go_on(upper, accepts, p, q, total, line)
+            np.maximum(best, total, out=best)
+            value = line[0] - self._z * line[1]
+            better = value > lower
+            np.copyto(lower, value, where=better)
+            np.copyto(lines, line, where=better)
+        self._upper, self._accepts = best, lines
+        self.rounds += 1
 
-class RestartBounds(Bounds):
-    """From graphs of the beliefs up to a restart of the learner, and after it."""
-
-    exact = False
-    measured = (
-        "the learner is taken to start afresh where its states agree to ten digits, and parts of them below "
-        "1e-13 are left out"
-    )
-
-    def __init__(
-        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch = ignore_progress
+    def _go_on(
+        self, upper: np.ndarray, accepts: np.ndarray, p: float, q: float, total: np.ndarray, line: np.ndarray
     ) -> None:
-        """Raises: TooManyBeliefs, also if no outcome makes the learner start afresh."""
-        self.epsilons, self.rounds = epsilons, game.rounds
-        restart = find_restart(game)
-        if restart is None:
-            raise TooManyBeliefs("no outcome makes the learner start afresh", remedy="Search for bounds.")
-        self._solution = RestartSolution(restart, epsilons, limits, watch=watch)
-
-    def at(self, epsilons: np.ndarray) -> UpperAndLines:
-        return _read_values(self._solution.root.values)
-
-    def decisions(self, number: int) -> DecisionGraph | None:
-        return self._solution.extract_decisions(number)
-
-
-class SearchBounds(Bounds):
-    """From a search, for games with too many beliefs for a graph."""
-
-    exact = False
-    measured = f"the search for bounds leaves out parts of the learner's states below {DROPPED:.0e}"
-
-    def __init__(
-        self, game: LinearGame, epsilons: np.ndarray, limits: SearchLimits, watch: Watch = ignore_progress
-    ) -> None:
-        self.epsilons, self.rounds = epsilons, game.rounds
-        search = PointSearch(game, epsilons, limits, watch=watch)
-        self._upper, self.interrupted = search.upper, search.interrupted
-        self._played = []
-        for number in range(len(epsilons)):
-            watch("adversaries", number, len(epsilons))
-            self._played.append(search.play(number))
-
-    def at(self, epsilons: np.ndarray) -> UpperAndLines:
-        gains = np.array([gain for gain, _ in self._played])
-        # The adversary accepts with probability at most 1 in world 0, so with (1 - gain)/e^ε in world 1.
-        return self._upper, np.array([np.ones_like(gains), (1 - gains) / np.exp(epsilons)])
-
-    def decisions(self, number: int) -> DecisionGraph | None:
-        return self._played[number][1]
-
-
-def find_bounds(
-    game: LinearGame,
-    epsilons: np.ndarray,
-    *,
-    few: np.ndarray | None = None,
-    graph_limits: GraphLimits | None = None,
-    search_limits: SearchLimits | None = None,
-    watch: Watch = ignore_progress,
-) -> Bounds:
-    """The bounds of a game at increasing ε.
-
-    few: fewer ε, in order, for a search, in which each takes its time; None: there is no search.
-
-    Raises: TooManyBeliefs if there are too many for a graph and there is no search.
-    """
-    remembers = len(game.masses) > 1
-    if remembers or game.rounds <= _FEW:
-        try:
-            return GraphBounds(game, epsilons, graph_limits or GraphLimits(), watch)
-        except TooManyBeliefs:
-            if remembers and few is None:
-                raise
-            if remembers and game.rounds > MOST_ROUNDS:
-                raise TooManyBeliefs(
-                    "a game of so many rounds has too many beliefs to list, and too many histories to search",
-                    value=game.rounds,
-                    remedy=f"Allow at most {MOST_ROUNDS} rounds.",
-                ) from None
-    if not remembers:
-        return GridBounds(game, epsilons, watch)
-    assert few is not None
-    try:
-        return RestartBounds(game, few, graph_limits or GraphLimits(), watch)
-    except TooManyBeliefs:
-        pass
-    return SearchBounds(game, few, search_limits or SearchLimits(), watch)
-
-
-def largest_loss(game: LinearGame) -> float:
-    """The largest privacy loss of one answer, in either direction; infinite where there are hidden states."""
-    if len(game.masses) > 1:
-        return math.inf
-    first, second = (game.kernels[which, :, 0, 0] for which in game.which)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.abs(np.where(first == second, 0.0, np.log(first / second))).max())
+        """Add what an outcome with probabilities p and q contributes to upper bounds and lines."""
+        steps = (math.log(q) - math.log(p)) / self._step
+        shift, size = math.floor(steps), len(self._z)
+        weight = math.expm1((steps - shift) * self._step) / math.expm1(self._step)
+        near = slice(self._pad + shift, self._pad + shift + size)
+        far = slice(near.start + 1, near.stop + 1)
+        total += p * ((1 - weight) * upper[near] + weight * upper[far])
+        z = self._z * (q / p if q < _LARGE * p else _LARGE)  # only chooses between two adversaries
+        other = accepts[0, far] - z * accepts[1, far] > accepts[0, near] - z * accepts[1, near]
+        line[0] += p * np.where(other, accepts[0, far], accepts[0, near])
+        line[1] += q * np.where(other, accepts[1, far], accepts[1, near])

@@ -29,19 +29,6 @@ MOST_PAIRS = 500  # pairs of samples whose games are solved
 _PROBES = 16  # points of each interval at which answers are compared
 
 
-@attrs.frozen(eq=False)
-class WorstSamples:
-    """The neighbouring samples of a class from whose answers most is learned.
-
-    game: the samples, world 0 first, and all points of the domain. delta: a lower bound on δ*(ε). pairs: of
-    samples with different answers that were solved.
-    """
-
-    game: QueryGame
-    delta: float
-    pairs: int
-
-
 def pose_every_vote(learner: Learner) -> QueryGame:
     """The learner with a concept class on which its n teachers can cast every pair of votes.
 
@@ -116,13 +103,7 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
         else:
             raise Unsupported(f"{adversary.name} gives {learner.name} no training sample")
     differ = "" if samples[0] != samples[1] else ", the same in both worlds, which differ in one query"
-    return QueryGame(
-        learner=learner,
-        text=f"the training samples of {adversary.name}{differ}",
-        samples=(samples[0], samples[1]),
-        points=list_queries(learner, samples),
-        measured=_describe_queries(learner),
-    )
+    return _pose(learner, samples, f"the training samples of {adversary.name}{differ}")
 
 
 def pose_samples(learner: Learner, first: Sample, second: Sample) -> QueryGame:
@@ -137,21 +118,18 @@ def pose_samples(learner: Learner, first: Sample, second: Sample) -> QueryGame:
             relation.rule,
             value=f"{changes} changes" if changes > 0 else f"{first.size} and {second.size} examples",
         )
-    text = f"the given samples of {first.size:,} examples"
+    return _pose(learner, [first, second], f"the given samples of {first.size:,} examples")
+
+
+def _pose(learner: Learner, samples: list[Sample], text: str) -> QueryGame:
+    measured = f"answers between two points of the samples were compared at {_PROBES} points of the interval"
     return QueryGame(
         learner=learner,
         text=text,
-        samples=(first, second),
-        points=list_queries(learner, [first, second]),
-        measured=_describe_queries(learner),
+        samples=(samples[0], samples[1]),
+        points=list_queries(learner, samples),
+        measured=measured if finite_domain(learner) is None else "",
     )
-
-
-def _describe_queries(learner: Learner) -> str:
-    """What of `list_queries` is measured and not proved."""
-    if finite_domain(learner) is not None:
-        return ""
-    return f"answers between two points of the samples were compared at {_PROBES} points of the interval"
 
 
 def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
@@ -203,11 +181,12 @@ def pose_smallest(
     size: int | None = None,
     limits: GraphLimits | None = None,
     watch: Watch = ignore_progress,
-) -> WorstSamples:
+) -> tuple[QueryGame, float]:
     """The neighbouring samples of a finite domain for which δ*(ε) of T queries is largest, by trying all.
 
-    size: n, the number of examples; default: the least that the learner needs. Samples are multisets, and
-    those whose first two answers have the same distributions, whatever the queries, count once.
+    Also a lower bound on that δ*(ε). size: n, the number of examples; default: the least that the learner
+    needs. Samples are multisets, and those whose first two answers have the same distributions, whatever the
+    queries, count once.
 
     Raises: Unsupported if the domain is not finite, the size is open, the order of examples matters, or there
         are too many samples.
@@ -235,7 +214,7 @@ def pose_smallest(
     text = f"the worst of {len(pairs):,} neighbouring pairs of samples: {best[0]} and {best[1]}"
     measured = "pairs of samples whose first two answers agree to nine decimals were solved once"
     posed = QueryGame(learner=learner, text=text, samples=best, points=points, measured=measured)
-    return WorstSamples(posed, max(delta, 0.0), len(pairs))
+    return posed, max(delta, 0.0)
 
 
 def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tuple[Sample, Sample]]:

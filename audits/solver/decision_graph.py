@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import attrs
 import numpy as np
 
@@ -27,7 +29,47 @@ class DecisionGraph:
 
 def extract_decisions(solution: GameSolution, root: int, most: int = 2_000) -> DecisionGraph | None:
     """The adversary of the lower bound at the log ratio number `root`; None if it has too many nodes."""
-    return _Extraction(solution, root, most).graph
+    graph = solution.graph
+    outcomes = len(graph.game.halts)
+
+    @cache
+    def compute_values(family: int, line: int) -> list[Values]:
+        return solution.stage_values(family, graph.families[family].ratios[line : line + 1])
+
+    move: list[int] = []
+    after, score = [], []
+    # (family, log ratio of the family, round, node of the stage, log ratio of the history)
+    waiting: list[tuple[int, int, int, int, float]] = [(0, root, 0, 0, 0.0)]
+    numbers = {waiting[0]: 0}
+    for family, line, time, node, ratio in waiting:  # the list grows while it is traversed
+        stage = graph.stages[time]
+        values = compute_values(family, line)[time - graph.families[family].time]
+        chosen = int(values.move[solution.places[time][node], 0])
+        move.append(chosen)
+        after.append(np.full(outcomes, END))
+        score.append(np.full(outcomes, np.nan))
+        for outcome in range(outcomes):
+            mass_0, mass_1, *_ = (float(part[node]) for part in graph.branch(stage, chosen, outcome))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reached = ratio + float(np.log(mass_1) - np.log(mass_0))
+            following = stage.after[chosen][outcome] if stage.after else None
+            place = END if following is None else int(following[node])
+            if place == END:
+                score[-1][outcome] = -reached
+                continue
+            own, number = family, line
+            other = int(graph.stages[time + 1].family[place])
+            if other != family:  # another family has its own adversaries to choose from
+                here = graph.families[family].ratios[line] + stage.offset[node] + np.log(mass_1 / mass_0)
+                own, number = other, int(solution.families[other].best_line(np.array([here]))[0])
+            state = own, number, time + 1, place, round(reached, 9)
+            if state not in numbers:
+                numbers[state] = len(waiting)
+                waiting.append(state)
+            after[-1][outcome] = numbers[state]
+        if len(waiting) > most:
+            return None
+    return DecisionGraph(np.array(move), np.array(after), np.array(score))
 
 
 def end_before_second_challenge(graph: DecisionGraph, differs: np.ndarray) -> DecisionGraph:
@@ -52,61 +94,6 @@ def end_before_second_challenge(graph: DecisionGraph, differs: np.ndarray) -> De
     kept = np.flatnonzero(reached[:-1])
     numbers = np.append(np.cumsum(reached[:-1]) - 1, END)
     return DecisionGraph(graph.move[kept], numbers[after[kept]], score[kept])
-
-
-class _Extraction:
-    def __init__(self, solution: GameSolution, root: int, most: int) -> None:
-        self.graph: DecisionGraph | None = None
-        self._solution = solution
-        self._values: dict[tuple[int, int], list[Values]] = {}
-        outcomes = len(solution.graph.game.halts)
-        move: list[int] = []
-        after, score = [], []
-        # (family, log ratio of the family, round, node of the stage, log ratio of the history)
-        waiting: list[tuple[int, int, int, int, float]] = [(0, root, 0, 0, 0.0)]
-        numbers = {waiting[0]: 0}
-        for family, line, time, node, ratio in waiting:  # the list grows while it is traversed
-            stage = solution.graph.stages[time]
-            values = self._values_of(family, line)[time - solution.graph.families[family].time]
-            chosen = int(values.move[solution.places[time][node], 0])
-            move.append(chosen)
-            after.append(np.full(outcomes, END))
-            score.append(np.full(outcomes, np.nan))
-            for outcome in range(outcomes):
-                mass_0, mass_1, *_ = (
-                    float(part[node]) for part in solution.graph.branch(stage, chosen, outcome)
-                )
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    reached = ratio + float(np.log(mass_1) - np.log(mass_0))
-                following = stage.after[chosen][outcome] if stage.after else None
-                place = END if following is None else int(following[node])
-                if place == END:
-                    score[-1][outcome] = -reached
-                    continue
-                here = solution.graph.families[family].ratios[line] + stage.offset[node]
-                state = self._follow(family, line, time + 1, place, here + np.log(mass_1 / mass_0), reached)
-                if state not in numbers:
-                    numbers[state] = len(waiting)
-                    waiting.append(state)
-                after[-1][outcome] = numbers[state]
-            if len(waiting) > most:
-                return
-        self.graph = DecisionGraph(np.array(move), np.array(after), np.array(score))
-
-    def _follow(
-        self, family: int, line: int, time: int, node: int, ratio: float, reached: float
-    ) -> tuple[int, int, int, int, float]:
-        """What is known of the next node: another family has its own adversaries to choose from."""
-        other = int(self._solution.graph.stages[time].family[node])
-        if other != family:
-            family, line = other, int(self._solution.families[other].best_line(np.array([ratio]))[0])
-        return family, line, time, node, round(reached, 9)
-
-    def _values_of(self, family: int, line: int) -> list[Values]:
-        if (family, line) not in self._values:
-            ratios = self._solution.graph.families[family].ratios[line : line + 1]
-            self._values[family, line] = self._solution.stage_values(family, ratios)
-        return self._values[family, line]
 
 
 @attrs.frozen(eq=False)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, GraphLimits, Stage
+from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, GraphLimits, Stage, TooManyBeliefs
+from audits.solver.bounds import Bounds, UpperAndLines, read_values
 from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
-from audits.solver.game_value import FamilyValues, GameSolution
+from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import LinearGame, Watch, ignore_progress, project_game, span_game
 
 _DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
@@ -60,21 +61,26 @@ def find_restart(game: LinearGame) -> Restart | None:
     return None
 
 
-class RestartSolution:
-    """Bounds on the value of a game with restarts, at some log ratios."""
+class RestartBounds(Bounds):
+    """From graphs of the beliefs up to a restart of the learner, and after it."""
+
+    exact = False
+    measured = (
+        "the learner is taken to start afresh where its states agree to ten digits, and parts of them below "
+        "1e-13 are left out"
+    )
 
     def __init__(
-        self,
-        restart: Restart,
-        ratios: np.ndarray,
-        limits: GraphLimits,
-        *,
-        watch: Watch = ignore_progress,
+        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch = ignore_progress
     ) -> None:
-        """Raises: TooManyBeliefs if the game up to the restart, or after it, is too large."""
+        """Raises: TooManyBeliefs, also if no outcome makes the learner start afresh."""
+        self.epsilons, self.rounds = epsilons, game.rounds
+        restart = find_restart(game)
+        if restart is None:
+            raise TooManyBeliefs("no outcome makes the learner start afresh", remedy="Search for bounds.")
         limits = attrs.evolve(limits, pairs=_LARGER * limits.pairs)
         game, self._outcome = restart.before, restart.outcome
-        graph = BeliefGraph(game, ratios, limits, watch=watch)
+        graph = BeliefGraph(game, epsilons, limits, watch=watch)
         knots = []
         for left in range(1, game.rounds):
             early = graph.stages[
@@ -91,13 +97,10 @@ class RestartSolution:
         ends = {restart.outcome: [rest.root for rest in self._rests]}
         self._solution = GameSolution(graph, ends=ends)
 
-    @property
-    def root(self) -> FamilyValues:
-        """The values at the start of the game."""
-        return self._solution.root
+    def at(self, epsilons: np.ndarray) -> UpperAndLines:
+        return read_values(self._solution.root.values)
 
-    def extract_decisions(self, number: int) -> DecisionGraph | None:
-        """The adversary of the lower bound at the log ratio of this number; None if it has too many nodes."""
+    def decisions(self, number: int) -> DecisionGraph | None:
         first = extract_decisions(self._solution, number)
         if first is None:
             return None

@@ -14,18 +14,20 @@ from audits.exact_loss.answer_paths import MAX_ROUNDS
 from audits.exact_loss.exact_report import EpsilonBracket
 from audits.registry.tested_claim import read_claim
 from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
-from audits.solver.bounds import FAR, Bounds, find_bounds, largest_loss
+from audits.solver.bounds import FAR, Bounds, GraphBounds, GridBounds
 from audits.solver.decision_graph import DecisionGraph, Strategy, end_before_second_challenge
-from audits.solver.linear_game import LinearGame, Watch, drop_dominated, ignore_progress
+from audits.solver.linear_game import MOST_ROUNDS, LinearGame, Watch, drop_dominated, ignore_progress
 from audits.solver.played_games import compare_solved_game
+from audits.solver.point_search import SearchBounds, SearchLimits
 from audits.solver.posed_game import PosedGame
-from audits.solver.search.point_search import SearchLimits
+from audits.solver.restarts import RestartBounds
 from audits.solver.solution_report import CurvePoint, Outcome, Solution
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is
 _CURVE = 16  # further ε at which the curve is computed
 _LAST = 500  # pairs that are solved in the second direction, if the search in the first is interrupted
+_FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 _QUICK = 5_000  # pairs of beliefs of a game that is solved within a second
 _FLOOR = 2e-4  # a gap between bounds on δ that is small enough, where they are searched for
 _REFINE, _REFINEMENTS = 12, 8  # ε by which the least ε is narrowed down, and how often at most
@@ -146,7 +148,7 @@ class _Solver:
         """epsilons, few: as of `find_bounds`."""
         self.rounding = ROUNDING * game.rounds * len(game.halts)
         self.tolerance = max(TOLERANCE, 4 * self.rounding)
-        self._largest = game.rounds * largest_loss(game)
+        self._largest = game.rounds * _largest_loss(game)
         self._directions: list[Bounds] = []
         search_limits = SearchLimits(floor=_FLOOR)
         for direction in (game,) if game.mirrored_moves is not None else (game, game.exchanged):
@@ -244,3 +246,50 @@ def _judge(claim: Claim, curve: Sequence[CurvePoint], tolerance: float) -> Outco
     if own and own[0].epsilon == claim.epsilon and own[0].lower > claim.delta + tolerance:
         return Outcome.REFUTED
     return Outcome.PROVED if own and own[0].upper <= claim.delta + tolerance else Outcome.OPEN
+
+
+def find_bounds(
+    game: LinearGame,
+    epsilons: np.ndarray,
+    *,
+    few: np.ndarray | None = None,
+    graph_limits: GraphLimits | None = None,
+    search_limits: SearchLimits | None = None,
+    watch: Watch = ignore_progress,
+) -> Bounds:
+    """The bounds of a game at increasing ε.
+
+    few: fewer ε, in order, for a search, in which each takes its time; None: there is no search.
+
+    Raises: TooManyBeliefs if there are too many for a graph and there is no search.
+    """
+    remembers = len(game.masses) > 1
+    if remembers or game.rounds <= _FEW:
+        try:
+            return GraphBounds(game, epsilons, graph_limits or GraphLimits(), watch)
+        except TooManyBeliefs:
+            if remembers and few is None:
+                raise
+            if remembers and game.rounds > MOST_ROUNDS:
+                raise TooManyBeliefs(
+                    "a game of so many rounds has too many beliefs to list, and too many histories to search",
+                    value=game.rounds,
+                    remedy=f"Allow at most {MOST_ROUNDS} rounds.",
+                ) from None
+    if not remembers:
+        return GridBounds(game, epsilons, watch)
+    assert few is not None
+    try:
+        return RestartBounds(game, few, graph_limits or GraphLimits(), watch)
+    except TooManyBeliefs:
+        pass
+    return SearchBounds(game, few, search_limits or SearchLimits(), watch)
+
+
+def _largest_loss(game: LinearGame) -> float:
+    """The largest privacy loss of one answer, in either direction; infinite where there are hidden states."""
+    if len(game.masses) > 1:
+        return math.inf
+    first, second = (game.kernels[which, :, 0, 0] for which in game.which)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.abs(np.where(first == second, 0.0, np.log(first / second))).max())

@@ -8,7 +8,7 @@ import pytest
 
 from arena import Claim, Learner, PrivacyUnit, Training
 from audits.adversary_search import search
-from audits.adversary_search.halving import Rung, detectable_loss
+from audits.adversary_search.exploration import Rung, detectable_loss
 
 CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 RUNGS = (Rung(1_024, 31, 0.5), Rung(4_096, 15, 0.5), Rung(16_384, 7, 1.0))

@@ -26,7 +26,10 @@ def test_python_and_the_command_line_agree() -> None:
     printed = json.loads(arena.text(*SMALL, "--json"))
     assert printed.pop("command") == shlex.join(["arena", "solve", *SMALL])
     report = audits.solve("above-threshold", rounds=3, settings={"size": 5, "epsilon": 1.0})
-    assert report.to_dict() == printed
+    in_python = report.to_dict()
+    # How many games are compared depends on how fast they are.
+    assert printed.pop("comparison").keys() == in_python.pop("comparison").keys()
+    assert in_python == printed
     assert (printed["outcome"], printed["moves"], printed["strategy"]["decisions"]) == ("proved", 16, 3)
 
 

@@ -88,13 +88,13 @@ def test_the_worst_samples_are_those_of_a_naive_search() -> None:
                 game, _ = answer_game(learner, samples, np.array(points), 2)
                 graph = BeliefGraph(game, np.array([0.3]), GraphLimits())
                 best = max(best, float(GameSolution(graph).root.lower()[0]))
-    worst = pose_smallest(learner, 2, 0.3)
-    assert worst.delta == pytest.approx(best, abs=1e-12)
+    worst, delta = pose_smallest(learner, 2, 0.3)
+    assert delta == pytest.approx(best, abs=1e-12)
     assert best > 1e-3
-    game, _ = answer_game(learner, worst.game.samples, worst.game.points, 2)
+    game, _ = answer_game(learner, worst.samples, worst.points, 2)
     root = GameSolution(BeliefGraph(game, np.array([0.3]), GraphLimits())).root
     assert root.lower()[0] == pytest.approx(best, abs=1e-12)
-    assert sum(one != other for one, other in zip(*map(_rows, worst.game.samples), strict=True)) == 1
+    assert sum(one != other for one, other in zip(*map(_rows, worst.samples), strict=True)) == 1
 
 
 def _rows(sample: Sample) -> list[tuple[float, int]]:

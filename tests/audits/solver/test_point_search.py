@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
-from audits.solver.bounds import Bounds, GraphBounds, RestartBounds, SearchBounds, find_bounds
+from audits.solver.belief_points import BeliefPoints, FinalRounds
+from audits.solver.bounds import Bounds, GraphBounds
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.game_value import FamilyValues
 from audits.solver.linear_game import LinearGame
-from audits.solver.restarts import RestartSolution, find_restart
-from audits.solver.search.belief_points import BeliefPoints
-from audits.solver.search.final_rounds import FinalRounds
-from audits.solver.search.point_search import PointSearch, SearchLimits
+from audits.solver.point_search import SearchBounds, SearchLimits
+from audits.solver.restarts import RestartBounds, find_restart
+from audits.solver.solution import find_bounds
 from tests.audits.solver.test_game_value import EPSILONS, best, random_game
 from tests.audits.solver.test_solution import FIVE, posed
 
@@ -167,7 +167,7 @@ def test_a_remainder_that_is_forgotten_is_noticed(monkeypatch: pytest.MonkeyPatc
 
 def largest_excess(game: LinearGame) -> float:
     """By how much a lower bound that a search keeps is above a value, or an upper one below it, at most."""
-    search = PointSearch(game, EPSILONS, SearchLimits(pairs=100))
+    search = SearchBounds(game, EPSILONS, SearchLimits(pairs=100))
     excess = [0.0]
     for left, level in search._levels.items():
         values = search._final.deep_values(left, *level.pairs.swapaxes(0, 1))
@@ -185,10 +185,10 @@ def test_all_bounds_that_a_search_keeps_hold(game: LinearGame) -> None:
 def test_mirrored_pairs_without_the_difference_of_the_masses_are_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def add_mirrored(search: PointSearch, left: int, pairs: np.ndarray, *bounds: np.ndarray) -> None:
+    def add_mirrored(search: SearchBounds, left: int, pairs: np.ndarray, *bounds: np.ndarray) -> None:
         search._levels[left].add_bounds(pairs[:, ::-1], *bounds)
 
-    monkeypatch.setattr(PointSearch, "_add_mirrored", add_mirrored)
+    monkeypatch.setattr(SearchBounds, "_add_mirrored", add_mirrored)
     game = random_game(1, rounds=4, moves=2, states=3, outcomes=2, zeros=False)
     assert largest_excess(add_mirrored_moves(weigh_states(game))) > 1e-3
 
@@ -201,10 +201,8 @@ def restart_at(game: LinearGame, outcome: int) -> LinearGame:
     return attrs.evolve(game, kernels=kernels)
 
 
-def solve_restarts(game: LinearGame) -> RestartSolution:
-    restart = find_restart(game)
-    assert restart is not None
-    return RestartSolution(restart, EPSILONS, GraphLimits())
+def solve_restarts(game: LinearGame) -> Found:
+    return Found.of(RestartBounds(game, EPSILONS, GraphLimits()))
 
 
 @given(games.filter(lambda game: game.rounds > 1))
@@ -214,12 +212,12 @@ def test_the_bounds_of_a_game_with_restarts_contain_its_value(game: LinearGame) 
     game = restart_at(game, 1)
     solution = solve_restarts(game)
     expected = np.array([best(game, epsilon) for epsilon in EPSILONS])
-    lower, upper = solution.root.lower(), solution.root.values.upper
+    lower, upper = solution.lower, solution.upper
     assert (lower <= expected + 1e-9).all()
     assert (upper >= expected - 1e-9).all()
     assert (upper - lower <= 0.01).all()
     for number, epsilon in enumerate(EPSILONS):
-        decisions = solution.extract_decisions(number)
+        decisions = solution.bounds.decisions(number)
         assert decisions is not None
         assert lower[number] - 1e-9 <= gain(game, decisions, epsilon) <= expected[number] + 1e-9
 
@@ -229,11 +227,11 @@ def test_the_bounds_of_a_game_with_restarts_contain_its_value(game: LinearGame) 
 def test_restarts_of_above_threshold_have_the_values_of_the_graph(rounds: int) -> None:
     posing = posed("above-threshold", **FIVE, halts=2)
     game, _ = answer_game(posing.learner, posing.samples, posing.points, rounds)
-    exact, bracket = Found.of(GraphBounds(game, EPSILONS, GraphLimits())), solve_restarts(game).root
-    assert bracket.lower() == pytest.approx(exact.lower, abs=2e-4)
-    assert bracket.values.upper == pytest.approx(exact.upper, abs=2e-4)
-    assert (bracket.lower() <= exact.upper + 1e-12).all()
-    assert (bracket.values.upper >= exact.lower - 1e-12).all()
+    exact, bracket = Found.of(GraphBounds(game, EPSILONS, GraphLimits())), solve_restarts(game)
+    assert bracket.lower == pytest.approx(exact.lower, abs=2e-4)
+    assert bracket.upper == pytest.approx(exact.upper, abs=2e-4)
+    assert (bracket.lower <= exact.upper + 1e-12).all()
+    assert (bracket.upper >= exact.lower - 1e-12).all()
 
 
 @pytest.mark.thorough
@@ -262,5 +260,5 @@ def test_restarts_that_forget_the_log_ratio_are_noticed(monkeypatch: pytest.Monk
         FamilyValues, "split_values", lambda known, masses, own: right(known, masses, np.ones(own.shape))
     )
     game = restart_at(weigh_states(random_game(1, rounds=4, moves=2, states=3, outcomes=2, zeros=False)), 1)
-    upper = solve_restarts(game).root.values.upper
+    upper = solve_restarts(game).upper
     assert np.abs(upper - [best(game, epsilon) for epsilon in EPSILONS]).max() > 1e-2

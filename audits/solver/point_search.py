@@ -10,10 +10,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from audits.solver.belief_points import FINAL, BeliefPoints, FinalRounds
+from audits.solver.bounds import Bounds, UpperAndLines
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.linear_game import LinearGame, Watch, ignore_progress, reduce_coordinates
-from audits.solver.search.belief_points import BeliefPoints
-from audits.solver.search.final_rounds import FINAL, FinalRounds
 
 DROPPED = 1e-7  # of a measure that has mass 1: coordinates that are left out of the search
 _SLACK = 2e-4  # relative: a move that promises less than this above the lower bound is not solved
@@ -39,24 +39,21 @@ class SearchLimits:
     pairs: int = 75_000
 
 
-class PointSearch:
-    """A search for bounds on the value of a game at some log ratios: at log ratio ε it is δ*(ε).
+class SearchBounds(Bounds):
+    """From a search, for games with too many beliefs for a graph: at log ratio ε the value is δ*(ε).
 
-    upper: (e,) bounds, which are wider than the gap if the search ended early. interrupted: by a keyboard
-    interrupt; the bounds so far hold.
+    The bounds are wider than the gap if the search ended early; a keyboard interrupt ends it, too.
     """
 
+    exact = False
+    measured = f"the search for bounds leaves out parts of the learner's states below {DROPPED:.0e}"
+
     def __init__(
-        self,
-        game: LinearGame,
-        ratios: np.ndarray,
-        limits: SearchLimits,
-        *,
-        watch: Watch = ignore_progress,
+        self, game: LinearGame, epsilons: np.ndarray, limits: SearchLimits, watch: Watch = ignore_progress
     ) -> None:
-        self._game, self._ratios, self._limits = game, ratios, limits
-        self._reduced = reduce_coordinates(game, DROPPED)
-        self._final = FinalRounds(self._reduced)
+        self.epsilons, self.rounds = epsilons, game.rounds
+        self._game, self._limits = game, limits
+        self._final = FinalRounds(reduce_coordinates(game, DROPPED))
         self._last = min(FINAL, game.rounds - 1)  # rounds in closed form
         self._mirrored = game.mirrored_moves
         # Two moves that mirror each other are worth the same for coordinates, which both worlds share.
@@ -68,18 +65,30 @@ class PointSearch:
         self._goes_on = np.flatnonzero(~game.halts)
         self._rng = np.random.default_rng(0)  # of first moves, where nothing is known
         self._solved = 0
-        self._roots = self._weigh_worlds(self._final.start)
-        self.upper = np.ones(len(ratios))
-        self.interrupted = False
+        # (e, 2, m): the measures at the start, with the log ratios in world 1.
+        self._roots = self._final.start * np.exp(epsilons)[:, None, None] ** np.array([[0.0], [1.0]])
+        self._upper = np.ones(len(epsilons))
         try:
             self._run(watch)
         except KeyboardInterrupt:
             self.interrupted = True
-        self.upper += game.rounds * DROPPED
+        self._upper += game.rounds * DROPPED
+        self._played = []
+        for number in range(len(epsilons)):
+            watch("adversaries", number, len(epsilons))
+            self._played.append(self._play(number))
+
+    def at(self, epsilons: np.ndarray) -> UpperAndLines:
+        gains = np.array([gain for gain, _ in self._played])
+        # The adversary accepts with probability at most 1 in world 0, so with (1 - gain)/e^ε in world 1.
+        return self._upper, np.array([np.ones_like(gains), (1 - gains) / np.exp(epsilons)])
+
+    def decisions(self, number: int) -> DecisionGraph | None:
+        return self._played[number][1]
 
     def _run(self, watch: Watch) -> None:
         limits, next_sweep = self._limits, 0.0
-        lower, wide = np.zeros(len(self._ratios)), np.arange(len(self._ratios))
+        lower, wide = np.zeros(len(self.epsilons)), np.arange(len(self.epsilons))
         while len(wide) and self._solved < limits.pairs:
             watch("pairs of beliefs", self._solved, limits.pairs)
             for left, pairs in reversed(self._explore(self._roots[wide])):
@@ -89,8 +98,8 @@ class PointSearch:
                 next_sweep = _GROWTH * count
                 for left in range(self._last + 2, self._game.rounds + 1):  # those below are exact already
                     self._solve_again(left)
-            lower[wide], self.upper[wide] = self._bound(self._game.rounds, self._roots[wide])
-            wide = np.flatnonzero(self.upper - lower > np.maximum(limits.gap * self.upper, limits.floor))
+            lower[wide], self._upper[wide] = self._bound(self._game.rounds, self._roots[wide])
+            wide = np.flatnonzero(self._upper - lower > np.maximum(limits.gap * self._upper, limits.floor))
 
     def _solve_again(self, left: int) -> None:
         """Solve all known pairs with so many rounds left, one of any two that mirror each other."""
@@ -99,10 +108,6 @@ class PointSearch:
             pairs = pairs[(pairs[:, 0] - pairs[:, 1]) @ self._final.masses >= 0]
         for piece in range(0, len(pairs), _PIECE):
             self._solve(left, pairs[piece : piece + _PIECE])
-
-    def _weigh_worlds(self, start: np.ndarray) -> np.ndarray:
-        """(e, 2, m): the measures (2, m) at the start, with the log ratios in world 1."""
-        return start * np.exp(self._ratios)[:, None, None] ** np.array([[0.0], [1.0]])
 
     def _explore(self, roots: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """The pairs (n, 2, m) that the best adversaries by the upper bounds reach, for each round.
@@ -221,9 +226,9 @@ class PointSearch:
         number = int(self._levels[left].best_lines(pair[None])[1][0]) if left else -1
         return self._final.best_line(0, *pair) if number < 0 else self._levels[left].line(number)
 
-    def play(self, root: int) -> tuple[float, DecisionGraph]:
+    def _play(self, root: int) -> tuple[float, DecisionGraph]:
         """The exact gain of the best adversary known at a root, and its decisions."""
-        game, z = self._game, float(np.exp(self._ratios[root]))
+        game, z = self._game, float(np.exp(self.epsilons[root]))
         gain, move = 0.0, []
         after, score = [], []
         waiting = [(game.rounds, self._roots[root], game.start)]  # rounds left, coordinates, measures

@@ -1,1 +1,0 @@
-"""Bounds on games with too many beliefs to list, by a search from both sides."""
