@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.randomness import generator
 from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
+from learners.mechanisms.selection import exponential_mechanism
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from learners.common.release_learner import ReleaseLearner
+    from learners.common.learner_bases import ReleaseLearner
     from learners.everlasting.everlasting_v1 import EverlastingV1
     from learners.everlasting.everlasting_v2 import EverlastingV2
     from learners.foreign.diffprivlib import Diffprivlib
@@ -42,7 +42,7 @@ _MODULE_OF = {
     "OpenDP": "foreign.opendp",
     "RandomisedResponse": "releases.randomised_response",
     "RealizableLearner": "online.realizable",
-    "ReleaseLearner": "common.release_learner",
+    "ReleaseLearner": "common.learner_bases",
 }
 
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import attrs
 import numpy as np
 
-from adversaries.common.concept_choice import choose_concept_class
+from adversaries.common.shared_settings import choose_concept_class
 from adversaries.common.training_samples import build_sample
 from arena import Learner, Sample, Unsupported
 from arena.concepts import ConceptClass, Thresholds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.common.concept_choice import choose_concept_class
+from adversaries.common.shared_settings import choose_concept_class
 from adversaries.common.training_samples import choose_sample_size
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from adversaries.figure1.example_distributions import DEFAULT_CLASS, LabelledDistribution, choose_distribution

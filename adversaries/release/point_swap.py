@@ -1,16 +1,73 @@
-"""point-swap: one record differs between the worlds by as much as it can."""
+"""count-swap and point-swap: one label or one record differs, and a released number is the score."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import attrs
 import numpy as np
 
-from adversaries.common.released_numbers import score_by_number
-from adversaries.common.training_samples import FEW, change_example, choose_sample_size
-from arena import Adversary, InvalidArgument, Learner, Moves, Neighbours, PrivacyUnit, Sample, Train, setting
+from adversaries.common.training_samples import (
+    FEW,
+    build_equal_sample,
+    change_example,
+    choose_sample_size,
+    plant_example,
+)
+from arena import (
+    Adversary,
+    Hypothesis,
+    InvalidArgument,
+    Learner,
+    Moves,
+    Neighbours,
+    PrivacyUnit,
+    Sample,
+    Train,
+    setting,
+)
 from arena.errors import count_things
 from arena.players import read_relation_of
 from arena.settings import at_least
+
+_NAN = 2e300  # the score of a game whose release is not a number
+
+
+def score_by_number(value: Any, games: int) -> np.ndarray | None:
+    """The released number of each game (n,); None if several numbers or a hypothesis are released.
+
+    A game without a score lets a distinguisher use the whole release. Text and NaN become large numbers, so
+    that a game's score does not depend on other games; an adversary with `scores_release` is used with a
+    distinguisher where they occur.
+    """
+    if isinstance(value, Hypothesis):
+        return None
+    values = np.reshape(value, (games, -1)).astype(np.float64)
+    return np.where(np.isnan(values[:, 0]), _NAN, values[:, 0]) if values.shape[1] == 1 else None
+
+
+@attrs.frozen
+class CountSwap(Adversary):
+    """Two samples that differ in one label. The score is the released number itself.
+
+    If several numbers, text or a hypothesis are released, it returns no score, so that a distinguisher can
+    use the whole release.
+    """
+
+    name = "count-swap"
+    protocols = ("Release",)
+    usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
+    scores_release = True
+    sample: Sample | None = setting(
+        None, help="the sample; default: ten examples labelled 0, or as many as needed"
+    )
+
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        sample = self.sample or build_equal_sample(self.learner)
+        reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
+        return score_by_number(reply.value, games)
 
 
 @attrs.frozen

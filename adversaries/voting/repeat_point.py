@@ -9,8 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.voting.base import VotingAdversary
-from adversaries.voting.vote_swaps import VoteSwap, find_narrowest_swap, teachers_of
+from adversaries.voting.vote_swaps import VoteSwap, VotingAdversary, find_narrowest_swap, teachers_of
 from arena import NO_LABEL, InvalidArgument, Learner, Moves, Query, Sample, Train, Training
 
 _SIMULATED_GAMES = 1_024  # in each world

@@ -5,8 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.voting.base import VotingAdversary
-from adversaries.voting.vote_swaps import find_narrowest_swap
+from adversaries.voting.vote_swaps import VotingAdversary, find_narrowest_swap
 from arena import Moves, PrivacyUnit, setting
 from arena.capabilities import HasCriticalMargin
 

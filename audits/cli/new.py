@@ -59,7 +59,7 @@ _OPPONENTS = {
         "epsilon": 0.5,
     },
     "Figure1": {
-        "learner_module": "learners.predictors.noisy_votes",
+        "learner_module": "learners.predictors.vote_predictors",
         "learner": "NoisyVotes",
         "settings": "epsilon=1.0, answers=5",
         "epsilon": 0.5,

@@ -41,9 +41,13 @@ from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_co
 from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
-from learners.online.experts.candidates import Candidates, counter_noise_scale, largest_missed_count
 from learners.online.experts.merged import MergedExperts
-from learners.online.experts.transitions import Transitions
+from learners.online.experts.transitions import (
+    Candidates,
+    Transitions,
+    counter_noise_scale,
+    largest_missed_count,
+)
 from learners.online.weighted_majority import WeightedMajority
 
 CLASS = Thresholds(range(16))

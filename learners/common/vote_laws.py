@@ -19,8 +19,8 @@ from arena.errors import Unsupported
 from arena.laws import AnswerLaw
 from arena.points import is_shared
 from arena.sample import Sample
+from learners.mechanisms.noise.densities import laplace_nodes
 from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
-from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.marked_votes import log_answer_laws
 
 _MOST_DOMAIN = 1_024  # of a larger domain only the points of the sample and their neighbours are used

@@ -11,9 +11,9 @@ from arena.claims import PrivacyUnit
 from arena.errors import BudgetExceeded
 from arena.points import is_shared
 from arena.settings import at_least, setting, whole
-from learners.everlasting.constants import FRESH_ANSWERS
+from learners.everlasting.bbl_round import FRESH_ANSWERS
 from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
-from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.accounting import Guarantee
 
 
 @attrs.frozen

@@ -13,10 +13,9 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
 from learners.common.vote_laws import Electorate, MarkedVotesLaw
-from learners.everlasting.bbl_round import BBLRound
-from learners.everlasting.constants import PRACTICAL_ROUNDS
+from learners.everlasting.bbl_round import PRACTICAL_ROUNDS, BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
-from learners.mechanisms.accounting.composition import Guarantee, label_boost_exact_guarantee
+from learners.mechanisms.accounting import Guarantee, label_boost_exact_guarantee
 from learners.mechanisms.sparse_vector.marked_votes import (
     MarkedVotes,
     all_answers_cost,

@@ -15,8 +15,7 @@ from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import BBLState
-from learners.mechanisms.accounting.composition import best_composition, compose_advanced
-from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.accounting import best_composition, compose_advanced, largest_affordable
 from learners.mechanisms.noise.laplace_noise import laplace
 
 
@@ -30,7 +29,7 @@ class EverlastingV2(GenericBBL):
     (Theorem 2.6) lacks the term k·ε·(e^ε − 1); the full form is used, as in its Claim D.1.
 
     By default round 2 has only a few teachers, so that games which reach it stay short: it is private, but
-    not accurate. `learners.everlasting.constants` has the printed constants that accuracy requires. Sized for
+    not accurate. `learners.everlasting.bbl_round` has the printed constants that accuracy requires. Sized for
     a small sample it has less noise than in step 3(c): the least with which its claim is (ε, δ).
     """
 

@@ -20,7 +20,7 @@ import numpy as np
 from arena.claims import REGRET, Bound
 from arena.errors import Unsupported
 from arena.settings import at_most, count_setting, more_than, setting
-from learners.online.without_privacy import WithoutPrivacy
+from learners.online.conservative import WithoutPrivacy
 
 MOST_WEIGHTS = 2**28  # in the state of a batch of games, eight bytes each
 LARGEST_RATE = 10.0  # nats

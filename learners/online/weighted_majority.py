@@ -13,7 +13,7 @@ from arena.concepts import Dichotomies
 from arena.errors import Unsupported
 from arena.laws import OnlineLaw
 from arena.replies import Hypothesis
-from learners.common.round_budget import RoundBudget
+from learners.common.learner_bases import RoundBudget
 from learners.online.hedge import HedgeLearner, HedgeWeights, draw_experts
 
 MOST_POINTS = 4_096

@@ -14,12 +14,11 @@ from arena.settings import at_least, count_setting, less_than, more_than, one_of
 from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_gaussian import GaussianVotes, PateGaussian
-from learners.pate.students.active import ActiveStudent, learn
+from learners.pate.students.active import ActiveStudent, LabellingService, learn
 from learners.pate.students.base import StudentLearner
 from learners.pate.students.disagreement_student import DisagreementStudent
 from learners.pate.students.forced_label_student import ForcedLabelStudent
 from learners.pate.students.odometer import odometer
-from learners.pate.students.passive import LabellingService
 from learners.pate.students.rules import LearnedRule
 
 DISAGREEMENT, FORCED = "disagreement", "forced"

@@ -8,16 +8,16 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample
-from adversaries.figure1.vote_points import find_vote_points
+from adversaries.figure1.base import find_vote_points
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Sample, Train
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian, GaussianState
-from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.accounting import Guarantee
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 from learners.mechanisms.sparse_vector.marked_votes import CHANCE, MarkedVotes, marked_votes_cost
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds
-from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor, SteadyThresholdsState
+from learners.predictors.vote_predictors import SteadyThresholdsPredictor, SteadyThresholdsState
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
 ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)

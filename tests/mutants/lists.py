@@ -13,7 +13,7 @@ import numpy as np
 from arena import Claim, Finite, Sample, Unsupported
 from arena.concepts import ConceptClass, DecisionLists, Variables
 from learners.lists.private_decision_list import PrivateDecisionList, PrivateDecisionListState
-from learners.mechanisms.selection.em_cover import EMCover
+from learners.mechanisms.selection import EMCover
 
 
 @attrs.frozen

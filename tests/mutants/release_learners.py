@@ -17,7 +17,7 @@ import numpy as np
 from arena import Claim, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator
 from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
+from learners.mechanisms.selection import exponential_mechanism
 
 POINTS = np.array([0.0, 0.5, 1.0])
 

@@ -10,7 +10,7 @@ import pytest
 from mutants.broken_everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
 
 from adversaries.common.training_samples import build_separable_sample
-from adversaries.figure1.unlabelled_swap import UnlabelledSwap
+from adversaries.figure1.query_swap import UnlabelledSwap
 from arena import Adversary, Figure1, Learner, Moves, Queries, Query, Train, Unlabelled
 from audits.runs.plan import Plan
 from audits.runs.run import run

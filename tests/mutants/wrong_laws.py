@@ -29,7 +29,7 @@ from arena.replies import Hypothesis
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.online.noisy_majority import NoisyMajority, NoisyMajorityState
-from learners.predictors.noisy_votes import NoisyVotes, NoisyVotesState
+from learners.predictors.vote_predictors import NoisyVotes, NoisyVotesState
 
 SCALE = 6.0
 Draw = Callable[[float, int, np.random.Generator], np.ndarray]

@@ -41,7 +41,7 @@ from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.accounting import largest_affordable
 from learners.mechanisms.noise.gaussian_noise import gaussian_sigma
 from learners.mechanisms.noise.laplace_noise import laplace_between
 from learners.mechanisms.sparse_vector.marked_votes import CHANCE

@@ -30,7 +30,7 @@ from benchmarks.by_learner.charts import BLUE, GREEN, GREY, RED, panels, save
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.halfspaces.dp_winnow import DpWinnow
-from learners.mechanisms.accounting.bounded_range import largest_width
+from learners.mechanisms.accounting import largest_width
 from learners.mechanisms.experts import lazy_experts
 
 SEEDS, GAMES = 10, 4

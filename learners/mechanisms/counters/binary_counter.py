@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.settings import at_least, check_value, whole
-from learners.mechanisms.accounting.monotone_search import least_sufficient
+from learners.mechanisms.accounting import least_sufficient
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.parameter_checks import check_positive, check_probability
 

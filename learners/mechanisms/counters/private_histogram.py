@@ -9,8 +9,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.accounting.monotone_search import least_sufficient
+from learners.mechanisms.accounting import Guarantee, least_sufficient
 from learners.mechanisms.parameter_checks import check_positive, check_probability
 
 

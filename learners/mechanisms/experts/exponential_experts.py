@@ -10,9 +10,7 @@ from __future__ import annotations
 import math
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bounded_range import hoeffding_composition
-from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.accounting import Guarantee, hoeffding_composition, largest_affordable
 from learners.mechanisms.parameter_checks import check_positive
 
 

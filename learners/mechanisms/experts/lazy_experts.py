@@ -15,9 +15,7 @@ from functools import lru_cache
 import attrs
 
 from arena.settings import at_least, at_most, check_value
-from learners.mechanisms.accounting.bounded_range import hoeffding_composition
-from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.accounting import Guarantee, hoeffding_composition, largest_affordable
 from learners.mechanisms.experts import exponential_experts
 from learners.mechanisms.experts.exponential_experts import check_rounds
 from learners.mechanisms.parameter_checks import check_positive

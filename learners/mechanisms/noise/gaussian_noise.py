@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from arena.privacy_curves import gaussian_curve
 from arena.settings import at_least, check_value, less_than
-from learners.mechanisms.accounting.monotone_search import least_sufficient
+from learners.mechanisms.accounting import least_sufficient
 from learners.mechanisms.parameter_checks import check_positive, check_probability
 
 

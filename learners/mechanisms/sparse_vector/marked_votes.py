@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from learners.mechanisms.accounting.composition import Guarantee, zcdp_guarantee
+from learners.mechanisms.accounting import Guarantee, zcdp_guarantee
 from learners.mechanisms.noise.random_function import RandomFunction, point_bits
 from learners.mechanisms.parameter_checks import check_positive, check_probability
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, epsilon_of_moment

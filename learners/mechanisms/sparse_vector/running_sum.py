@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.settings import at_most, check_value, less_than, more_than
-from learners.mechanisms.accounting.monotone_search import least_sufficient
+from learners.mechanisms.accounting import least_sufficient
 from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
 from learners.mechanisms.parameter_checks import check_positive
 from learners.mechanisms.sparse_vector.above_threshold import count_columns_to_true, unwritable_view

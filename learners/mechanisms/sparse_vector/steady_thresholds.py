@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.accounting import Guarantee
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.parameter_checks import check_positive, check_probability
 from learners.mechanisms.sparse_vector.above_threshold import count_columns_to_true

@@ -12,8 +12,8 @@ from arena.errors import InvalidArgument
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, more_than, setting
+from learners.mechanisms.noise.densities import laplace_nodes
 from learners.mechanisms.noise.laplace_noise import laplace_cdf
-from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.pate.ensemble.voters import Voters, VotersState, VotingLaw
 

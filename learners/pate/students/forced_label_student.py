@@ -11,8 +11,7 @@ from arena.replies import NO_LABEL, UNSTABLE
 from arena.settings import more_than
 from learners.pate.ensemble import Teacher
 from learners.pate.students.active import ActiveStudent, Questions
-from learners.pate.students.public_points import PublicPoints
-from learners.pate.students.rules import LearnedRule, fit_cached
+from learners.pate.students.rules import LearnedRule, PublicPoints, fit_cached
 
 _WEIGHT_FACTOR = 4  # between successive weights
 

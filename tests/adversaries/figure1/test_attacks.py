@@ -11,9 +11,8 @@ from adversaries.figure1.base import count_unlabelled
 from adversaries.figure1.example_distributions import choose_distribution
 from adversaries.figure1.membership import Membership
 from adversaries.figure1.poison import Poison
-from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.query_swap import QuerySwap, UnlabelledSwap
 from adversaries.figure1.reconstruct import Reconstruct
-from adversaries.figure1.unlabelled_swap import UnlabelledSwap
 from arena import (
     Adversary,
     Figure1,

@@ -8,19 +8,18 @@ import pytest
 from support.players.simple_players import Echo
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.base import find_vote_points
+from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.figure1.reconstruct import Reconstruct
-from adversaries.figure1.training_swap import TrainingSwap
-from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, Figure1, InvalidArgument, Learner, Sample, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 
 V1 = EverlastingV1()
 V2 = EverlastingV2(teachers=101, answers=2_000)

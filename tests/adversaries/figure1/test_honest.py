@@ -17,8 +17,8 @@ from arena import Figure1, InvalidArgument, Learner, Queries, Sample, Train, Uns
 from arena.concepts import ConceptClass, Rectangles, Thresholds
 from arena.testing import check_adversary
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 
 DATA = Sample([0.0, 1.0, 2.0, 2.0], [0, 0, 1, 0], [40, 30, 20, 10])
 GRID = Rectangles((3, 4))

@@ -11,8 +11,7 @@ from arena.testing import check_adversary
 from audits.exact_loss.view_laws import view_law
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.lists.private_decision_list import PrivateDecisionList
-from learners.lists.rivest import Rivest
+from learners.lists.private_decision_list import PrivateDecisionList, Rivest
 from learners.releases.laplace_count import LaplaceCount
 
 

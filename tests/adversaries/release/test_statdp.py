@@ -9,9 +9,8 @@ from adversaries.release.statdp import ALL_DIFFER, StatDP, list_statdp_inputs
 from arena import InvalidArgument, PrivacyUnit, Release, play
 from arena.testing import check_adversary
 from learners.releases.laplace_count import LaplaceCount
-from learners.zoo.noisy_histograms import NoisyHist1
+from learners.zoo.laplace_mechanisms import NoisyHist1, ZooLaplace
 from learners.zoo.svt_1 import Svt1
-from learners.zoo.zoo_laplace import ZooLaplace
 
 FIVE = Svt1(queries=5)
 PATTERNS = {

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.training.planted_canaries import PlantedCanaries
+from adversaries.training.input_canary import PlantedCanaries
 from arena import InvalidArgument, OneRun, Played, Sample, Unsupported, play
 from arena.testing import check_adversary
 from learners.training.dp_sgd import DPSGD

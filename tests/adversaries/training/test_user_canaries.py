@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from adversaries.common.training_samples import assign_new_user, change_example, choose_feature
-from adversaries.training.gradient_canary import OTHERS, GradientCanaryAttack
-from adversaries.training.input_canary import KINDS, InputCanary
-from adversaries.training.model_low_bits import ModelLowBits
-from adversaries.training.update_scale import UpdateScale
+from adversaries.training.gradient_canary import OTHERS, GradientCanaryAttack, ModelLowBits
+from adversaries.training.input_canary import KINDS, InputCanary, UpdateScale
 from arena import Adversary, InvalidArgument, Sample, TrainingRun, play
 from learners.training.dp_fedavg import DPFedAvg
 from learners.training.dp_sgd import DPSGD

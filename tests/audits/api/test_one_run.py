@@ -12,7 +12,7 @@ from support.paths import ROOT
 from support.players.simple_players import Scripted
 
 import audits
-from adversaries.training.planted_canaries import PlantedCanaries
+from adversaries.training.input_canary import PlantedCanaries
 from arena import Advance, InvalidArgument, Moves, ProtocolViolation, Sample, TrainWithCanaries, Unsupported
 from arena.privacy_curves import GaussianCurve
 from learners.training.dp_sgd import DPSGD

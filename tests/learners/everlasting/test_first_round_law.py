@@ -19,7 +19,7 @@ from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.vote_predictors import NoisyVotes
 
 RATE = 1e-8
 SAMPLE = Sample([1.0, 2.0, 3.0, 1.0, 4.0, 2.0], [1, 0, 1, 0, 1, 1])

@@ -11,7 +11,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import ERROR, InvalidArgument
 from arena.concepts import Boxes, ConceptClass, Halfplanes, RealIntervals, Stumps, Thresholds
-from learners.everlasting.constants import ITERATIONS, paper_constants, practical_chunk
+from learners.everlasting.bbl_round import ITERATIONS, paper_constants, practical_chunk
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v1 import EverlastingV1

@@ -8,10 +8,8 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.training.gradient_canary import GradientCanaryAttack
-from adversaries.training.input_canary import InputCanary
-from adversaries.training.model_low_bits import ModelLowBits
-from adversaries.training.update_scale import UpdateScale
+from adversaries.training.gradient_canary import GradientCanaryAttack, ModelLowBits
+from adversaries.training.input_canary import InputCanary, UpdateScale
 from arena import Adversary, InvalidArgument, Neighbours, Sample, TrainingRun, Unsupported, play
 from arena.testing import check_learner
 from audits.runs.plan import Plan

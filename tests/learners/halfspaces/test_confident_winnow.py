@@ -14,9 +14,7 @@ from support.players.simple_players import script
 from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, play
 from arena.concepts import Halfspaces
 from arena.testing import check_learner
-from learners.halfspaces.base import update_bound
-from learners.halfspaces.confident_winnow import ALWAYS, NEVER, ConfidentWinnow
-from learners.halfspaces.winnow import Winnow
+from learners.halfspaces.winnow import ALWAYS, NEVER, ConfidentWinnow, Winnow, update_bound
 
 
 @pytest.mark.thorough

@@ -16,8 +16,7 @@ from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, Unsuppo
 from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.cube.embeddings import append_constant, decision_list, double_points, point_function
 from arena.testing import check_learner
-from learners.halfspaces.base import update_bound
-from learners.halfspaces.winnow import Winnow, WinnowState
+from learners.halfspaces.winnow import Winnow, WinnowState, update_bound
 
 
 @pytest.mark.thorough

@@ -34,7 +34,7 @@ from learners.mechanisms.counters import binary_counter
 from learners.mechanisms.experts import lazy_experts
 from learners.online import agnostic_experts
 from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
-from learners.online.experts.candidates import counter_noise_scale
+from learners.online.experts.transitions import counter_noise_scale
 
 ALL = FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]])
 

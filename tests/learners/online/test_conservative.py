@@ -29,10 +29,7 @@ from arena import (
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import build_shattered_tree, littlestone_dimension
 from arena.testing import check_learner
-from learners.online.conservative import ConservativeLearner
-from learners.online.halving import Halving
-from learners.online.soa import Soa
-from learners.online.sparse_majority import SparseMajorityLearner
+from learners.online.conservative import ConservativeLearner, Halving, Soa, SparseMajorityLearner
 
 EVERY = [Soa, Halving, SparseMajorityLearner]
 REFERENCES = {Soa: soa_label, Halving: halving_label}

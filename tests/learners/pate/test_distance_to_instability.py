@@ -17,7 +17,7 @@ from support.statistical import expect_rejection, statistical
 from arena import InvalidArgument, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import optimal_composition
+from learners.mechanisms.accounting import optimal_composition
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.pate.distance_to_instability import DistanceToInstability
 

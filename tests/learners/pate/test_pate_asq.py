@@ -23,7 +23,7 @@ from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.students.active import learn
 from learners.pate.students.disagreement_student import DisagreementStudent
 from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.public_points import PublicPoints
+from learners.pate.students.rules import PublicPoints
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(6)))

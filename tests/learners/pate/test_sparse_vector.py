@@ -27,10 +27,9 @@ from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.mechanisms.accounting.composition import best_composition, optimal_composition
+from learners.mechanisms.accounting import best_composition, optimal_composition
 from learners.pate.ensemble.screening import Screening
-from learners.pate.sparse_vector import SparseVector
-from learners.pate.sparse_vector_printed import SparseVectorPrinted
+from learners.pate.sparse_vector import SparseVector, SparseVectorPrinted
 
 RATE = 1e-8
 SMALL = SparseVector(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)

@@ -16,11 +16,13 @@ from arena.concepts import FiniteClass, Thresholds
 from arena.privacy_curves import PureCurve
 from arena.testing import check_learner
 from learners.common.vote_laws import Electorate
-from learners.mechanisms.accounting.composition import best_composition
-from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
-from learners.predictors.noisy_votes import NoisyVotes
+from learners.mechanisms.accounting import best_composition
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import (
+    AboveThresholdPredictor,
+    BetweenThresholdsPredictor,
+    NoisyVotes,
+)
 
 RATE = 1e-8
 

@@ -10,11 +10,11 @@ from support.laws.learner_laws import Views, delta_of_views, view_law, views
 from support.laws.voting_laws import check_views
 from support.statistical import expect_rejection, statistical
 
-from adversaries.figure1.training_swap import TrainingSwap
+from adversaries.figure1.halt_counter import TrainingSwap
 from arena import Figure1, Sample, Unsupported, play
 from arena.testing import check_adversary, check_learner
 from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
-from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor
+from learners.predictors.vote_predictors import SteadyThresholdsPredictor
 
 RATE = 1e-8
 SAMPLE = Sample([0.0, 1.0, 1.0, 2.0], [1, 1, 0, 1], [12, 8, 10, 10])  # votes 0, 0.3, 0.5, 0.75

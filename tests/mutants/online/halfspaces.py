@@ -12,8 +12,8 @@ from mutants.online.online_realizable import BareSum, SumAtMistakes
 
 from arena import Claim, Hypothesis
 from arena.concepts import Halfspaces
-from learners.halfspaces.base import MultiplicativeWeights
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
+from learners.halfspaces.winnow import MultiplicativeWeights
 from learners.mechanisms.sparse_vector.running_sum import RunningSum
 
 FIRES_EVERY_ROUND = -1e6

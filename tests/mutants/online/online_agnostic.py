@@ -10,9 +10,7 @@ import numpy as np
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
 from learners.online.agnostic_batched import AgnosticBatched, AgnosticBatchedState
-from learners.online.sanitiser.discriminator import Discriminator
-from learners.online.sanitiser.empirical import ExponentialLearner
-from learners.online.sanitiser.sanitiser import Sanitiser
+from learners.online.sanitiser import Discriminator, ExponentialLearner, Sanitiser
 
 
 @attrs.frozen

@@ -13,8 +13,8 @@ from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
 from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState
-from learners.online.experts.candidates import Candidates
 from learners.online.experts.draws import FreshDraws, LazyDraws
+from learners.online.experts.transitions import Candidates
 
 ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 

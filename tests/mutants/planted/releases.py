@@ -7,7 +7,7 @@ import numpy as np
 from mutants.release_learners import laplace_noise
 
 from arena import Claim, PrivacyUnit, Sample, Training
-from learners.common.release_learner import ReleaseLearner
+from learners.common.learner_bases import ReleaseLearner
 
 
 @attrs.frozen

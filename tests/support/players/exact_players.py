@@ -19,7 +19,7 @@ from arena import (
     Training,
     ValueLaw,
 )
-from learners.mechanisms.noise.quadrature import laplace_nodes
+from learners.mechanisms.noise.densities import laplace_nodes
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 
 BOTH = (PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)

@@ -7,7 +7,7 @@ import pytest
 from mutants import wrong_laws
 
 import audits
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import NotConforming, Release
 from audits.exact_loss import exact
 from audits.runs.plan import LIKELIHOOD, Plan

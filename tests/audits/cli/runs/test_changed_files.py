@@ -162,7 +162,7 @@ def test_files_of_one_name_in_two_folders(folder: Path) -> None:
     """Of those that are opened each is compared, and another one does not matter."""
     (folder / "other").mkdir()
     (folder / "other" / "held_swap.py").write_text(
-        "import attrs\nfrom pathlib import Path\nfrom adversaries.release.count_swap import CountSwap\n"
+        "import attrs\nfrom pathlib import Path\nfrom adversaries.release.point_swap import CountSwap\n"
         "SIZE = (Path(__file__).parent / 'table.csv').read_text()\n"
         "@attrs.frozen\nclass Swap(CountSwap):\n    name = 'swap'\n"
     )

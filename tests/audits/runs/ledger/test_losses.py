@@ -20,7 +20,7 @@ from support.lost_ledgers import (
     replace_log,
 )
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Release
 from audits.cli.audit import get_exit_status
 from audits.reports.json_form import to_data

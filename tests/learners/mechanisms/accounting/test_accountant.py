@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from learners.mechanisms.accounting.composition import basic_composition, optimal_composition, zcdp_guarantee
+from learners.mechanisms.accounting import basic_composition, optimal_composition, zcdp_guarantee
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 from learners.pate.pate_gaussian import PateGaussian, sigma_of_step_1
 

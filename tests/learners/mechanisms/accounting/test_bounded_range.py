@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bounded_range import (
+from learners.mechanisms.accounting import (
     hoeffding_composition,
     largest_width,
     renyi_composition,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.composition import (
+from learners.mechanisms.accounting import (
     amplify_by_subsampling,
     basic_composition,
     bbl_subsampling_rate,

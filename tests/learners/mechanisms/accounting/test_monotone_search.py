@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.monotone_search import largest_affordable, least_sufficient
+from learners.mechanisms.accounting import largest_affordable, least_sufficient
 
 
 @given(at_most=st.floats(1e-12, 1e12))

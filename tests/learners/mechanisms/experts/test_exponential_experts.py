@@ -16,7 +16,7 @@ from support.laws.plain_experts import ExponentialExperts
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.composition import best_composition
+from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.experts.exponential_experts import (
     cost,
     hoeffding_composition,

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.noise.quadrature import laplace_nodes
+from learners.mechanisms.noise.densities import laplace_nodes
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 50.0])

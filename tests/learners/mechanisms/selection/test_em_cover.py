@@ -14,7 +14,7 @@ from support.laws.list_laws import deltas, laws, neighbours, small_samples
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.selection.em_cover import (
+from learners.mechanisms.selection import (
     ADVANCED,
     LEMMA,
     RANGE,

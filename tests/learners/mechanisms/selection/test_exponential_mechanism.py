@@ -10,7 +10,7 @@ from support.statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
+from learners.mechanisms.selection import exponential_mechanism
 
 
 @statistical(rate=2 * RATE)

@@ -23,7 +23,7 @@ from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.accounting.composition import compose_advanced
+from learners.mechanisms.accounting import compose_advanced
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from support.paths import ROOT
 
-from learners.mechanisms.accounting.composition import zcdp_guarantee
+from learners.mechanisms.accounting import zcdp_guarantee
 from learners.mechanisms.sparse_vector.marked_votes import (
     CHANCE,
     MarkedVotes,

@@ -16,8 +16,8 @@ from support.statistical import expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
+from learners.mechanisms.noise.densities import laplace_nodes
 from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error, running_sum_lag
 
 # Small enough that the threshold is often crossed early, late and never.

@@ -13,7 +13,7 @@ from support.laws.transition_laws import delta, sets_of_one_end, sets_of_two_end
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from learners.online.experts.candidates import Candidates, counter_noise_scale, largest_missed_count
+from learners.online.experts.transitions import Candidates, counter_noise_scale, largest_missed_count
 
 
 def candidates_at_ends(candidates: Candidates, stretches: list[list[int]], games: int) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ from support.laws.sanitiser_laws import learner_law
 from support.statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument
-from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner
+from learners.online.sanitiser import EmpiricalLearner, ExponentialLearner
 
 FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
 DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]

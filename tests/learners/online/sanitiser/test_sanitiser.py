@@ -19,11 +19,18 @@ from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
 from arena.errors import InvalidArgument
 from benchmarks.papers.subsampled_learner import SubsampledLearner
-from learners.mechanisms.accounting.composition import best_composition
-from learners.online.sanitiser.discriminator import WIN, Discriminator
-from learners.online.sanitiser.empirical import ExponentialLearner
-from learners.online.sanitiser.generator import ProposalGenerator, answers_bound
-from learners.online.sanitiser.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
+from learners.mechanisms.accounting import best_composition
+from learners.online.sanitiser import (
+    WIN,
+    Discriminator,
+    ExponentialLearner,
+    ProposalGenerator,
+    Sanitiser,
+    answers_bound,
+    error_functions,
+    round_to_counts,
+    rounding_error,
+)
 
 FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
 BOTH = np.concatenate([FUNCTIONS, ~FUNCTIONS])

@@ -1,8 +1,9 @@
-"""Covers chosen by the exponential mechanism, whose privacy loss hardly depends on the number of rounds.
+"""The exponential mechanism for a batch of games, and covers that it chooses.
 
-Lemma A.1 of Bun and Fang, after Gupta, Ligett, McSherry, Roth, Talwar (2010). Each round draws a *candidate*,
-a set of examples with an option, with probability proportional to exp(ε₀·score/2), and removes the examples
-that its set covers. Conditions on the scores, the exact cost and its proof: docs/proofs/em_cover.md.
+A cover's privacy loss hardly depends on the number of rounds: Lemma A.1 of Bun and Fang, after Gupta, Ligett,
+McSherry, Roth, Talwar (2010). Each round draws a *candidate*, a set of examples with an option, with
+probability proportional to exp(ε₀·score/2), and removes the examples that its set covers. Conditions on the
+scores, the exact cost and its proof: docs/proofs/em_cover.md.
 """
 
 from __future__ import annotations
@@ -14,10 +15,70 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.settings import at_least, at_most, check_value, less_than, whole
-from learners.mechanisms.accounting.bounded_range import hoeffding_composition
-from learners.mechanisms.accounting.composition import Guarantee, compose_advanced
-from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.accounting import (
+    Guarantee,
+    compose_advanced,
+    hoeffding_composition,
+    largest_affordable,
+)
 from learners.mechanisms.parameter_checks import check_positive
+
+# Below this, doubles are at most 2^-20 apart: rounding changes no probability by a factor beyond 1 ± 1e-6.
+_LARGEST = 2.0**32
+
+
+def exponential_mechanism(
+    rng: np.random.Generator,
+    scores: np.ndarray,
+    *,
+    epsilon: float,
+    sensitivity: float,
+    allowed: np.ndarray | None = None,
+) -> np.ndarray:
+    """Choose in each game option j with probability proportional to exp(epsilon·score_j / (2·sensitivity)).
+
+    (epsilon, 0)-DP if scores of neighbours differ by at most `sensitivity` and `allowed` does not depend on
+    data: Definition 2.8 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after McSherry and Talwar (2007). The
+    choice is the option of the largest score plus Gumbel noise, which has exactly this distribution.
+
+    Shapes: scores (n, m), m ≥ 1; allowed (n, m) bool, default all; scores of options that are not allowed are
+    ignored; the result is (n,), in 0 … m − 1.
+    Units: epsilon in nats; sensitivity in units of the scores.
+    Raises: InvalidArgument also if a game has no allowed option, or if an allowed score is not finite or
+    exceeds 2^32·2·sensitivity/epsilon, where rounding would swallow the noise.
+    """
+    check_positive(epsilon=epsilon, sensitivity=sensitivity)
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 2 or scores.shape[1] == 0:
+        raise InvalidArgument("scores must have shape (games, options), options ≥ 1", value=scores.shape)
+    mask = True if allowed is None else _mask(allowed, scores.shape)
+    with np.errstate(all="ignore"):  # ignored scores may be anything
+        utilities = scores * (epsilon / (2 * sensitivity))
+        if not (np.abs(utilities) <= _LARGEST).all(where=mask):
+            raise InvalidArgument(
+                "allowed scores must be finite and at most 2^32 in units of 2·sensitivity/epsilon",
+                remedy="Exclude options with allowed=, or subtract the largest score of each game.",
+            )
+        noise = rng.standard_exponential(scores.shape)
+        utilities -= np.log(noise, out=noise)  # minus the logarithm of an exponential number is Gumbel
+    if allowed is not None:
+        np.putmask(utilities, ~allowed, -math.inf)
+    choices: np.ndarray = utilities.argmax(axis=1)
+    return choices
+
+
+def _mask(allowed: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    if allowed.dtype != np.bool_ or allowed.shape != shape:
+        raise InvalidArgument(
+            "allowed must hold one bool per score", value=f"{allowed.dtype} array of shape {allowed.shape}"
+        )
+    empty = np.flatnonzero(~allowed.any(axis=1))
+    if empty.size:
+        raise InvalidArgument(
+            "every game needs an allowed option", value=f"none in {empty.size} games, the first {empty[0]}"
+        )
+    return allowed
+
 
 LEMMA = "Lemma A.1, twice"
 RANGE = "bounded range"

@@ -1,18 +1,19 @@
-"""Histograms with Laplace noise: noisy-hist-1, which is correct, and noisy-hist-2, which is not.
+"""The Laplace mechanism on one counting query, and on histograms: zoo-laplace, noisy-hist-1 and noisy-hist-2.
 
-Algorithms 9 and 10 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of Differential Privacy (2018).
-"""
+The histograms are Algorithms 9 and 10 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of Differential
+Privacy (2018); noisy-hist-2 is not private."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import attrs
 import numpy as np
 
 from arena.claims import Claim
 from arena.errors import InvalidArgument
-from arena.laws import Independent
+from arena.laws import Density, Independent
 from arena.neighbours import Neighbours
 from arena.points import freeze
 from arena.sample import Sample
@@ -20,6 +21,32 @@ from learners.common.relation_claims import claim_for_relation
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
+
+
+@attrs.frozen
+class ZooLaplace(CountingLearner):
+    """Releases q + Lap(1/ε), (n,) float64: the Laplace mechanism on one counting query.
+
+    Dwork, McSherry, Nissim, Smith, Calibrating Noise to Sensitivity in Private Data Analysis (2006). A point
+    is a vector of one number in [0, 1]. The claim ε is exact: for two samples whose queries differ by 1, no
+    smaller ε holds.
+    """
+
+    name = "zoo-laplace"
+    theorem = "the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006); tight"
+
+    queries: ClassVar[int] = 1
+
+    def allocate(self, games: int) -> np.ndarray:
+        return np.empty(games)
+
+    def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
+        laplace(rng, out, 1 / self.epsilon)
+        out += values.rows()[0]
+
+    def law(self, sample: Sample) -> Density:
+        return laplace_density(self.counts(sample)[0], 1 / self.epsilon)
+
 
 _ROUNDING = 1e-9  # tolerance for rounding errors in the L1 norm of a point
 

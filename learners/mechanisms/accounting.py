@@ -1,19 +1,56 @@
-"""What several mechanisms, a random subsample, or LabelBoost cost together.
+"""What several mechanisms, a random subsample, or LabelBoost cost together, and what a budget affords.
 
 Pure functions of numbers. ε is in nats and may be infinite. δ is a probability, but a sum of probabilities
 may exceed 1: nothing is clipped, and from δ = 1 on nothing is promised. Neighbours replace one record.
+
+A draw has *range* `width` if the log ratio of the probabilities of its outcomes in the two worlds always lies
+in one interval of that length (nats), as draws of exponential mechanisms do: docs/proofs/bounded_range.md.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from arena.errors import InvalidArgument
 from arena.privacy_curves import PureCurve
 from arena.settings import at_least, at_most, check_value, less_than, more_than, whole
 from learners.mechanisms.parameter_checks import check_positive
+
+
+def largest_affordable(cost: Callable[[float], float], budget: float) -> float:
+    """The largest double x > 0 with cost(x) ≤ budget, for a non-decreasing cost.
+
+    Raises: InvalidArgument if the cost of every positive number exceeds the budget, or that of none does.
+
+    >>> largest_affordable(lambda x: x * x, 2.0) ** 2 <= 2.0
+    True
+    """
+    low, high = 0.0, 1.0
+    while cost(high) <= budget:
+        low, high = high, 2 * high
+        if math.isinf(high):
+            raise InvalidArgument("no positive number exceeds the budget", value=budget)
+    while math.nextafter(low, high) < high:
+        middle = low + (high - low) / 2 if low else high / 2
+        low, high = (middle, high) if cost(middle) <= budget else (low, middle)
+    if not low:
+        raise InvalidArgument("every positive number exceeds the budget", value=budget)
+    return low
+
+
+def least_sufficient(suffices: Callable[[float], bool]) -> float:
+    """The least double x > 0 that suffices, if every number above one that suffices does.
+
+    Raises: InvalidArgument if it holds for every positive number, or for none.
+
+    >>> least_sufficient(lambda x: x * x >= 2.0) ** 2 >= 2.0
+    True
+    """
+    return math.nextafter(largest_affordable(lambda x: float(suffices(x)), 0.5), math.inf)
 
 
 class Guarantee(NamedTuple):
@@ -161,3 +198,50 @@ def _expm1(epsilon: float) -> float:
         return math.expm1(epsilon)
     except OverflowError:
         return math.inf
+
+
+# Every Rényi order α > 1 gives a guarantee; the best of this grid of α - 1 is within 1e-4 of the optimum.
+_ORDERS_LESS_ONE = np.geomspace(1e-6, 1e9, 3_000)
+
+
+def hoeffding_composition(draws: int, width: float, *, slack: float) -> Guarantee:
+    """The cost of `draws` adaptive draws of range `width`, by Hoeffding's lemma.
+
+    (draws·width²/8 + width·√(draws·ln(1/slack)/2), slack), or (draws·width, 0) if that is less. With slack 0
+    or 1 it is the latter. Source: Dong, Durfee, Rogers (2020).
+    """
+    pure = _pure_composition(draws, width)
+    if not 0 < slack < 1:
+        return pure
+    spread = width * math.sqrt(draws * -math.log(slack) / 2)
+    return min(pure, Guarantee(draws * width**2 / 8 + spread, slack), key=lambda cost: cost.epsilon)
+
+
+def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
+    """The cost of `draws` adaptive draws of range `width`, by way of zero-concentrated DP.
+
+    The draws are ρ-zCDP with ρ = draws·width²/8 (Cesar and Rogers 2021). By Proposition 12 of Canonne,
+    Kamath, Steinke (2020), ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for every α > 1; the least of
+    these, or (draws·width, 0) if that is less or slack is 0. Never above `hoeffding_composition`.
+    """
+    check_value("draws", draws, at_least(0))
+    check_value("slack", slack, at_least(0), less_than(1))
+    pure = _pure_composition(draws, width)
+    if not slack:
+        return pure
+    order = 1 + _ORDERS_LESS_ONE
+    rho = float(draws) * width**2 / 8
+    epsilons = (
+        order * rho + np.log(_ORDERS_LESS_ONE / order) - (math.log(slack) + np.log(order)) / _ORDERS_LESS_ONE
+    )
+    epsilon = max(float(epsilons.min()), 0.0)
+    return pure if pure.epsilon <= epsilon else Guarantee(epsilon, slack)
+
+
+def largest_width(draws: int, *, epsilon: float, slack: float) -> float:
+    """The largest range, in nats, at which `draws` draws cost at most (epsilon, slack)."""
+    return largest_affordable(lambda width: renyi_composition(draws, width, slack=slack).epsilon, epsilon)
+
+
+def _pure_composition(draws: int, width: float) -> Guarantee:
+    return basic_composition(max(draws, 1), width if draws else 0.0)

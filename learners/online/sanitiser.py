@@ -1,22 +1,195 @@
-"""The sanitiser: a generator and a discriminator alternate, for a number of calls that the privacy budget
-allows."""
+"""Private synthetic data for a class of functions: section 2.3 and Appendix D of Li, Wang, Ye.
+
+For finite classes on finite domains. Datasets are counts of the points of the domain, one row for each game
+of a batch. Algorithms and proofs: docs/proofs/sanitiser.md.
+"""
 
 from __future__ import annotations
 
 import math
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.settings import at_least, check_value, less_than
-from learners.mechanisms.accounting.composition import Guarantee, best_composition
-from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.accounting import Guarantee, best_composition, largest_affordable
+from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.parameter_checks import check_positive
-from learners.online.sanitiser.discriminator import WIN, Discriminator
-from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner
-from learners.online.sanitiser.generator import ProposalGenerator, answers_bound
+from learners.mechanisms.selection import exponential_mechanism
+
+
+class EmpiricalLearner(Protocol):
+    """The interface that the discriminator uses."""
+
+    def guarantee(self, size: int) -> Guarantee:
+        """The privacy of one run on `size` examples, for one replaced example."""
+
+    def excess_errors(self, functions: int, beta: float) -> float:
+        """The errors in excess of the best of `functions` functions, except with probability at most `beta`;
+        infinite if no bound is known."""
+
+    def learn(
+        self,
+        rng: np.random.Generator,
+        functions: np.ndarray,
+        zeros: np.ndarray,
+        ones: np.ndarray,
+        allowed: np.ndarray,
+    ) -> np.ndarray:
+        """A row of `functions` for each game.
+
+        Shapes: functions (F, D) bool; zeros, ones (n, D): how often each point occurs with each label, with
+        the same number of examples in every game; allowed (n, F) bool: the class to learn, the same for
+        neighbours; returns (n,).
+        """
+
+
+@attrs.frozen
+class ExponentialLearner:
+    """The exponential mechanism: f has probability proportional to exp(−epsilon·errors(f)/2).
+
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011). A deviation: Theorem D.2 of Li, Wang, Ye uses
+    the learner of Ghazi et al. (2021) for classes of finite Littlestone dimension d, whose sample size is
+    polynomial in d. Here classes are finite and ln|F| takes its place, which is less than d⁶ for every class
+    that fits into memory.
+
+    epsilon: of one run, nats.
+    """
+
+    epsilon: float = attrs.field()
+
+    @epsilon.validator
+    def _check_epsilon(self, attribute: object, value: float) -> None:
+        check_positive(epsilon=value)
+
+    def guarantee(self, size: int) -> Guarantee:
+        return Guarantee(self.epsilon, 0.0)
+
+    def excess_errors(self, functions: int, beta: float) -> float:
+        return 2 * math.log(functions / beta) / self.epsilon
+
+    def learn(
+        self,
+        rng: np.random.Generator,
+        functions: np.ndarray,
+        zeros: np.ndarray,
+        ones: np.ndarray,
+        allowed: np.ndarray,
+    ) -> np.ndarray:
+        # Minus the errors of the function that is 0 everywhere, a term that all functions share.
+        errors = (zeros - ones).astype(float) @ functions.T
+        return exponential_mechanism(rng, -errors, epsilon=self.epsilon, sensitivity=1, allowed=allowed)
+
+
+class ProposalGenerator:
+    """Multiplicative weights over the points of the domain, starting from the uniform distribution.
+
+    In place of the generator of Lemma D.8 of Li, Wang, Ye; the bound on its rounds has ln|D| for a domain D
+    instead of the dual Littlestone dimension (docs/proofs/sanitiser.md).
+
+    Shapes: distributions (n, points), one for each game.
+    """
+
+    def __init__(self, games: int, points: int, *, rate: float) -> None:
+        self._rate = rate
+        self._log_weights = np.zeros((games, points))
+
+    @property
+    def proposals(self) -> np.ndarray:
+        """The distributions P, (n, points)."""
+        weights = np.exp(self._log_weights)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def update(self, games: np.ndarray, functions: np.ndarray) -> None:
+        """In the games (r,), increase the weights of points where functions (r, points) are 1."""
+        logs = self._log_weights[games] + self._rate * functions
+        self._log_weights[games] = logs - logs.max(axis=1, keepdims=True)
+
+
+def answers_bound(points: int, alpha: float, rate: float | None = None) -> int:
+    """The largest number of functions that a correct discriminator answers before it answers WIN.
+
+    rate: by default 2·alpha, which minimises the bound.
+    Raises: InvalidArgument if the rate is not between 0 and 4·alpha, where there is no bound.
+
+    >>> answers_bound(32, 0.2)
+    173
+    """
+    rate = 2 * alpha if rate is None else rate
+    decrease = rate * alpha / 2 - rate**2 / 8
+    if not decrease > 0:
+        raise InvalidArgument("rate must be more than 0 and less than 4·alpha", value=rate)
+    return math.floor(math.log(points) / decrease)
+
+
+WIN = -1  # the answer if no function was found
+
+
+@attrs.frozen(eq=False)
+class Discriminator:
+    """Lemma D.7 of Li, Wang, Ye: a function whose mean on the data exceeds its mean under the proposal, or
+    `WIN`.
+
+    A block of functions is chosen by the exponential mechanism, a function of the block is learned privately,
+    and it is the answer if its noisy mean is large enough. Each of the three steps costs `epsilon`; the
+    learner's privacy is its own. Details and deviations: docs/proofs/sanitiser.md.
+
+    functions: (F, D) bool, with the complement of each. alpha: the error of the proposals that win.
+    """
+
+    functions: np.ndarray
+    alpha: float
+    epsilon: float
+    learner: EmpiricalLearner
+
+    @property
+    def blocks(self) -> int:
+        return math.ceil(10 / self.alpha)
+
+    def slack(self, beta: float) -> float:
+        """The error of the counts in each step, except with probability at most `beta` for each step."""
+        choice = 2 * math.log(self.blocks / beta) / self.epsilon
+        noise = math.log(1 / beta) / self.epsilon
+        return max(choice, noise, self.learner.excess_errors(len(self.functions), beta))
+
+    def respond(self, rng: np.random.Generator, counts: np.ndarray, proposals: np.ndarray) -> np.ndarray:
+        """The answers: rows of `functions`, or `WIN`, (n,).
+
+        Shapes: counts (n, D), with the same number of examples in every game; proposals (n, D),
+        distributions.
+        """
+        if not len(counts):
+            return np.empty(0, np.intp)
+        size = int(counts[0].sum())
+        sums = counts.astype(float) @ self.functions.T
+        block = self._block(proposals)
+        choice = self._choose_block(rng, sums, block, size)
+        allowed = block == choice[:, None]
+        learned = self.learner.learn(rng, self.functions, np.zeros_like(counts), counts, allowed)
+        noisy = sums[np.arange(len(sums)), learned] + laplace(rng, np.empty(len(sums)), 1 / self.epsilon)
+        exceeds = noisy - self._edge(choice, size) >= 3 * self.alpha / 5 * size
+        return np.where(exceeds, learned, WIN)
+
+    def _block(self, proposals: np.ndarray) -> np.ndarray:
+        """(n, F): the number of the block of each function."""
+        means = proposals @ self.functions.T
+        return np.clip(np.ceil(means * self.blocks).astype(int) - 1, 0, self.blocks - 1)
+
+    def _choose_block(
+        self, rng: np.random.Generator, sums: np.ndarray, block: np.ndarray, size: int
+    ) -> np.ndarray:
+        best = np.full((len(sums), self.blocks), -np.inf)
+        np.maximum.at(best, (np.arange(len(sums))[:, None], block), sums)
+        score = best - self._edge(np.arange(self.blocks), size)
+        return exponential_mechanism(rng, score, epsilon=self.epsilon, sensitivity=1, allowed=best >= 0)
+
+    def _edge(self, block: np.ndarray, size: int) -> np.ndarray:
+        """The upper edge of a block, as a count."""
+        return np.asarray((block + 1) * (size / self.blocks))
+
 
 _STEPS = 3  # private steps in a call of the discriminator, including the learner's
 

@@ -1,4 +1,4 @@
-"""Settings and draws of adversaries whose examples do not depend on the learner's hypotheses."""
+"""Choices and settings that adversaries of several protocols share: concept classes, and hidden points."""
 
 from __future__ import annotations
 
@@ -6,8 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from arena import setting
+from arena import InvalidArgument, Learner, setting
+from arena.capabilities import read_concepts
+from arena.concepts import ConceptClass
 from arena.settings import at_least, at_most, one_of
+
+
+def choose_concept_class(
+    setting: ConceptClass | None, learner: Learner | None, default: ConceptClass
+) -> ConceptClass:
+    """The adversary's setting `concepts`, otherwise the learner's class, otherwise `default`.
+
+    Raises: InvalidArgument if its points have another shape than the learner's.
+    """
+    chosen = setting or read_concepts(learner) or default
+    if learner is not None and chosen.point_shape != learner.point_shape:
+        raise InvalidArgument(
+            f"{learner.name} receives points of shape {learner.point_shape}",
+            value=chosen,
+            remedy="Leave out `concepts`, so that the learner's class is used.",
+        )
+    return chosen
+
 
 ADAPTIVE, OBLIVIOUS = "Adaptive", "Oblivious"  # protocols
 ONE, ALL = "one", "all"  # backgrounds of a hidden point
