@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import AnswerLaw, Learner, Sample, Unsupported
 from arena.replies import UNSTABLE
@@ -24,7 +25,7 @@ from learners.pate.pate_svt import PateSvt
 
 
 @attrs.frozen
-class Broken(Voters):
+class Broken(NamedByClass, Voters):
     """Base of the broken aggregators. None has an output distribution."""
 
     @property
@@ -64,8 +65,6 @@ class BrokenSvt(Broken, PateSvt):
 class NeverStops(BrokenSvt):
     """The slip: T is not enforced. No ε holds at δ: after each ⊥ there is another chance of a label."""
 
-    name = "never-stops"
-
     def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
         return ScreeningState(attrs.evolve(self, unstable=self.queries + 1), games, rng)
 
@@ -73,8 +72,6 @@ class NeverStops(BrokenSvt):
 @attrs.frozen
 class OneUnstableMore(BrokenSvt):
     """The slip: it halts when c > T, after one ⊥ too many. No ε holds at δ."""
-
-    name = "one-unstable-more"
 
     def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
         return ScreeningState(attrs.evolve(self, unstable=self.unstable + 1), games, rng)
@@ -90,7 +87,6 @@ class TellsTheVoteState(ScreeningState):
 class TellsTheVote(BrokenSvt):
     """The slip: ⊥ is counted, but the answer is the vote. No ε holds."""
 
-    name = "tells-the-vote"
     state_class = TellsTheVoteState
 
 
@@ -118,7 +114,6 @@ class CountsTheStable(BrokenSvt):
     No ε holds at δ: there are unlimited chances of a label.
     """
 
-    name = "counts-the-stable"
     state_class = CountsTheStableState
 
 
@@ -132,7 +127,6 @@ class TooFarByOneState(ScreeningState):
 class TooFarByOne(BrokenSvt):
     """The slip: ⌈Δ/2⌉ for dist, so that it is 1 where one vote may change the label. No ε holds at δ."""
 
-    name = "too-far-by-one"
     state_class = TooFarByOneState
 
 
@@ -149,7 +143,6 @@ class TellsTheTie(BrokenSvt):
     Of 101 numbers of votes, two tie.
     """
 
-    name = "tells-the-tie"
     state_class = TellsTheTieState
 
     teachers: int = 101
@@ -166,8 +159,6 @@ class BareDistanceState(DistanceToInstabilityState):
 @attrs.frozen
 class BareDistance(Broken, DistanceToInstability):
     """The slip: the distance is compared with Γ without noise. No ε holds."""
-
-    name = "bare-distance"
 
     teachers: int = 9
     threshold: float | None = 3.5
@@ -192,8 +183,6 @@ class BrokenGaussian(Broken, PateGaussian):
 class PaysForOneVote(BrokenGaussian):
     """The slip: σ is for one answer, and it gives sixteen."""
 
-    name = "pays-for-one-vote"
-
     def start(self, games: int, rng: np.random.Generator) -> PateGaussianState:
         return PateGaussianState(attrs.evolve(self, sigma=self.effective_sigma / 4), games, rng)
 
@@ -203,8 +192,6 @@ class TwoTeachersEach(BrokenGaussian):
     """The slip: the sample is divided into half as many parts, and two teachers are trained on each, so that
     an example changes a count by 2.
     """
-
-    name = "two-teachers-each"
 
     teachers: int = 10
 
@@ -229,8 +216,6 @@ class OneNumber(BrokenGaussian):
     """The slip: all answers of a game share one noise. No ε holds: two points with the same votes can have
     the answers 0 and 1 in one world only.
     """
-
-    name = "one-number"
 
     queries: int = 2
 
@@ -264,15 +249,13 @@ class KeepsThresholdState(ScreeningState):
 
 
 @attrs.frozen
-class KeepsThreshold(PateSvt):
+class KeepsThreshold(NamedByClass, PateSvt):
     """No slip, though it looks like one: the threshold's noise is not drawn afresh after a ⊥.
 
     The threshold costs 1/λ once, and each ⊥ another 1/λ: (T + 1)/λ, where T fresh thresholds cost 2T/λ. It
     leaks a label no more often: with a common threshold, the probability that none of T noises exceeds it is
     the mean of a power, which is at least the power of the mean.
     """
-
-    name = "keeps-threshold"
 
     teachers: int = 9
     queries: int = 6

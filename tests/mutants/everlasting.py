@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.base import find_vote_points
@@ -61,15 +62,13 @@ class RefreshesState(CounterState):
 
 
 @attrs.frozen
-class CounterRefreshes(EverlastingCounter):
+class CounterRefreshes(NamedByClass, EverlastingCounter):
     """The slip: section 6.1 to the letter, a private count of the outcomes ⊤ of BetweenThresholds as printed.
 
     Its thresholds are drawn anew after each ⊤, so a query that causes one makes usual thresholds of unusual
     ones. By the law of known votes it loses 3.8 at δ = 1e-5 where 64 ⊤s are spent on runs of 8, and more
     where more may be spent on longer ones.
     """
-
-    name = "counter-refreshes"
 
     def start(self, games: int, rng: np.random.Generator) -> RefreshesState:
         return RefreshesState(self, games, rng)
@@ -101,17 +100,13 @@ class CounterRefreshesLate(CounterRefreshes):
     A query that causes a ⊤ makes usual thresholds of unusual ones if it is the second one.
     """
 
-    name = "counter-refreshes-late"
-
     def start(self, games: int, rng: np.random.Generator) -> RefreshesLateState:
         return RefreshesLateState(self, games, rng)
 
 
 @attrs.frozen
-class CountsHalf(EverlastingCounter):
+class CountsHalf(NamedByClass, EverlastingCounter):
     """The slip: the count has the noise of one that a query changes by 1/2. Loses 2ε_c."""
-
-    name = "counts-half"
 
     @property
     def counter_epsilon_run(self) -> float:
@@ -129,10 +124,8 @@ class CountsHalf(EverlastingCounter):
 
 
 @attrs.frozen
-class PaysForOneMark(EverlastingGaussian):
+class PaysForOneMark(NamedByClass, EverlastingGaussian):
     """The slip: the noise is that of a game which halts with its first mark. It halts with the 300th."""
-
-    name = "pays-for-one-mark"
 
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
         sigma = 1 / noise
@@ -190,10 +183,9 @@ class OtherVotesState(GaussianState):
 
 
 @attrs.frozen
-class DrawsAgain(EverlastingGaussian):
+class DrawsAgain(NamedByClass, EverlastingGaussian):
     """The slip: a point is charged once, but its noise is drawn anew whenever it is asked."""
 
-    name = "draws-again"
     mechanism: ClassVar[type[MarkedVotes]] = DrawsAgainVotes
 
     def start(self, games: int, rng: np.random.Generator) -> OtherVotesState:
@@ -204,7 +196,6 @@ class DrawsAgain(EverlastingGaussian):
 class NoiseByVotes(DrawsAgain):
     """The slip: points with equal votes are answered alike, so that answers show which votes are equal."""
 
-    name = "noise-by-votes"
     mechanism = KeyedByVotes
 
 
@@ -212,7 +203,6 @@ class NoiseByVotes(DrawsAgain):
 class RemembersMarked(DrawsAgain):
     """The slip: an answer is remembered from its mark on, so that a query changes those of later ones."""
 
-    name = "remembers-marked"
     mechanism = RemembersMarkedVotes
 
 
@@ -224,10 +214,8 @@ class NeverHaltsState(SteadyThresholdsState):
 
 
 @attrs.frozen
-class NeverHalts(SteadyThresholdsPredictor):
+class NeverHalts(NamedByClass, SteadyThresholdsPredictor):
     """The slip: it goes on after the last ⊤ that is paid for. No ε holds for all numbers of queries."""
-
-    name = "never-halts"
 
     def law(self, sample):  # type: ignore[no-untyped-def]  # its author never told one
         return super(SteadyThresholdsPredictor, self).law(sample)
@@ -273,10 +261,9 @@ class TrueTopsPredictor(NeverHalts):
 
 
 @attrs.frozen
-class AsksOnePoint(Adversary):
+class AsksOnePoint(NamedByClass, Adversary):
     """One of 2,001 examples has another label, and its point is asked so often. The score: the answers 1."""
 
-    name = "asks-one-point"
     protocols = ("Figure1",)
 
     times: int
@@ -290,10 +277,9 @@ class AsksOnePoint(Adversary):
 
 
 @attrs.frozen
-class AsksTheChallengeAgain(Adversary):
+class AsksTheChallengeAgain(NamedByClass, Adversary):
     """The challenge is one of two points, and the first is asked again. The score: all answers are equal."""
 
-    name = "asks-the-challenge-again"
     protocols = ("Figure1",)
 
     times: int
@@ -307,13 +293,12 @@ class AsksTheChallengeAgain(Adversary):
 
 
 @attrs.frozen
-class WaitsForTheHalt(Adversary):
+class WaitsForTheHalt(NamedByClass, Adversary):
     """Asks a tie `before` times, then the challenge, clear or a tie, then `after` clear queries.
 
     The score is whether the learner has halted.
     """
 
-    name = "waits-for-the-halt"
     protocols = ("Figure1",)
 
     before: int

@@ -8,6 +8,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.release_learners import for_each_game, laplace_noise
+from support.players.named_by_class import NamedByClass
 
 from arena import (
     Claim,
@@ -62,14 +63,13 @@ def leads(training: Training, x: np.ndarray) -> np.ndarray:
 
 
 @attrs.frozen
-class PointVotes(Learner):
+class PointVotes(NamedByClass, Learner):
     """Answers 1 where the examples at the point have (ones) - (zeros) + Lap(2 answers/ε) ≥ 0.
 
     A new label moves a lead by 2, so every answer is (ε/answers)-DP; after `answers` queries, whatever they
     were, it stops. Queries leave no trace.
     """
 
-    name = "point-votes"
     protocols = ("Figure1",)
     state_class = VotesState
 
@@ -112,7 +112,6 @@ class StaleNoise(PointVotes):
     of 1 to -1, the answers differ with chance 1 - e^(-ε/2).
     """
 
-    name = "stale-noise"
     state_class = StaleState
 
     answers: int = 8
@@ -125,8 +124,6 @@ class StaleNoise(PointVotes):
 @attrs.frozen
 class PaysForOneAnswer(PointVotes):
     """The slip: every answer has the noise of a single one. Loses ε · answers = 8ε."""
-
-    name = "pays-for-one-answer"
 
     answers: int = 8
 
@@ -144,7 +141,6 @@ class OneMoreState(VotesState):
 class OneAnswerMore(PointVotes):
     """The slip: it stops after its budget is overdrawn, not spent. Loses ε (answers + 1)/answers = 2ε."""
 
-    name = "one-answer-more"
     state_class = OneMoreState
 
     answers: int = 1
@@ -168,7 +164,6 @@ class NothingToLearn(PointVotes):
     No ε holds: with one label changed it answers.
     """
 
-    name = "nothing-to-learn"
     state_class = StopsEarlyState
 
 
@@ -184,7 +179,6 @@ class MemoryState(VotesState):
 class Memorises(PointVotes):
     """The slip: points of the training set are answered from memory, without noise. No ε holds."""
 
-    name = "memorises"
     state_class = MemoryState
 
 
@@ -204,7 +198,6 @@ class UnknownPoint(PointVotes):
     No ε holds, for one who sees it fail: the query tells whether anybody is there.
     """
 
-    name = "unknown-point"
     state_class = LookupState
 
 
@@ -223,7 +216,6 @@ class RefusesUnknownPoint(PointVotes):
     No ε holds, for one who sees it refuse: the query tells whether anybody is there.
     """
 
-    name = "refuses-unknown-point"
     state_class = RefusalState
 
 
@@ -247,7 +239,6 @@ class NoiseSeededByQuery(PointVotes):
     -⌊N⌋ - 1 and of 2 more are told apart.
     """
 
-    name = "noise-seeded-by-query"
     state_class = NoiseOfPointState
 
 
@@ -278,7 +269,6 @@ class FreeRepeats(PointVotes):
     Training examples are safe, but no ε holds for a query: when the budget runs out tells whether it was new.
     """
 
-    name = "free-repeats"
     state_class = CacheState
 
 
@@ -314,10 +304,9 @@ def ones_at(training: Training, x: np.ndarray) -> np.ndarray:
 
 
 @attrs.frozen
-class SparseCount(Learner):
+class SparseCount(NamedByClass, Learner):
     """AboveThreshold on the number of ones at the point: answers 0 until it answers 1, and then stops."""
 
-    name = "sparse-count"
     protocols = ("Figure1",)
     state_class = SparseState
 
@@ -350,7 +339,6 @@ class BareThreshold(SparseCount):
     (1 - e^(-ε/2)/2)^k: with ε = 2 that is 0.49k nats.
     """
 
-    name = "bare-threshold"
     state_class = BareThresholdState
 
 
@@ -365,7 +353,6 @@ class TrueHaltState(SparseState):
 class HaltsOnTrueCount(SparseCount):
     """The slip: the noisy comparison gives the answer, the exact one decides whether to stop. No ε holds."""
 
-    name = "halts-on-true-count"
     state_class = TrueHaltState
 
 
@@ -392,10 +379,9 @@ class TeachersState:
 
 
 @attrs.frozen
-class Disjoint(Learner):
+class Disjoint(NamedByClass, Learner):
     """One answer: 1 where the votes of teachers, each trained on two examples, + Lap(1/ε) reach one half."""
 
-    name = "disjoint"
     protocols = ("Figure1",)
     state_class = TeachersState
 
@@ -436,8 +422,6 @@ class Disjoint(Learner):
 class SharedExample(Disjoint):
     """The slip: a chunk of three examples reaches into the next one. Loses 2ε: an example moves two votes."""
 
-    name = "shared-example"
-
     def chunks(self) -> np.ndarray:
         starts = 2 * np.arange(self.teachers)
         return (starts[:, None] + np.arange(3)) % self.sample_size
@@ -456,7 +440,6 @@ class NoNoiseIfUnanimous(Disjoint):
     No ε holds: without a vote the answer is 0 for certain, with one it is 1 with chance e^-ε/2.
     """
 
-    name = "no-noise-if-unanimous"
     state_class = UnanimousState
 
 
@@ -466,7 +449,7 @@ SUBSET = EverlastingV2(teachers=2, chunk=1, answers=2, rounds=1, noise=1.0, trai
 
 
 @attrs.frozen
-class WholeSample(Learner):
+class WholeSample(NamedByClass, Learner):
     """The slip: it asks for as many examples as its teachers take, so that the random subset of step 2 is all
     of them, and still claims what a subset at the printed rate would cost.
 
@@ -474,7 +457,6 @@ class WholeSample(Learner):
     ln(1 + 0.1 (e^2.17 - 1)).
     """
 
-    name = "whole-sample"
     protocols = ("Figure1",)
 
     printed: EverlastingV2 = SUBSET

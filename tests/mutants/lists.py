@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim, Finite, Sample, Unsupported
 from arena.concepts import ConceptClass, DecisionLists, Variables
@@ -17,7 +18,7 @@ from learners.mechanisms.selection import EMCover
 
 
 @attrs.frozen
-class BrokenList(PrivateDecisionList):
+class BrokenList(NamedByClass, PrivateDecisionList):
     """Base of the broken learners: their settings and their running state. None has an output
     distribution."""
 
@@ -50,7 +51,6 @@ class WithoutTheTwoState(PrivateDecisionListState):
 class WithoutTheTwo(BrokenList):
     """The slip: exp(−ε₀·m) instead of exp(−ε₀·m/2), which costs as much as twice the rate."""
 
-    name = "without-the-two"
     state_class = WithoutTheTwoState
 
 
@@ -66,7 +66,6 @@ class ShareOfCovered(BrokenList):
     one example may be all that a feature covers, and then changes the share by 1.
     """
 
-    name = "share-of-covered"
     state_class = ShareOfCoveredState
 
 
@@ -88,7 +87,6 @@ class KeepsCovered(BrokenList):
     choices at most.
     """
 
-    name = "keeps-covered"
     state_class = KeepsCoveredState
 
     concepts: ConceptClass = DecisionLists(Variables(6))
@@ -112,7 +110,6 @@ class StopsWhenEmpty(BrokenList):
     """The slip: a list ends when no example remains. No ε holds: the end may be possible in one world
     only."""
 
-    name = "stops-when-empty"
     state_class = StopsWhenEmptyState
 
 
@@ -129,7 +126,6 @@ class SkipsUseless(BrokenList):
     one world only.
     """
 
-    name = "skips-useless"
     state_class = SkipsUselessState
 
 
@@ -145,7 +141,6 @@ class ExactEndState(PrivateDecisionListState):
 class ExactEnd(BrokenList):
     """The slip: a list ends with the exact majority label of the remaining examples. No ε holds."""
 
-    name = "exact-end"
     state_class = ExactEndState
 
 
@@ -155,8 +150,6 @@ class ClaimsOneRound(BrokenList):
 
     The scores of every round before depend on the example too: the loss is up to 5ε₀/2.
     """
-
-    name = "claims-one-round"
 
     concepts: ConceptClass = DecisionLists(Variables(3))
     epsilon: float = 3.0

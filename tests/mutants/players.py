@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 from support.players.simple_players import LastLabel, LastLabelState
 
 from arena import (
@@ -51,10 +52,9 @@ class CoinState:
 
 
 @attrs.frozen
-class Coin(Learner):
+class Coin(NamedByClass, Learner):
     """A sound learner, and the base of the broken ones."""
 
-    name = "coin"
     protocols = ("Figure1",)
     state_class = CoinState
 
@@ -522,10 +522,9 @@ class ValueState:
 
 
 @attrs.frozen
-class Value(Learner):
+class Value(NamedByClass, Learner):
     """Releases a value of some kind and declares some distribution."""
 
-    name = "value"
     protocols = ("Release",)
 
     kind: str
@@ -543,14 +542,13 @@ class Value(Learner):
 
 
 @attrs.frozen
-class NoisyShare(Learner):
+class NoisyShare(NamedByClass, Learner):
     """Releases the share of ones with Laplace noise of scale 1/n, and declares that distribution.
 
     noise: that of how many examples is drawn; None: of as many as there are. one_coin: a batch of fewer ones
         than this draws one random number for all of its games.
     """
 
-    name = "noisy-share"
     protocols = ("Release",)
 
     noise: int | None = None
@@ -594,10 +592,9 @@ def pair() -> Independent:
 
 
 @attrs.frozen
-class Asker(Adversary):
+class Asker(NamedByClass, Adversary):
     """A sound adversary, which asks 1, and then 1 again in the games that answered 1, and 0 in the others."""
 
-    name = "asker"
     protocols = ("Figure1",)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

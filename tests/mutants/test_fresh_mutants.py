@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 from mutants.broken_everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
+from support.players.named_by_class import NamedByClass
 
 from adversaries.common.training_samples import build_separable_sample
 from adversaries.figure1.query_swap import UnlabelledSwap
@@ -26,10 +27,9 @@ def as_(kind: type[EverlastingFresh], spec: EverlastingFresh, **changes: Any) ->
 
 
 @attrs.frozen
-class BeforeThePool(Adversary):
+class BeforeThePool(NamedByClass, Adversary):
     """A query differs, and comes before all unlabelled points; the score is the number of later answers 1."""
 
-    name = "before-the-pool"
     protocols = ("Figure1",)
 
     learner: Learner

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import (
     Claim,
@@ -36,7 +37,7 @@ Draw = Callable[[float, int, np.random.Generator], np.ndarray]
 
 
 @attrs.frozen(eq=False)
-class WrongValues(Learner):
+class WrongValues(NamedByClass, Learner):
     """Releases `draw(count, games, rng)`, and declares `tell(count)`."""
 
     draw: Draw = setting(lambda count, games, rng: np.zeros(games), help="what is released")
@@ -44,7 +45,6 @@ class WrongValues(Learner):
         lambda count: Finite([0], [1]), help="its distribution, it says"
     )
 
-    name = "wrong-values"
     protocols = ("Release",)
     theorem = "none: what it declares is false"
     claim = Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
@@ -283,10 +283,9 @@ class _RuledVotes(NoisyVotesState):
 
 
 @attrs.frozen(eq=False)
-class RuledVotes(NoisyVotes):
+class RuledVotes(NamedByClass, NoisyVotes):
     """rule: (fresh noise, noise before, labels before, queries from the last on) -> the noise."""
 
-    name = "ruled-votes"
     size: int = 11
     epsilon: float = 1.0
     answers: int = 4
@@ -344,10 +343,9 @@ class _RuledMajority(NoisyMajorityState):
 
 
 @attrs.frozen(eq=False)
-class RuledMajority(NoisyMajority):
+class RuledMajority(NamedByClass, NoisyMajority):
     """rule: (fresh noise, noise before) -> the noise."""
 
-    name = "ruled-majority"
     rounds: int = 6
     epsilon: float = 6.0
     rule: Callable[..., np.ndarray] = setting(lambda fresh, past: fresh, help="of the noise")

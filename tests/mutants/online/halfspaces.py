@@ -9,6 +9,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.online.online_realizable import BareSum, SumAtMistakes
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim, Hypothesis
 from arena.concepts import Halfspaces
@@ -20,7 +21,7 @@ FIRES_EVERY_ROUND = -1e6
 
 
 @attrs.frozen
-class EveryRound(DpWinnow):
+class EveryRound(NamedByClass, DpWinnow):
     """Base of the broken learners: their settings, claim and running state."""
 
     state_class = DpWinnowState
@@ -65,7 +66,6 @@ class DrawsForOne(EveryRound):
     A mistake makes one coordinate likelier in world 0, and the other one in world 1.
     """
 
-    name = "draws-for-one"
     state_class = OneForAllState
 
     draws: int | None = 1
@@ -82,7 +82,6 @@ class SumForMean(EveryRound):
     """The slip: the claim is for the mean of ten mistakes, but the weights are updated with their sum. Each
     draw loses ten times as much."""
 
-    name = "sum-for-mean"
     state_class = SumState
 
     rate: float | None = 0.4
@@ -103,7 +102,6 @@ class CacheStays(EveryRound):
     It counts j times in the draws of update j, which lose j times as much.
     """
 
-    name = "cache-stays"
     state_class = LongMemoryState
 
     delta: float = 0.01
@@ -124,7 +122,6 @@ class KeepsWeights(EveryRound):
     """The slip: a restart keeps the weights, so that the first mistake is used in 40 updates and paid for in
     one. The loss is 4η for each draw."""
 
-    name = "keeps-weights"
     state_class = KeepsWeightsState
 
     rounds: int = 80
@@ -146,7 +143,6 @@ class CacheShows(EveryRound):
     """The slip: after an update it shows the counts plus a small multiple of the cached mistakes. No ε
     holds."""
 
-    name = "cache-shows"
     state_class = ShowsCacheState
 
     rate: float | None = 0.02
@@ -171,7 +167,6 @@ class NothingNew(EveryRound):
     A change of the hypothesis then reveals a mistake.
     """
 
-    name = "nothing-new"
     state_class = NothingNewState
 
     rate: float | None = 0.02
@@ -213,7 +208,6 @@ class WatchesMistakes(Brink):
     A correct prediction cannot cause an update.
     """
 
-    name = "watches-mistakes"
     state_class = AtMistakesState
 
 
@@ -225,7 +219,6 @@ class BareSumState(WatchingState):
 class BareMistakes(Brink):
     """The slip: AboveThreshold compares its noisy threshold with the exact sum. No ε holds."""
 
-    name = "bare-mistakes"
     state_class = BareSumState
 
 
@@ -255,7 +248,6 @@ class ManyDrawsAfterCalm(Brink):
     The loss is 4η for each draw.
     """
 
-    name = "many-draws-after-calm"
     state_class = ManyDrawsState
 
     concepts: Halfspaces = Halfspaces(3, 0.5)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
@@ -20,7 +21,7 @@ ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 
 
 @attrs.frozen
-class HalfMoves(AgnosticExperts):
+class HalfMoves(NamedByClass, AgnosticExperts):
     """Base of the broken learners: their settings, claim and running state.
 
     Experts may move halfway through the game, and one in two does.
@@ -89,7 +90,6 @@ class BareCandidates(HalfMoves):
     With one example fewer a point is no candidate, and no expert errs there.
     """
 
-    name = "bare-candidates"
     state_class = ExactCandidatesState
 
     threshold: float = 1.375  # in units of a scale of 4: between 5 and 6 occurrences
@@ -120,7 +120,6 @@ class StrikesOut(HalfMoves):
     A point may occur in the special example only.
     """
 
-    name = "strikes-out"
     state_class = StruckOutState
 
     threshold: float = -1.0
@@ -145,7 +144,6 @@ class NoiseOfOneLevel(HalfMoves):
     and then avoid both; with 512 pairs of 300 adversaries, two in three searches find it.
     """
 
-    name = "noise-of-one-level"
     state_class = OneLevelState
 
     concepts: ConceptClass = ALL
@@ -161,8 +159,6 @@ class WholeForCounters(HalfMoves):
 
     Draws are few here, and cost almost nothing.
     """
-
-    name = "whole-for-counters"
 
     epsilon: float = 4.0
     share: float = 0.2
@@ -191,7 +187,6 @@ class BestStateState(AgnosticExpertsState):
 class ShowsTheBest(HalfMoves):
     """The slip: the best expert is shown, as if noisy candidates made that private. No ε holds."""
 
-    name = "shows-the-best"
     state_class = BestStateState
 
     concepts: ConceptClass = Thresholds(range(1))
@@ -201,8 +196,6 @@ class ShowsTheBest(HalfMoves):
 @attrs.frozen
 class PaysForOneDraw(HalfMoves):
     """The slip: Hedge's rate is the one that ε allows for one draw. It loses ε for each of 11 draws."""
-
-    name = "pays-for-one-draw"
 
     concepts: ConceptClass = Thresholds(range(1))
     rounds: int = 24
@@ -244,15 +237,11 @@ class SkipsTheBit(AtMistakes):
     An expert that is replaced has erred. This is visible in one game of forty.
     """
 
-    name = "skips-the-bit"
-
 
 @attrs.frozen
 class RedrawsAtMistakes(AtMistakes):
     """The slip: an expert is redrawn exactly when it errs, as if only the result of a draw mattered. No ε
     holds."""
-
-    name = "redraws-at-mistakes"
 
     @property
     def leaving(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.release_learners import laplace_noise
+from support.players.named_by_class import NamedByClass
 
 from arena import BudgetExceeded, Claim, Hypothesis, Learner
 from arena.concepts import Thresholds
@@ -33,7 +34,7 @@ class MajorityState:
 
 
 @attrs.frozen
-class Majority(Learner):
+class Majority(NamedByClass, Learner):
     """Base of the broken learners, which is shared with `noisy-majority`."""
 
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
@@ -71,7 +72,6 @@ class StaleMajority(Majority):
     with chance (1 - e^(-ε/2))/2.
     """
 
-    name = "stale-majority"
     state_class = StaleMajorityState
 
 
@@ -85,7 +85,6 @@ class NoisyStartState(MajorityState):
 class NoisyStart(Majority):
     """The slip: only the first round has noise, and the count of all others is exact. No ε holds."""
 
-    name = "noisy-start"
     state_class = NoisyStartState
 
 
@@ -98,7 +97,6 @@ class OneRoundPaidState(MajorityState):
 class PaysForOneRound(Majority):
     """The slip: every round has the noise of a single one. Loses ε (rounds - 1): h_1 is before the data."""
 
-    name = "pays-for-one-round"
     state_class = OneRoundPaidState
 
     rounds: int = 12
@@ -130,7 +128,6 @@ class BareBrink(Majority):
     A function that changes has erred in the round before.
     """
 
-    name = "bare-brink"
     state_class = BareBrinkState
 
 
@@ -160,5 +157,4 @@ class JumpsAfterCalm(Majority):
     """The slip: a mistake after eight correct rounds is taken for a change of the data, which is followed at
     once and without noise. No ε holds."""
 
-    name = "jumps-after-calm"
     state_class = JumpsAfterCalmState

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, Points, Thresholds
@@ -21,7 +22,7 @@ from learners.online.realizable import RealizableLearner, RealizableState
 
 
 @attrs.frozen
-class Shorter(RealizableLearner):
+class Shorter(NamedByClass, RealizableLearner):
     """Base of the broken learners: their settings, claim and running state."""
 
     state_class = RealizableState
@@ -63,7 +64,6 @@ class BareCounts(Shorter):
     One of two pairs received the special example, the other later ones: one function is listed, or two.
     """
 
-    name = "bare-counts"
     state_class = BareCountsState
 
     nodes: int | None = 4
@@ -101,7 +101,6 @@ class NoiseOfThresholdAlone(Shorter):
     An example without a mistake cannot be the one at which the sum passes the threshold.
     """
 
-    name = "noise-of-threshold-alone"
     state_class = BareSumState
 
 
@@ -113,7 +112,6 @@ class SumAtMistakesState(BareSumState):
 class ComparesAtMistakes(Shorter):
     """The slip: the sum is compared with the threshold only in rounds with a mistake. No ε holds."""
 
-    name = "compares-at-mistakes"
     state_class = SumAtMistakesState
 
     rounds: int = 35
@@ -143,7 +141,6 @@ class SumGoesOn(Shorter):
     wait for 68 mistakes.
     """
 
-    name = "sum-goes-on"
     state_class = GoingOnState
 
     concepts: ConceptClass = Points(range(6))
@@ -163,8 +160,6 @@ class WholeEpsilonEach(Shorter):
 
     A mistake brings AboveThreshold closer to firing, and its function onto the next list.
     """
-
-    name = "whole-epsilon-each"
 
     concepts: ConceptClass = Points(range(3))
     rounds: int = 1_000
@@ -224,7 +219,6 @@ class PairsInTurn(Shorter):
     One more mistake moves all later ones on by one pair.
     """
 
-    name = "pairs-in-turn"
     state_class = PairsInTurnState
 
     concepts: ConceptClass = Thresholds(range(3))

@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 from mutants.online.online_learners import Majority, MajorityState
 from mutants.release_learners import laplace_noise
+from support.players.named_by_class import NamedByClass
 
 from arena import BudgetExceeded, Claim, Hypothesis, Learner, PrivacyUnit
 from arena.concepts import Thresholds
@@ -36,10 +37,9 @@ class CounterState:
 
 
 @attrs.frozen
-class Counter(Learner):
+class Counter(NamedByClass, Learner):
     """The correct learner behind the counters below."""
 
-    name = "counter"
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
     state_class = CounterState
 
@@ -67,7 +67,6 @@ class RestartState(CounterState):
 class RestartRepeatsNoise(Counter):
     """The flaw: a restart after every five rounds seeds the generator again, so that the noise repeats."""
 
-    name = "restart-repeats-noise"
     state_class = RestartState
 
 
@@ -80,7 +79,6 @@ class SumState(CounterState):
 class ClippedBelowOnly(Counter):
     """The flaw: the running sum clips points at 0 but not at 1."""
 
-    name = "clipped-below-only"
     state_class = SumState
 
 
@@ -96,7 +94,6 @@ class FractionState(CounterState):
 class FractionShows(Counter):
     """The flaw: noise is rounded to whole numbers, the sum of points in [0, 1] is not."""
 
-    name = "fraction-shows"
     state_class = FractionState
 
 
@@ -110,7 +107,6 @@ class AllOnesState(CounterState):
 class BareWhenAllOnes(Counter):
     """The flaw: from the fifth hypothesis on, the count is published bare if all labels were 1."""
 
-    name = "bare-when-all-ones"
     state_class = AllOnesState
 
 
@@ -137,7 +133,6 @@ class MistakesState(MajorityState):
 class SettlesAfterMistakes(Majority):
     """The flaw: after exactly nine mistakes, counted without noise, it settles on the label 1."""
 
-    name = "settles-after-mistakes"
     state_class = MistakesState
     rounds: int = 40
 
@@ -155,6 +150,5 @@ class LongState(CounterState):
 class LateCounter(Counter):
     """The flaw: of 120 hypotheses the last three have no noise."""
 
-    name = "late-counter"
     state_class = LongState
     rounds: int = 120

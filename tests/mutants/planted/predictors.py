@@ -18,8 +18,6 @@ from arena import Sample, Training
 class Votes(PointVotes):
     """The correct learner behind the flaws below: `answers` noisy votes at points."""
 
-    name = "votes"
-
     @property
     def common_random_numbers(self) -> bool:
         return False
@@ -65,7 +63,6 @@ class AfterRunState(RememberingState):
 class BareAfterRun(Votes):
     """The flaw: after three answers 1 in a row the next answer has no noise."""
 
-    name = "bare-after-run"
     state_class = AfterRunState
     answers: int = 10
 
@@ -80,7 +77,6 @@ class AfterParityState(RememberingState):
 class BareAtOddParity(Votes):
     """The flaw: from the seventh answer on, there is no noise while the number of answers 1 is odd."""
 
-    name = "bare-at-odd-parity"
     state_class = AfterParityState
     answers: int = 8
 
@@ -94,7 +90,6 @@ class AfterPatternState(RememberingState):
 class BareAfterPattern(Votes):
     """The flaw: after the answers 0, 1, 0, 1 the next answer has no noise."""
 
-    name = "bare-after-pattern"
     state_class = AfterPatternState
     answers: int = 12
 
@@ -108,7 +103,6 @@ class LateState(RememberingState):
 class BareAtTheEnd(Votes):
     """The flaw: in a game of 300 answers, the last four have no noise."""
 
-    name = "bare-at-the-end"
     state_class = LateState
     answers: int = 300
 
@@ -130,7 +124,6 @@ class ChargesOnesState(VotesState):
 class ChargesOnes(Votes):
     """The flaw: only answers 1 are charged to the budget, so that answers 0 are free."""
 
-    name = "charges-ones"
     state_class = ChargesOnesState
 
 
@@ -143,7 +136,6 @@ class OneMoreState(VotesState):
 class OneAnswerUnpaid(Votes):
     """The flaw: an answer more than was paid for, the comparison after counting up being >."""
 
-    name = "one-answer-unpaid"
     state_class = OneMoreState
     epsilon: float = 2.0
     answers: int = 2
@@ -166,7 +158,6 @@ class CarriesOverState(VotesState):
 class CarriesOver(Votes):
     """The flaw: the count at the last query stays in the sum, so that its point shows in the next answer."""
 
-    name = "carries-over"
     state_class = CarriesOverState
     epsilon: float = 2.0
 
@@ -181,7 +172,6 @@ class HaltsState(VotesState):
 class HaltsOnTrueLead(Votes):
     """The flaw: from the second answer on, it halts where zeros are exactly one ahead of ones."""
 
-    name = "halts-on-true-lead"
     state_class = HaltsState
     answers: int = 5
 
@@ -205,7 +195,6 @@ def tied_at_first(sample: Sample, first: int) -> bool:
 class BareAtTie(Votes):
     """The flaw: no noise if labels tie within the first 12 of 30 examples."""
 
-    name = "bare-at-tie"
     state_class = TieState
 
     @property
@@ -225,7 +214,6 @@ class HeavyOnesState(VotesState):
 class HeavyOnes(Votes):
     """The flaw: a label 1 weighs 2 against a label 0, but the noise is for labels that weigh the same."""
 
-    name = "heavy-ones"
     state_class = HeavyOnesState
 
 
@@ -242,7 +230,6 @@ class DuplicatesState(RememberingState):
 class BareForDuplicates(Votes):
     """The flaw: no noise if an example occurs five times, whose owners are taken to hide each other."""
 
-    name = "bare-for-duplicates"
     state_class = DuplicatesState
 
 
@@ -259,7 +246,6 @@ class EmptyState(VotesState):
 class BareForEmptyClass(Votes):
     """The flaw: if no example is labelled 1, it answers 0 for certain."""
 
-    name = "bare-for-empty-class"
     state_class = EmptyState
 
 
@@ -280,7 +266,6 @@ class MemorisesState(RememberingState):
 class KeepsTheQuery(Votes):
     """The flaw: the query after the answers 1, 0, 1 is answered for good, instead of all later ones."""
 
-    name = "keeps-the-query"
     state_class = MemorisesState
     answers: int = 10
 
@@ -295,7 +280,6 @@ class UnclippedState(VotesState):
 class UnclippedAnswers(Votes):
     """The flaw: answers whether the noisy sum of points is at least x, with no bound on a point."""
 
-    name = "unclipped-answers"
     state_class = UnclippedState
 
 
@@ -317,7 +301,6 @@ class SharedNoiseState(VotesState):
 class MirrorsNoise(Votes):
     """The flaw: a query that repeats the last one gets the same noise with the opposite sign."""
 
-    name = "mirrors-noise"
     state_class = SharedNoiseState
     answers: int = 4
 
@@ -331,6 +314,5 @@ class SlightState(VotesState):
 class SlightlyLessNoise(Votes):
     """The flaw: noise for ε = 1.2 under a claim of ε = 1."""
 
-    name = "slightly-less-noise"
     state_class = SlightState
     answers: int = 1

@@ -6,13 +6,14 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim
 from learners.training.dp_fedavg import DPFedAvg, DPFedAvgState
 
 
 @attrs.frozen
-class BrokenDPFedAvg(DPFedAvg):
+class BrokenDPFedAvg(NamedByClass, DPFedAvg):
     """twin: the correct learner whose claim it makes."""
 
     size: int = 8
@@ -49,7 +50,6 @@ class ClipsExamplesState(DPFedAvgState):
 class ClipsExamples(BrokenDPFedAvg):
     """The slip: the change by each example is clipped in place of that by all examples of a user."""
 
-    name = "clips-examples"
     state_class = ClipsExamplesState
 
 
@@ -75,7 +75,6 @@ class RealUsersState(DPFedAvgState):
 class DividesByRealUsers(BrokenDPFedAvg):
     """The slip: the sum of a round is divided by the number of users who really took part."""
 
-    name = "divides-by-real-users"
     state_class = RealUsersState
 
     features: int = 20
@@ -90,5 +89,4 @@ class NoClipState(DPFedAvgState):
 class ForgetsClippingUsers(BrokenDPFedAvg):
     """The slip: changes are not clipped."""
 
-    name = "forgets-clipping-users"
     state_class = NoClipState

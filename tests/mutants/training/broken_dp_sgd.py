@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim
 from learners.training.batches import FIXED, SHUFFLED
@@ -11,7 +12,7 @@ from learners.training.dp_sgd import DPSGD, DPSGDState
 
 
 @attrs.frozen
-class BrokenDPSGD(DPSGD):
+class BrokenDPSGD(NamedByClass, DPSGD):
     """twin: the correct learner whose claim it makes. run: the settings with which it really runs."""
 
     size: int = 20
@@ -41,8 +42,6 @@ class BrokenDPSGD(DPSGD):
 class FixedAsPoisson(BrokenDPSGD):
     """The slip: batches of a fixed size, accounted as if each example were drawn on its own."""
 
-    name = "fixed-as-poisson"
-
     @property
     def run(self) -> DPSGD:
         return attrs.evolve(self, sampling=FIXED)
@@ -51,8 +50,6 @@ class FixedAsPoisson(BrokenDPSGD):
 @attrs.frozen
 class ShufflingAsPoisson(BrokenDPSGD):
     """The slip: a permutation in each epoch, accounted as if each example were drawn on its own."""
-
-    name = "shuffling-as-poisson"
 
     @property
     def run(self) -> DPSGD:
@@ -68,7 +65,6 @@ class NoClipState(DPSGDState):
 class ForgetsClipping(BrokenDPSGD):
     """The slip: gradients are not clipped."""
 
-    name = "forgets-clipping"
     state_class = NoClipState
 
 
@@ -82,7 +78,6 @@ class ClipsMeanState(NoClipState):
 class ClipsTheMean(BrokenDPSGD):
     """The slip: the mean gradient of a batch is clipped in place of each."""
 
-    name = "clips-the-mean"
     state_class = ClipsMeanState
 
 
@@ -95,7 +90,6 @@ class UnscaledNoiseState(DPSGDState):
 class NoiseWithoutClip(BrokenDPSGD):
     """The slip: the noise has the standard deviation `noise`, whatever the clip."""
 
-    name = "noise-without-clip"
     state_class = UnscaledNoiseState
 
     clip: float = 4.0
@@ -114,7 +108,6 @@ class ReusedNoiseState(DPSGDState):
 class ReusesNoise(BrokenDPSGD):
     """The slip: the noise is drawn once and used in all steps."""
 
-    name = "reuses-noise"
     state_class = ReusedNoiseState
 
 
@@ -130,7 +123,6 @@ class LateNoiseState(DPSGDState):
 class HalvesLateNoise(BrokenDPSGD):
     """The slip: from the sixth step on, the noise is half of what is accounted for."""
 
-    name = "halves-late-noise"
     state_class = LateNoiseState
 
 
@@ -155,7 +147,6 @@ class EachCoordinateState(DPSGDState):
 class ClipsEachCoordinate(BrokenDPSGD):
     """The slip: each part of a gradient is clipped to the whole length, as where layers are clipped alone."""
 
-    name = "clips-each-coordinate"
     state_class = EachCoordinateState
 
     features: int = 3
@@ -179,15 +170,12 @@ class ParticipantsState(DPSGDState):
 class NoiseOfParticipants(BrokenDPSGD):
     """The slip: everybody in a batch adds the share of the noise that all would add together."""
 
-    name = "noise-of-participants"
     state_class = ParticipantsState
 
 
 @attrs.frozen
 class OneStepShort(BrokenDPSGD):
     """The slip: the curve is claimed for one step fewer than are taken."""
-
-    name = "one-step-short"
 
     batch: int = 10
     steps: int = 2
@@ -212,7 +200,6 @@ class RealSizeState(DPSGDState):
 class DividesByRealSize(BrokenDPSGD):
     """The slip: the size of a batch is worked out from the real number of examples."""
 
-    name = "divides-by-real-size"
     state_class = RealSizeState
 
     size: int = 4
@@ -223,8 +210,6 @@ class DividesByRealSize(BrokenDPSGD):
 @attrs.frozen
 class WrongRate(BrokenDPSGD):
     """The slip: the accountant is given a fifth of the rate."""
-
-    name = "wrong-rate"
 
     @property
     def twin(self) -> DPSGD:
@@ -241,7 +226,6 @@ class FloatState(DPSGDState):
 class FloatNoise(BrokenDPSGD):
     """The slip: noise is added in float32, and the sum is not rounded."""
 
-    name = "float-noise"
     state_class = FloatState
 
     size: int = 16
