@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from adversaries.figure1.membership import Membership
     from adversaries.figure1.query_swap import QuerySwap
     from adversaries.figure1.reconstruct import Reconstruct
-    from adversaries.release.low_bits import LowBits
-    from adversaries.release.point_swap import CountSwap, PointSwap
+    from adversaries.release.point_swap import CountSwap, LowBits, PointSwap
     from adversaries.release.statdp import StatDP
 
 # Against functions and mechanisms that release once.
@@ -30,7 +29,7 @@ _MODULE_OF = {
     "CountSwap": "release.point_swap",
     "Figure1Adversary": "figure1.base",
     "HaltCounter": "figure1.halt_counter",
-    "LowBits": "release.low_bits",
+    "LowBits": "release.point_swap",
     "Membership": "figure1.membership",
     "PointSwap": "release.point_swap",
     "QuerySwap": "figure1.query_swap",

@@ -21,7 +21,7 @@ from arena.points import is_shared
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import laplace_nodes
 from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
-from learners.mechanisms.sparse_vector.marked_votes import log_answer_laws
+from learners.mechanisms.sparse_vector.steady_thresholds import log_answer_laws
 
 _MOST_DOMAIN = 1_024  # of a larger domain only the points of the sample and their neighbours are used
 _MOST_REMEMBERED = 4  # points whose answers are a part of the hidden state

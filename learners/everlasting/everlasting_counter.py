@@ -18,10 +18,10 @@ from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
 from learners.mechanisms.accounting import Guarantee, best_composition, compose_advanced, largest_affordable
-from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_counter_lag
+from learners.mechanisms.counters import BinaryCounter, binary_counter_lag
 from learners.mechanisms.noise.densities import laplace_nodes
 from learners.mechanisms.noise.laplace_noise import laplace_cdf
-from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_lag
+from learners.mechanisms.sparse_vector.above_threshold import RunningSum, running_sum_lag
 from learners.mechanisms.sparse_vector.steady_thresholds import (
     ANSWERS_AT_ONCE,
     SteadyThresholds,

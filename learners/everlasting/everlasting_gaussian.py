@@ -16,7 +16,7 @@ from learners.common.vote_laws import Electorate, MarkedVotesLaw
 from learners.everlasting.bbl_round import PRACTICAL_ROUNDS, BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.mechanisms.accounting import Guarantee, label_boost_exact_guarantee
-from learners.mechanisms.sparse_vector.marked_votes import (
+from learners.mechanisms.sparse_vector.steady_thresholds import (
     MarkedVotes,
     all_answers_cost,
     find_sigma,

@@ -21,9 +21,9 @@ from learners.mechanisms.accounting import Guarantee
 from learners.mechanisms.experts import exponential_experts, lazy_experts
 from learners.mechanisms.experts.lazy_experts import LazyParameters
 from learners.online.experts.draws import FreshDraws, FreshDrawsLaw, LazyDraws
-from learners.online.experts.merged import MergedExperts
 from learners.online.experts.transitions import (
     Candidates,
+    MergedExperts,
     Transitions,
     build_transitions,
     counter_noise_scale,

@@ -16,8 +16,7 @@ from learners.pate.ensemble import Minimiser
 from learners.pate.pate_gaussian import GaussianVotes, PateGaussian
 from learners.pate.students.active import ActiveStudent, LabellingService, learn
 from learners.pate.students.base import StudentLearner
-from learners.pate.students.disagreement_student import DisagreementStudent
-from learners.pate.students.forced_label_student import ForcedLabelStudent
+from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent
 from learners.pate.students.odometer import odometer
 from learners.pate.students.rules import LearnedRule
 

@@ -16,8 +16,12 @@ from learners.everlasting.everlasting_counter import CounterState, EverlastingCo
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian, GaussianState
 from learners.mechanisms.accounting import Guarantee
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
-from learners.mechanisms.sparse_vector.marked_votes import CHANCE, MarkedVotes, marked_votes_cost
-from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds
+from learners.mechanisms.sparse_vector.steady_thresholds import (
+    CHANCE,
+    MarkedVotes,
+    SteadyThresholds,
+    marked_votes_cost,
+)
 from learners.predictors.vote_predictors import SteadyThresholdsPredictor, SteadyThresholdsState
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.

@@ -11,8 +11,7 @@ from arena.littlestone import Automaton
 from arena.replies import Hypothesis
 from learners.mechanisms.experts.lazy_experts import LazyParameters
 from learners.mechanisms.selection import exponential_mechanism
-from learners.online.experts.merged import MergedExperts
-from learners.online.experts.transitions import Transitions
+from learners.online.experts.transitions import MergedExperts, Transitions
 
 
 class FreshDraws:

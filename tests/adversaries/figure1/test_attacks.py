@@ -27,8 +27,7 @@ from arena import (
 from arena.concepts import ConceptClass, FiniteClass, Points, Rectangles, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary
-from learners.everlasting.everlasting_fresh import EverlastingFresh
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
 from learners.predictors.static_erm import StaticErm
 
 LINE, GRID = Thresholds(range(9)), Rectangles((3, 3))

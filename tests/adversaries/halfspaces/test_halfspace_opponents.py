@@ -15,7 +15,7 @@ from support.statistical import check_mean, expect_rejection, statistical
 from adversaries.halfspaces.base import balance_points
 from adversaries.halfspaces.first_swap import FirstSwap, build_opposite_mistakes
 from adversaries.halfspaces.shrinking_margin import MarginAdaptive, ShrinkingMargin
-from adversaries.online.update_swap import UpdateSwap
+from adversaries.online.special_swap import UpdateSwap
 from arena import (
     Adaptive,
     Adversary,

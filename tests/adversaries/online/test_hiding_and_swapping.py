@@ -15,8 +15,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.common.shared_settings import draw_start_rounds
 from adversaries.online.random_sequences import PointFunctions, find_hiding_places
-from adversaries.online.special_swap import SpecialSwap
-from adversaries.online.update_swap import UpdateSwap
+from adversaries.online.special_swap import SpecialSwap, UpdateSwap
 from arena import (
     Adversary,
     Hypothesis,

@@ -19,8 +19,7 @@ from adversaries.online.random_sequences import (
     PreparedExamples,
     SortedExamples,
 )
-from adversaries.online.special_swap import SpecialSwap
-from adversaries.online.update_swap import UpdateSwap
+from adversaries.online.special_swap import SpecialSwap, UpdateSwap
 from arena import (
     Adaptive,
     Adversary,

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adversaries.release.low_bits import LowBits
-from adversaries.release.point_swap import CountSwap
+from adversaries.release.point_swap import CountSwap, LowBits
 from arena import Adversary, Learner, Release, Sample
 from arena.step_scores import find_last_bits
 from arena.testing import check_adversary

@@ -18,8 +18,7 @@ from adversaries.common import answer_likelihood as likelihood
 from adversaries.common.answer_likelihood import answer_laws
 from adversaries.voting.canary import Canary, find_canary, find_free_points
 from adversaries.voting.disagreement import DisagreementWalk, find_disputed_region
-from adversaries.voting.repeat_point import RepeatPoint, find_best_margin
-from adversaries.voting.small_margin import SmallMargin
+from adversaries.voting.repeat_point import RepeatPoint, SmallMargin, find_best_margin
 from adversaries.voting.vote_inference import COPY, VoteInference, find_inference_case
 from adversaries.voting.vote_swaps import (
     build_ladder_sample,

@@ -11,8 +11,7 @@ from arena import Figure1, InvalidArgument, Learner, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
 from benchmarks.papers.hypothesis import ExtractionFigures, HypothesisLearner, extract_hypotheses
-from learners.everlasting.everlasting_fresh import EverlastingFresh
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
 from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictors import NoisyVotes
 

@@ -16,8 +16,8 @@ from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Train
 from arena.testing import check_learner
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.mechanisms.accounting import compose_advanced
-from learners.mechanisms.counters.binary_counter import binary_counter_lag
-from learners.mechanisms.sparse_vector.running_sum import running_sum_lag
+from learners.mechanisms.counters import binary_counter_lag
+from learners.mechanisms.sparse_vector.above_threshold import running_sum_lag
 from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
 
 CROSSING = EverlastingCounter()

@@ -25,8 +25,7 @@ from arena import (
 )
 from arena.concepts import Rectangles, Thresholds
 from arena.testing import check_learner
-from learners.everlasting.everlasting_fresh import EverlastingFresh
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
 from learners.mechanisms.accounting import Guarantee
 
 SETTINGS = {"teachers": 40, "chunk": 1, "training_rate": 0.5, "rate": 0.75, "answers": 8, "noise": 1.0}

@@ -14,10 +14,9 @@ from support.statistical import expect_rejection, statistical
 from arena import Sample, Unsupported
 from arena.concepts import Thresholds
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.predictors.vote_predictors import NoisyVotes
 

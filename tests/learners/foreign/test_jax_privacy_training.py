@@ -15,7 +15,7 @@ from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.foreign.jax_privacy_training import JaxPrivacySGD
+from learners.foreign.library_training import JaxPrivacySGD
 
 installed = pytest.mark.filterwarnings("ignore")
 

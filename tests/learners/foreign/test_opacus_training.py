@@ -13,7 +13,7 @@ from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.foreign.opacus_training import OpacusSGD
+from learners.foreign.library_training import OpacusSGD
 
 installed = pytest.mark.filterwarnings("ignore")
 SMALL = OpacusSGD()

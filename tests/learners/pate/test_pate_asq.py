@@ -21,8 +21,7 @@ from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.students.active import learn
-from learners.pate.students.disagreement_student import DisagreementStudent
-from learners.pate.students.forced_label_student import ForcedLabelStudent
+from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent
 from learners.pate.students.rules import PublicPoints
 
 RATE = 1e-8

@@ -7,8 +7,8 @@ import numpy as np
 from support.players.named_by_class import NamedByClass
 
 from arena import Claim
-from learners.training.batches import FIXED, SHUFFLED
 from learners.training.dp_sgd import DPSGD, DPSGDState
+from learners.training.noisy_sums_state import FIXED, SHUFFLED
 
 
 @attrs.frozen

@@ -17,7 +17,7 @@ from learners.pate.students.active import (
     fit_answers,
     learn,
 )
-from learners.pate.students.disagreement_student import DisagreementStudent
+from learners.pate.students.forced_label_student import DisagreementStudent
 
 CLASS = Thresholds()
 DELTA = 1e-6

@@ -16,8 +16,8 @@ from support.statistical import check_cdf, expect_rejection, statistical
 
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.counters import binary_counter
-from learners.mechanisms.counters.binary_counter import (
+from learners.mechanisms import counters
+from learners.mechanisms.counters import (
     BinaryCounter,
     binary_counter_error,
     binary_counter_lag,
@@ -73,7 +73,7 @@ def test_the_noise_pays_for_the_nodes_that_a_round_is_told_in(horizon: int) -> N
 @pytest.mark.parametrize("horizon", [1, 2, 5, 8, 100, 1023])
 def test_rounds_are_counted_by_their_digits(horizon: int) -> None:
     expected = Counter(t.bit_count() for t in range(1, horizon + 1))
-    assert binary_counter._count_rounds_by_digits(horizon) == expected
+    assert counters._count_rounds_by_digits(horizon) == expected
 
 
 @pytest.mark.thorough
@@ -136,7 +136,7 @@ def test_the_bound_of_a_tail_is_above_the_tail() -> None:
     for nodes, error in itertools.product([1, 2, 5, 12], [0.5, 2.0, 10.0, 40.0]):
         x = np.linspace(0, 60 + 10 * nodes, 20_001)
         tail = np.trapezoid(stats.gamma.pdf(x, nodes) * stats.gamma.sf(x + error, nodes), x)
-        assert tail <= binary_counter._tail_bound(nodes, error) * (1 + 1e-6)
+        assert tail <= counters._tail_bound(nodes, error) * (1 + 1e-6)
 
 
 def test_the_lag_of_one_count_is_above_its_tail() -> None:

@@ -14,7 +14,7 @@ from support.statistical import check_cdf, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.counters.private_histogram import (
+from learners.mechanisms.counters import (
     HistogramNoise,
     draw_truncated_laplace,
     private_histogram,

@@ -18,7 +18,7 @@ from arena.errors import InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms.noise.densities import laplace_nodes
 from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error, running_sum_lag
+from learners.mechanisms.sparse_vector.above_threshold import RunningSum, running_sum_error, running_sum_lag
 
 # Small enough that the threshold is often crossed early, late and never.
 SUMS: dict[str, Any] = {"threshold": 2.0, "epsilon": 1.5}

@@ -10,9 +10,8 @@ from support.laws.transition_laws import all_experts, pair_weights
 
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Thresholds
 from arena.littlestone import soa
-from learners.online.experts import merged
-from learners.online.experts.merged import MergedExperts
-from learners.online.experts.transitions import build_transitions
+from learners.online.experts import transitions
+from learners.online.experts.transitions import MergedExperts, build_transitions
 
 CLASSES = [
     Thresholds(range(3)),
@@ -63,7 +62,7 @@ def test_weights_are_the_sums_of_the_experts(
         if e <= ends:
             candidates.append(rng.random((games, e, points)) < 0.6)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(merged, "_SLAB", slab)
+                patch.setattr(transitions, "_SLAB", slab)
                 experts.end_stretch(candidates[-1])
             assert experts.stretches_ended == e
 
