@@ -1,7 +1,7 @@
 """The game itself: players, moves, replies, referees, the engine, transcripts and concept classes."""
 
 from arena.claims import ERROR, MISTAKES, REGRET, Bound, Claim, PrivacyUnit
-from arena.engine import Played, View, play
+from arena.engine import Played, play
 from arena.errors import (
     ArenaError,
     BudgetExceeded,
@@ -17,7 +17,6 @@ from arena.errors import (
     UnknownRelease,
     Unsupported,
 )
-from arena.game_style import GameAdversary, GameLearner
 from arena.laws import (
     AnswerLaw,
     Branches,
@@ -44,7 +43,7 @@ from arena.moves import (
     Unlabelled,
 )
 from arena.neighbours import Neighbours, Relation
-from arena.players import Adversary, Learner, Moves
+from arena.players import Adversary, GameAdversary, GameLearner, Learner, Moves
 from arena.referees import (
     REFEREES,
     Adaptive,
@@ -78,104 +77,23 @@ from arena.sample import BLANK, Sample, Training
 from arena.settings import count_setting, setting
 
 # Players, and what they promise.
-__all__ = [
-    "Adversary",
-    "Bound",
-    "Claim",
-    "GameAdversary",
-    "GameLearner",
-    "Learner",
-    "Moves",
-    "Neighbours",
-    "PrivacyUnit",
-    "Relation",
-    "count_setting",
-    "setting",
-]
+__all__ = ["Adversary", "Bound", "Claim", "GameAdversary", "GameLearner", "Learner", "Moves", "Neighbours"]
+__all__ += ["PrivacyUnit", "Relation", "count_setting", "setting"]
 # Data and moves.
-__all__ += [
-    "BLANK",
-    "Advance",
-    "Commit",
-    "Example",
-    "GradientCanary",
-    "Move",
-    "Queries",
-    "Query",
-    "Ready",
-    "Sample",
-    "Train",
-    "TrainWithCanaries",
-    "Training",
-    "Unlabelled",
-]
+__all__ += ["BLANK", "Advance", "Commit", "Example", "GradientCanary", "Move", "Queries", "Query", "Ready"]
+__all__ += ["Sample", "Train", "TrainWithCanaries", "Training", "Unlabelled"]
 # Replies.
-__all__ += [
-    "NO_LABEL",
-    "UNSTABLE",
-    "Answer",
-    "Answers",
-    "Hypothesis",
-    "Models",
-    "Received",
-    "Released",
-    "Reply",
-    "Shown",
-    "Stream",
-    "Trained",
-]
+__all__ += ["NO_LABEL", "UNSTABLE", "Answer", "Answers", "Hypothesis", "Models", "Received", "Released"]
+__all__ += ["Reply", "Shown", "Stream", "Trained"]
 # Protocols, and games.
-__all__ += [
-    "REFEREES",
-    "Adaptive",
-    "Figure1",
-    "Oblivious",
-    "OneRun",
-    "Played",
-    "Realizable",
-    "Referee",
-    "Release",
-    "SpecialRound",
-    "TrainingRun",
-    "Transcript",
-    "View",
-    "Voting",
-    "play",
-]
+__all__ += ["REFEREES", "Adaptive", "Figure1", "Oblivious", "OneRun", "Played", "Realizable", "Referee"]
+__all__ += ["Release", "SpecialRound", "TrainingRun", "Transcript", "Voting", "play"]
 # Output distributions.
-__all__ += [
-    "AnswerLaw",
-    "Branches",
-    "Density",
-    "Finite",
-    "Independent",
-    "Mixture",
-    "OnlineLaw",
-    "Transformed",
-    "ValueLaw",
-    "project",
-]
+__all__ += ["AnswerLaw", "Branches", "Density", "Finite", "Independent", "Mixture", "OnlineLaw"]
+__all__ += ["Transformed", "ValueLaw", "project"]
 # Mistakes and regret.
-__all__ += [
-    "ERROR",
-    "MISTAKES",
-    "REGRET",
-    "MistakeCounts",
-    "Scorebook",
-]
+__all__ += ["ERROR", "MISTAKES", "REGRET", "MistakeCounts", "Scorebook"]
 # Errors.
-__all__ += [
-    "ArenaError",
-    "BudgetExceeded",
-    "CannotBeSent",
-    "InternalError",
-    "InvalidArgument",
-    "LearnerFails",
-    "NotConforming",
-    "NothingTested",
-    "PlayerError",
-    "PlaysAlone",
-    "ProtocolViolation",
-    "UnknownRelease",
-    "Unsupported",
-]
+__all__ += ["ArenaError", "BudgetExceeded", "CannotBeSent", "InternalError", "InvalidArgument"]
+__all__ += ["LearnerFails", "NotConforming", "NothingTested", "PlayerError", "PlaysAlone"]
+__all__ += ["ProtocolViolation", "UnknownRelease", "Unsupported"]

@@ -6,7 +6,8 @@ A player has a capability if it has the members of the protocol; there is no bas
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +30,26 @@ class HasVotes(Protocol):
 
     def votes(self, x: Any) -> np.ndarray:
         """(n,) in [0, 1]: the share of votes for label 1, at one point for all games or at x (n, ...)."""
+
+
+@runtime_checkable
+class ExposesHypotheses(Protocol):
+    """A running predictor that exposes the hypotheses behind its last answers, for experiments only.
+
+    It labels a point 1 if the teachers' mean vote there is at least a number, which may be another one for
+    every answer.
+    """
+
+    @property
+    def round(self) -> RoundSizes:
+        """The round of the last answers."""
+
+    @property
+    def cuts(self) -> np.ndarray:
+        """The least mean votes of label 1: (n,) after `predict`, (n, j) after `predict_many`."""
+
+    def votes_in_a_row(self, x: np.ndarray) -> np.ndarray:
+        """The mean votes (n, k) of the current teachers at x (n, k, ...)."""
 
 
 @runtime_checkable
@@ -118,7 +139,11 @@ def finite_domain(player: object) -> tuple[Any, ...] | None:
 
 
 class RoundSizes(Protocol):
-    """The sizes of one round of a learner that answers in rounds."""
+    """One round of a learner that answers in rounds, and its sizes."""
+
+    @property
+    def index(self) -> int:
+        """The number of the round, from 1."""
 
     @property
     def answers(self) -> int:
@@ -146,6 +171,21 @@ class AnswersInRounds(Protocol):
 
     def pool_size(self, index: int) -> int:
         """The unlabelled points of round `index`: its queries, or points that the adversary gives."""
+
+
+@runtime_checkable
+class HasPracticalConstants(Protocol):
+    """A learner that can choose constants for small errors, as GenericBBL can."""
+
+    @classmethod
+    def settings_before_fitting(cls) -> dict[str, str]:
+        """Settings, as text, with which a learner can be built whatever sizes the user sets."""
+
+    def with_practical_constants(self, *, rounds: int, keep: Collection[str] = ()) -> Self:
+        """The learner with constants for small errors; settings named in `keep` stay as they are."""
+
+    def check_labellings(self, rounds: int, sample: Sample | None = None) -> None:
+        """Raises: Unsupported if there would be too many labellings to choose from."""
 
 
 @runtime_checkable
@@ -252,9 +292,23 @@ class DeclaresOnlineLaw(Protocol):
 # --- adversaries --------------------------------------------------------------------------------------------
 
 
+class Population(Protocol):
+    """The distribution of examples in each of n games.
+
+    If it is a finite list of examples, it also has `points` (k, ...), `labels` (n, k) or (1, k), and
+    `chances` (k,).
+    """
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw examples: points (n, size, ...) and their labels (n, size)."""
+
+    def truth(self, points: np.ndarray) -> np.ndarray:
+        """The correct labels (n, k) of points (n, k, ...)."""
+
+
 @runtime_checkable
 class DrawsFromPopulation(Protocol):
     """An adversary that draws examples and queries from one distribution, so that errors are defined."""
 
-    def population(self, games: int, rng: np.random.Generator) -> Any:
+    def population(self, games: int, rng: np.random.Generator) -> Population:
         """The distributions of so many games; `play` draws from the same if it is given the same rng."""

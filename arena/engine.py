@@ -8,13 +8,11 @@ from functools import partial
 import attrs
 import numpy as np
 
-from arena.capabilities import read_of_samples
 from arena.claims import PrivacyUnit
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
-from arena.game_style import GameAdversary
 from arena.moves import Move
 from arena.neighbours import Relation
-from arena.players import Adversary, Learner, read_relation_of
+from arena.players import Adversary, GameAdversary, Learner, read_relation_of
 from arena.points import freeze
 from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
@@ -22,14 +20,6 @@ from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Entry, Transcript
 from arena.replies import Reply
 from arena.settings import at_least, check_value
-
-
-@attrs.frozen(eq=False)
-class View:
-    """What the adversary saw: its replies in order, and the seed of its random numbers."""
-
-    replies: tuple[Reply, ...]
-    seed: np.random.SeedSequence
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -43,7 +33,7 @@ class Played:
     mistake_counts: what the scorebook holds, or None without one.
     failed: (n,) bool, the games that ended because the learner raised, or None without `faults`.
     failure: what it raised in the first of these games, or None.
-    view, transcript: None unless recorded.
+    replies: what the adversary saw, in order; empty unless recorded. transcript: None unless recorded.
     single_games: the recorded games, where they were played one by one.
     """
 
@@ -57,14 +47,14 @@ class Played:
     mistake_counts: MistakeCounts | None = None
     failed: np.ndarray | None = None
     failure: PlayerError | None = None
-    view: View | None = None
+    replies: tuple[Reply, ...] = ()
     transcript: Transcript | None = None
     single_games: tuple[Played, ...] = ()
 
     @property
-    def replies(self) -> tuple[Reply, ...]:
-        """What the adversary saw, in order; empty unless recorded."""
-        return () if self.view is None else self.view.replies
+    def shown(self) -> list[np.ndarray]:
+        """Arrays (n, ...): all that the adversary saw, if that is recorded."""
+        return [part for reply in self.replies for part in reply.parts]
 
 
 def play(
@@ -116,7 +106,7 @@ def play(
     own = freeze(np.array(worlds, bool))
     if own.shape != (games,):
         raise InvalidArgument(f"worlds must have shape ({games},), one for each game", value=own.shape)
-    relation = read_relation_of(learner if referee.two_worlds or referee.one_run else None)
+    relation = read_relation_of(learner if referee.challenges else None)
     play_batch = partial(_play_batch, learner, adversary, referee, relation, record, faults, scorebook, watch)
     if not plays_single:
         return play_batch(own, random, root)
@@ -136,7 +126,7 @@ def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> 
 
 
 def _check_scorebook(scorebook: Scorebook, referee: Referee, faults: bool) -> None:
-    if referee.rounds is None:
+    if referee.rounds is None or not referee.counts_mistakes:
         raise Unsupported(
             f"{referee.name} counts no mistakes, so a scorebook has nothing to count",
             remedy="Leave it out, or play an online protocol.",
@@ -183,20 +173,7 @@ def _play_batch(
         raise
     except RAISED as error:
         raise PlayerError.of(error, player="learner", name=learner.name, round=0) from error
-    setup = BatchSetup(
-        state,
-        learner.name,
-        adversary.name,
-        learner.point_shape,
-        worlds,
-        runs,
-        relation,
-        learner.users_of,
-        read_of_samples(learner),
-        log,
-        faults,
-        scorebook,
-    )
+    setup = BatchSetup(learner, state, adversary.name, worlds, runs, relation, log, faults, scorebook)
     batch = referee.open(setup)
     replies: list[Reply] | None = [] if record else None
     failure: PlayerError | None = None
@@ -219,7 +196,7 @@ def _play_batch(
         mistake_counts=batch.mistake_counts,
         failed=np.full(games, failure is not None) if faults else None,
         failure=failure,
-        view=None if replies is None else View(tuple(replies), root),
+        replies=tuple(replies or ()),
         transcript=None if log is None else Transcript(tuple(log), worlds, score),
     )
 

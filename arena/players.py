@@ -1,18 +1,15 @@
 """The two kinds of player. Read this file to write either.
 
 A *learner* is a frozen attrs class, its configuration: settings, privacy claim and theorem. The method
-`start(games, rng)` returns the running state of n games, with the methods of its protocol:
-
-    Figure1, Voting                     train(training), predict(x) -> labels, halted
-    Release                             release(training) -> values or Hypothesis
-    TrainingRun                         train(training), steps, advance(steps, canaries) -> models
-    Oblivious, Adaptive, SpecialRound   hypothesis() -> Hypothesis, observe(x, y)
-
-What each receives and returns is in `PredictorState`, `ReleaseState`, `TrainingState` and `OnlineState`. What
-a state or a configuration may offer beyond that is in `arena.capabilities`.
+`start(games, rng)` returns the running state of n games, which has the methods of the protocol's
+`learner_state`: for Release one method, `release(training)`. See the protocols in `arena.referees`. What a
+state or a configuration may offer beyond that is in `arena.capabilities`.
 
 An *adversary* is a frozen attrs class with one generator, `play(games, rng)`: it yields moves, is sent
 replies, and may return a score (n,). Higher scores mean "this looks like world 1".
+
+Players in game style are written in plain Python for one game. That is slow (microseconds for each move and
+game), but it is the shortest way to write a player, and an adversary cannot see another game.
 """
 
 from __future__ import annotations
@@ -20,20 +17,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 import numpy as np
 
 from arena.capabilities import finite_domain, read_concepts
 from arena.claims import Bound, Claim, PrivacyUnit
-from arena.errors import Unsupported
+from arena.errors import ProtocolViolation, Unsupported
 from arena.laws import AnswerLaw, ValueLaw
-from arena.moves import GradientCanary, Move
+from arena.moves import Move
 from arena.neighbours import Neighbours, Relation
 from arena.points import freeze
+from arena.released import list_objects
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
+
+if TYPE_CHECKING:
+    from arena.concepts import ConceptClass
 
 Moves = Generator[Move, Any, "np.ndarray | None"]
 
@@ -200,50 +201,88 @@ class Adversary(ABC):
         """Yield one move for all games, receive one reply, and so on; return the score (n,) or None."""
 
 
-class PredictorState(Protocol):
-    """What Figure1 and Voting ask of a running learner."""
+@attrs.frozen
+class GameLearner(Learner):
+    """A learner written for one game.
+
+    The state of one game has the methods of its protocol on scalars: `train(sample)`, `predict(x)` -> 0 or 1,
+    and `halted`, a bool (False if it is left out); `release(sample)` -> number, text, None
+    or a tuple or array of these; `hypothesis()` -> concept and
+    `observe(x, y)`.
+    """
+
+    @property
+    def concept_class(self) -> ConceptClass:
+        """The class of its hypotheses' concepts; a class attribute suffices.
+
+        Raises: Unsupported if it does not have one.
+        """
+        raise Unsupported(
+            f"{self.name} has no concept_class", remedy="Define one, for `hypothesis` needs it."
+        )
+
+    @abstractmethod
+    def start_one(self, rng: np.random.Generator) -> Any:
+        """The running state of one game, which draws all random numbers from `rng`."""
+
+    def start(self, games: int, rng: np.random.Generator) -> LiftedState:
+        return LiftedState([self.start_one(child) for child in rng.spawn(games)], self)
+
+
+class LiftedState:
+    """The states of n single games, with the methods of the state of a batch."""
+
+    def __init__(self, states: list[Any], learner: GameLearner) -> None:
+        self._states = states
+        self._learner = learner
 
     @property
     def halted(self) -> np.ndarray:
-        """(n,) bool: the games in which the learner has stopped answering. It never restarts."""
+        return np.array([bool(getattr(state, "halted", False)) for state in self._states], bool)
 
     def train(self, training: Training) -> None:
-        """Receive the training sets and choose h_0."""
+        for state, which in zip(self._states, training.which, strict=True):
+            state.train(training.samples[which])
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        """Receive the queries x (n, ...) and return the labels h_{r-1}(x), (n,) bool or int of 0 and 1; under
-        Voting also `UNSTABLE`."""
+        return np.array([state.predict(p) for state, p in zip(self._states, x, strict=True)], np.int64)
 
-
-class ReleaseState(Protocol):
-    """What Release asks of a running learner."""
-
-    def release(self, training: Training) -> np.ndarray | Hypothesis:
-        """Receive the samples; release one value (n, ...) or one hypothesis for each game."""
-
-
-class TrainingState(Protocol):
-    """What TrainingRun asks of a running learner."""
-
-    @property
-    def steps(self) -> int:
-        """T, the number of steps of the whole run."""
-
-    def train(self, training: Training) -> None:
-        """Receive the training sets, before the first step."""
-
-    def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
-        """Make so many steps, and return the models (n, P) float64 after the last of them.
-
-        canaries: examples whose gradients are given, in arrays (n, ...) and (n, P).
-        """
-
-
-class OnlineState(Protocol):
-    """What the online protocols ask of a running learner."""
+    def release(self, training: Training) -> np.ndarray:
+        samples = (training.samples[which] for which in training.which)
+        return list_objects(
+            [state.release(sample) for state, sample in zip(self._states, samples, strict=True)]
+        )
 
     def hypothesis(self) -> Hypothesis:
-        """The hypothesis h_t of this round."""
+        concepts = np.array([state.hypothesis() for state in self._states])
+        return Hypothesis(self._learner.concept_class, concepts)
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        """Receive this round's examples: x (n, ...), y (n,) of 0 and 1."""
+        for state, point, label in zip(self._states, x, y, strict=True):
+            state.observe(point, int(label))
+
+
+@attrs.frozen
+class GameAdversary(Adversary):
+    """An adversary written for one game, whose replies hold scalars (`reply.label`, `reply.halted`)."""
+
+    @abstractmethod
+    def play_one(self, rng: np.random.Generator) -> Moves:
+        """Yield the moves of one game; return the score, one number, or None."""
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        if games != 1:
+            raise ProtocolViolation(
+                "an adversary in game style plays one game at a time",
+                player=f"adversary {self.name}",
+                round=0,
+                got=games,
+            )
+        moves = self.play_one(rng)
+        reply: Any = None
+        while True:
+            try:
+                move = moves.send(reply)
+            except StopIteration as end:
+                return None if end.value is None else np.array([end.value], np.float64)
+            reply = (yield move).select_game(0)

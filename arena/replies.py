@@ -31,9 +31,13 @@ class Reply:
         """The reply as one game sees it: scalars in place of arrays."""
         return type(self)(*(_select_game(value, game) for value in self._values))
 
+    def change_parts(self, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+        """The same reply with each of its `parts` changed."""
+        return type(self)(*(_change(value, change) for value in self._values))
+
     def copy(self) -> Any:
         """The same reply in memory of its own."""
-        return type(self)(*(_copy(value) for value in self._values))
+        return self.change_parts(own_copy)
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:
@@ -58,18 +62,18 @@ def _select_game(value: Any, game: int) -> Any:
     return value.select_game(game) if isinstance(value, Hypothesis) else value[game]
 
 
-def _copy(value: Any) -> Any:
+def _change(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
     if value is None:
         return None
     if isinstance(value, tuple):
-        return tuple(_copy(each) for each in value)
+        return tuple(_change(each, change) for each in value)
     if isinstance(value, Hypothesis):
         try:
             concept_class = _copy_class(value.concept_class)
         except TypeError:  # a class that cannot be hashed
             concept_class = deepcopy(value.concept_class)
-        return Hypothesis(concept_class, own_copy(value.concepts))
-    return own_copy(value)
+        return Hypothesis(concept_class, change(value.concepts))
+    return change(value)
 
 
 @lru_cache(maxsize=64)

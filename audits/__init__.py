@@ -13,20 +13,24 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from audits.api.audit import AuditReport, audit, load_sample
-    from audits.api.audit_one_run import audit_one_run
+    from audits.adversary_search.search_report import SearchResult
+    from audits.api.audit import audit, load_sample
     from audits.api.certify import Auditor, Certificate, certify
-    from audits.api.exact import ExactReport, exact
-    from audits.api.one_run import OneRunCertificate, certify_one_run
-    from audits.api.race import RaceReport, race
-    from audits.api.search import SearchReport, search
-    from audits.api.solve import SolveReport, solve
-    from audits.api.tournament import TournamentReport, tournament
+    from audits.api.exact import exact
+    from audits.api.one_run import OneRunCertificate, audit_one_run, certify_one_run
+    from audits.api.race import race
+    from audits.api.search import search
+    from audits.api.solve import solve
+    from audits.api.tournament import tournament
+    from audits.exact_loss.exact_report import ExactAudit
+    from audits.races.race_result import RaceResult
     from audits.runs.plan import Plan
     from audits.runs.run import run
     from audits.runs.verdict import Verdict
+    from audits.solver.solution_report import Solution
     from audits.testing.assertions import assert_private, assert_refuted
     from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
+    from audits.tournaments.tournament_result import TournamentResult
 
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
@@ -34,25 +38,29 @@ __all__ += ["exact", "race", "search", "solve", "tournament"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
-__all__ += ["AuditReport", "Certificate", "ExactReport", "OneRunCertificate", "RaceReport", "SearchReport"]
-__all__ += ["SolveReport", "TournamentReport", "Verdict"]
+__all__ += ["Certificate", "ExactAudit", "OneRunCertificate", "RaceResult", "SearchResult", "Solution"]
+__all__ += ["TournamentResult", "Verdict"]
 __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
-    "api.audit": ("AuditReport", "audit", "load_sample"),
-    "api.audit_one_run": ("audit_one_run",),
+    "adversary_search.search_report": ("SearchResult",),
+    "api.audit": ("audit", "load_sample"),
     "api.certify": ("Auditor", "Certificate", "certify"),
-    "api.exact": ("ExactReport", "exact"),
-    "api.one_run": ("OneRunCertificate", "certify_one_run"),
-    "api.race": ("RaceReport", "race"),
-    "api.search": ("SearchReport", "search"),
-    "api.solve": ("SolveReport", "solve"),
-    "api.tournament": ("TournamentReport", "tournament"),
+    "api.exact": ("exact",),
+    "api.one_run": ("OneRunCertificate", "audit_one_run", "certify_one_run"),
+    "api.race": ("race",),
+    "api.search": ("search",),
+    "api.solve": ("solve",),
+    "api.tournament": ("tournament",),
+    "exact_loss.exact_report": ("ExactAudit",),
+    "races.race_result": ("RaceResult",),
     "runs.plan": ("Plan",),
     "runs.run": ("run",),
     "runs.verdict": ("Verdict",),
+    "solver.solution_report": ("Solution",),
     "testing.assertions": ("assert_private", "assert_refuted"),
     "testing.outcome": ("NotPrivate", "NotRefuted", "Outcome", "Refutation"),
+    "tournaments.tournament_result": ("TournamentResult",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from arena.randomness import generator
-from audits.statistics.betting import Betting
-from audits.statistics.betting.ceilings import ceiling
+from audits.statistics.betting import Betting, ceiling
 from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 40

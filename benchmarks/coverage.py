@@ -24,11 +24,12 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from arena.randomness import generator
-from audits.statistics.bands import Band
 from audits.statistics.betting import Betting
-from audits.statistics.estimates import FixedSizeEstimators
-from audits.statistics.gaussian_dp import delta_if_gaussian, mu_lower_of_band
-from audits.statistics.held_out import HeldOutEstimator
+from audits.statistics.estimates import EstimatorContext, estimate_epsilon
+from audits.statistics.estimators import ESTIMATORS as KINDS
+from audits.statistics.estimators.bands import Band, SimultaneousBand, mu_lower_of_band
+from audits.statistics.estimators.gaussian_dp import GaussianEvent, delta_if_gaussian
+from audits.statistics.estimators.held_out import OneEvent
 from audits.statistics.score_pairs import PairCounts
 from benchmarks.tables import write_table
 
@@ -167,19 +168,18 @@ def _find_wrong(law: Law, scores: np.ndarray) -> list[str]:
     # The grid may end just above the true ε, since one point above it is enough for a false claim.
     top = law.epsilon + 0.05
     betting = Betting(delta=law.delta, confidence=confidence, epsilon_claim=law.epsilon, epsilon_max=top)
-    held_out = HeldOutEstimator(delta=law.delta, confidence=confidence, choose_pairs=max(1, pairs // 5))
-    rest = FixedSizeEstimators.of(delta=law.delta, confidence=confidence, games=pairs, claim=law.epsilon)
+    context = EstimatorContext(delta=law.delta, confidence=confidence, games=pairs, epsilon=law.epsilon)
+    one_event, bands, event = OneEvent(context), SimultaneousBand(context), GaussianEvent(context)
     for part in np.array_split(scores, min(BLOCKS, pairs), axis=1):
         block = PairCounts.of(*part)
-        betting.update(block)
-        held_out.update(block)
-        rest.update(block)
-    band, gaussian = rest.band.result(), rest.gaussian.result()
+        for test in (betting, one_event, bands, event):
+            test.update(block)
+    band, gaussian = bands.result(), event.bound
     if band is None or gaussian is None:
         raise AssertionError("all blocks were played")
     wrong = {
         "betting": betting.refuted or betting.epsilon_lower > law.epsilon,
-        "one event": (held_out.epsilon_lower or 0.0) > law.epsilon + _ROUNDING,
+        "one event": (one_event.epsilon_lower or 0.0) > law.epsilon + _ROUNDING,
         "limits": _limits_are_wrong(law, band),
         "band ε": band.epsilon(law.delta) > law.epsilon + _ROUNDING,
         "region": _region_is_wrong(law, band),
@@ -223,13 +223,13 @@ def power(law: Law, rng: np.random.Generator) -> dict[str, str]:
     for _ in range(POWER_AUDITS):
         options = {"delta": law.delta, "confidence": 0.95}
         betting = Betting(**options)
-        held_out = HeldOutEstimator(**options, choose_pairs=POWER_PAIRS // 5)
-        rest = FixedSizeEstimators.of(**options, games=POWER_PAIRS)
+        rest = [kind(EstimatorContext(**options, games=POWER_PAIRS)) for kind in KINDS]
         for size in [4_096] * (POWER_PAIRS // 4_096) + [POWER_PAIRS % 4_096]:
             block = PairCounts.of(*law.draw(rng, size))
-            for test in (betting, held_out, rest):
+            for test in (betting, *rest):
                 test.update(block)
-        for row in rest.result(betting=betting.epsilon_lower, held_out=held_out.epsilon_lower).rows:
+        rows = [estimate_epsilon("betting", betting.epsilon_lower)]
+        for row in rows + [row for estimator in rest for row in estimator.rows()]:
             if row.certified and row.value is not None:
                 figures.setdefault(f"{row.method}: {row.quantity}", []).append(row.value)
     return {name: f"{np.median(values):.3f}" for name, values in figures.items()}

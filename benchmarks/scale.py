@@ -26,11 +26,10 @@ from tabulate import tabulate
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.release.point_swap import CountSwap
 from arena import Figure1, Release
-from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
 from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
-from audits.runs.run import run
+from audits.runs.run import AuditEstimators, run
 from audits.runs.workers import Workers, map_in_order
 from audits.runs.workers.pools import DASK_UNWATCHED
 from learners.everlasting.everlasting_v2 import EverlastingV2
@@ -117,12 +116,6 @@ def start_workers() -> Iterator[dict[str, Workers]]:
                     LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0")
                 )
             workers_by_name["dask"] = Workers(backend="dask", cluster=local.scheduler_address)
-        if find_spec("ray"):
-            import ray
-
-            ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-            stack.callback(ray.shutdown)
-            workers_by_name["ray"] = Workers(backend="ray", jobs=2)
         yield workers_by_name
 
 
@@ -197,7 +190,7 @@ def measure_costs(plan: Plan, count: int) -> tuple[float, float, float]:
     start = time.perf_counter()
     blocks = [play_block(plan, index) for index in range(count)]
     play = (time.perf_counter() - start) / count
-    estimators = AuditEstimators(EstimatorSettings.from_plan(plan))
+    estimators = AuditEstimators(plan)
     for _ in range(4):  # the more games there are, the more rarely bets are chosen
         for block in blocks:
             estimators.update(block)

@@ -246,7 +246,7 @@ def versions() -> dict[str, str]:
 def test_figures_are_those_of_the_recording(commands: list[str], tmp_path: Path) -> None:
     recording = json.loads(RECORDING.read_text())
     others = {name for name, version in versions().items() if recording[VERSIONS][name] != version}
-    if others - {"hypothesis"} or others and commands[0].startswith("search"):  # only searches draw with it
+    if others - {"hypothesis"} or (others and commands[0].startswith("search")):  # only searches draw with it
         pytest.skip(f"the figures were recorded with {recording[VERSIONS]}")
     for command, result in zip(commands, record(commands, tmp_path), strict=True):
         recorded = recording[command]

@@ -1,15 +1,16 @@
 """Referees, one for each protocol. No player gets hold of the other, of its generator, or of the worlds."""
 
-from arena.referees.batch import Batch, BatchSetup, Referee
+from importlib import import_module
+from pkgutil import iter_modules
+
 from arena.referees.online import Adaptive, Oblivious, Realizable, SpecialRound
 from arena.referees.predictor import Figure1, Voting
+from arena.referees.referee import REFEREES, Batch, BatchSetup, Probe, Referee, name_protocols
 from arena.referees.release import Release
 from arena.referees.training_run import OneRun, TrainingRun
 
-REFEREES: dict[str, type[Referee]] = {
-    referee.name: referee
-    for referee in (Figure1, Release, Voting, TrainingRun, OneRun, Oblivious, Adaptive, SpecialRound)
-}
+for module in iter_modules(__path__):  # so that every protocol of this folder is known
+    import_module(f"{__name__}.{module.name}")
 
 __all__ = [
     "REFEREES",
@@ -19,10 +20,12 @@ __all__ = [
     "Figure1",
     "Oblivious",
     "OneRun",
+    "Probe",
     "Realizable",
     "Referee",
     "Release",
     "SpecialRound",
     "TrainingRun",
     "Voting",
+    "name_protocols",
 ]

@@ -15,7 +15,6 @@ from arena.points import own_copy
 from arena.referees.position import Position
 from arena.released import encode_values, has_unique_text
 from arena.replies import Hypothesis
-from arena.sample import Training
 
 V = TypeVar("V")
 
@@ -26,6 +25,9 @@ class LabelRange:
 
     highest: int
     text: str
+
+
+BINARY = LabelRange(1, "0 or 1")
 
 
 class LearnerCalls:
@@ -57,21 +59,52 @@ class LearnerCalls:
             name, round = self._position.learner, self._position.round
             raise PlayerError.of(error, player="learner", name=name, round=round) from error
 
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the running learner."""
+        return self.guard(lambda: getattr(self._state, method)(*arguments))
+
+    def ask(self, method: str, *arguments: Any) -> np.ndarray | Hypothesis:
+        """One value (n, ...), a copy, or one hypothesis a game, which a method of the learner returns."""
+        value = self.call(method, *arguments)
+        if isinstance(value, Hypothesis):
+            return self._check_hypothesis(value)
+        if not isinstance(value, np.ndarray) or value.shape[:1] != (self._games,):
+            raise self._refuse(
+                f"{method} returns one value a game",
+                expected=f"an array whose first axis is {self._games}",
+                got=_describe(value),
+            )
+        encoded = self.guard(lambda: self._encode(value))
+        if has_unique_text(encoded):
+            raise NotConforming(
+                self._position.learner,
+                "a released text is an event that can happen in several games; return the numbers in it as "
+                "numbers, and leave out what is drawn at random, such as an identifier",
+                "a text, or a key, that is another in nearly every game",
+            )
+        return own_copy(encoded)
+
+    def _encode(self, value: np.ndarray) -> np.ndarray:
+        try:
+            return encode_values(value)
+        except Unsupported as error:
+            rule = f"{self._position.learner}: {error.rule}"
+            raise type(error)(rule, value=error.value, remedy=error.remedy) from error
+
     # --- predictors -----------------------------------------------------------------------------------------
 
-    def train(self, training: Training) -> None:
-        self.guard(lambda: self._state.train(training))
-
-    def predict(self, x: np.ndarray, labels: LabelRange, halted: np.ndarray) -> np.ndarray:
+    def predict(
+        self, x: np.ndarray, labels: LabelRange = BINARY, halted: np.ndarray | slice = slice(0)
+    ) -> np.ndarray:
         """(n,) bool or int: the labels of the queries x (n, ...), those of `halted` games unchecked."""
-        label: Any = self.guard(lambda: self._state.predict(x))
+        label: Any = self.call("predict", x)
         return self._check_labels(label, (self._games,), labels, halted)
 
     def predict_some(self, x: np.ndarray, labels: LabelRange, halted: np.ndarray) -> np.ndarray:
         """(n, j): the labels of the first j ≥ 1 of the queries x (n, k, ...); the learner chooses j."""
         if not self.predicts_many:
             return self.predict(x[:, 0], labels, halted)[:, None]
-        label = self.guard(lambda: self._state.predict_many(x))
+        label = self.call("predict_many", x)
         shape = np.shape(label)
         if len(shape) != 2 or shape[0] != self._games or not 0 < shape[1] <= x.shape[1]:
             raise self._refuse(
@@ -82,7 +115,7 @@ class LearnerCalls:
         return self._check_labels(label, shape, labels, halted)
 
     def _check_labels(
-        self, label: Any, shape: tuple[int, ...], labels: LabelRange, halted: np.ndarray
+        self, label: Any, shape: tuple[int, ...], labels: LabelRange, halted: np.ndarray | slice
     ) -> np.ndarray:
         """The labels as an array of numpy's own type."""
         if not isinstance(label, np.ndarray) or label.shape != shape:
@@ -124,9 +157,6 @@ class LearnerCalls:
             raise self._refuse("a halted learner stays halted", games=np.flatnonzero(woken))
         return halted
 
-    def receive_unlabelled(self, x: np.ndarray) -> None:
-        self.guard(lambda: self._state.receive_unlabelled(x))
-
     # --- training runs --------------------------------------------------------------------------------------
 
     def count_steps(self) -> int:
@@ -138,7 +168,7 @@ class LearnerCalls:
 
     def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
         """(n, P) float64, a copy: the models after so many steps."""
-        models = self.guard(lambda: self._state.advance(steps, canaries))
+        models = self.call("advance", steps, canaries)
         if not isinstance(models, np.ndarray) or models.ndim != 2 or len(models) != self._games:
             raise self._refuse(
                 "advance returns one model a game",
@@ -149,39 +179,11 @@ class LearnerCalls:
             raise self._refuse("models are floating-point numbers", got=models.dtype.name)
         return own_copy(models.astype(np.float64, copy=False))
 
-    # --- releases and hypotheses ----------------------------------------------------------------------------
-
-    def release(self, training: Training) -> np.ndarray | Hypothesis:
-        """One value (n, ...), a copy, or one hypothesis a game."""
-        value = self.guard(lambda: self._state.release(training))
-        if isinstance(value, Hypothesis):
-            return self._check_hypothesis(value)
-        if not isinstance(value, np.ndarray) or value.shape[:1] != (self._games,):
-            raise self._refuse(
-                "release returns one value a game",
-                expected=f"an array whose first axis is {self._games}",
-                got=_describe(value),
-            )
-        encoded = self.guard(lambda: self._encode(value))
-        if has_unique_text(encoded):
-            raise NotConforming(
-                self._position.learner,
-                "a released text is an event that can happen in several games; return the numbers in it as "
-                "numbers, and leave out what is drawn at random, such as an identifier",
-                "a text, or a key, that is another in nearly every game",
-            )
-        return own_copy(encoded)
-
-    def _encode(self, value: np.ndarray) -> np.ndarray:
-        try:
-            return encode_values(value)
-        except Unsupported as error:
-            rule = f"{self._position.learner}: {error.rule}"
-            raise type(error)(rule, value=error.value, remedy=error.remedy) from error
+    # --- hypotheses -----------------------------------------------------------------------------------------
 
     def hypothesis(self) -> Hypothesis:
         """The hypothesis of the round, one a game."""
-        return self._check_hypothesis(self.guard(lambda: self._state.hypothesis()))
+        return self._check_hypothesis(self.call("hypothesis"))
 
     def _check_hypothesis(self, hypothesis: object) -> Hypothesis:
         if not isinstance(hypothesis, Hypothesis):
@@ -193,12 +195,6 @@ class LearnerCalls:
                 got=f"shape {np.shape(hypothesis.concepts)}",
             )
         return Hypothesis(hypothesis.concept_class, own_copy(hypothesis.concepts))
-
-    def observe(self, x: np.ndarray, y: np.ndarray, instructions: np.ndarray | None) -> None:
-        """Hand over the examples of a round, after the instructions if there are any."""
-        if instructions is not None:
-            self.guard(lambda: self._state.instruct(instructions))
-        self.guard(lambda: self._state.observe(x, y))
 
 
 def _describe(value: object) -> str:

@@ -5,7 +5,7 @@ Adversary.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import attrs
 import numpy as np
@@ -14,9 +14,10 @@ from arena.claims import PrivacyUnit
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import VersionSpaces, check_consistency, version_spaces
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
-from arena.moves import Commit, Example, Ready
+from arena.laws import OnlineLaw
+from arena.moves import Commit, Example, Move, Ready
 from arena.points import format_point, points_differ
-from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
+from arena.referees.referee import Batch, BatchSetup, Probe, Referee
 from arena.referees.scorebook import MistakeCounts
 from arena.referees.transcript import ExampleEntry
 from arena.replies import Hypothesis, Shown, Stream
@@ -25,101 +26,14 @@ from arena.settings import at_least, whole
 V = TypeVar("V")
 
 
-@attrs.frozen
-class OnlineReferee(Referee):
-    """A protocol with T rounds, each with one labelled example."""
+class OnlineState(Protocol):
+    """What the online protocols ask of a running learner."""
 
-    T: int = attrs.field(default=100, validator=[whole, at_least(1)])
+    def hypothesis(self) -> Hypothesis:
+        """The hypothesis h_t of this round."""
 
-    @property
-    def rounds(self) -> int:
-        return self.T
-
-
-@attrs.frozen
-class Oblivious(OnlineReferee):
-    """The adversary commits to all T examples before the learner's first hypothesis (section 2.1)."""
-
-    name: ClassVar[str] = "Oblivious"
-    two_worlds: ClassVar[bool] = False
-
-    def open(self, setup: BatchSetup) -> OnlineBatch:
-        return ObliviousBatch(setup, self.T)
-
-
-@attrs.frozen
-class Adaptive(OnlineReferee):
-    """In round t the adversary, having seen h_1 … h_{t−1}, picks (x_t, y_t) while the learner picks h_t."""
-
-    name: ClassVar[str] = "Adaptive"
-    two_worlds: ClassVar[bool] = False
-
-    def open(self, setup: BatchSetup) -> OnlineBatch:
-        return AdaptiveBatch(setup, self.T)
-
-
-@attrs.frozen
-class SpecialRound(OnlineReferee):
-    """Definition 2.4: each round the learner presents h_t and receives an example. In one round, chosen by
-    the adversary, there are two examples, one for each world. The view is h_1 … h_T."""
-
-    name: ClassVar[str] = "SpecialRound"
-
-    def open(self, setup: BatchSetup) -> OnlineBatch:
-        return SpecialRoundBatch(setup, self.T)
-
-
-@attrs.frozen
-class Realizable(Referee):
-    """The protocol of another referee, restricted to games whose examples agree with some concept of a class.
-
-    The adversary need not choose that concept beforehand. If it does and names it (`Example.target`), the
-    referee has less to do. An example that agrees with no concept left is refused before the learner presents
-    its hypothesis of that round.
-
-    Players, plans and reports know it by the name of the other referee, since it is the same protocol.
-
-    referee: `Oblivious` or `Adaptive`. concepts: a class with a finite domain, thresholds on the line, or
-    halfspaces with margin.
-
-    Raises: InvalidArgument if they are none of these, Unsupported if the class has no finite domain or is too
-    large.
-    """
-
-    two_worlds: ClassVar[bool] = False
-
-    referee: Oblivious | Adaptive = attrs.field()
-    concepts: ConceptClass = attrs.field()
-
-    @referee.validator
-    def _check_referee(self, attribute: object, referee: object) -> None:
-        if not isinstance(referee, Oblivious | Adaptive):
-            raise InvalidArgument("games are realizable under Oblivious or Adaptive", value=referee)
-
-    @concepts.validator
-    def _check_concepts(self, attribute: object, concepts: object) -> None:
-        if not isinstance(concepts, ConceptClass):
-            raise InvalidArgument("games are realizable by a ConceptClass", value=concepts)
-        check_consistency(concepts)
-
-    @property
-    def name(self) -> str:  # type: ignore[override] # that of the wrapped referee, which a class cannot know
-        """The name of the protocol."""
-        return self.referee.name
-
-    @property
-    def T(self) -> int:  # noqa: N802 - as in the other referees
-        """The rounds of a game."""
-        return self.referee.T
-
-    @property
-    def rounds(self) -> int:
-        return self.referee.T
-
-    def open(self, setup: BatchSetup) -> OnlineBatch:
-        batch = self.referee.open(setup)
-        batch.allowed = AllowedExamples(self.concepts, batch.games)
-        return batch
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Receive this round's examples: x (n, ...), y (n,) of 0 and 1."""
 
 
 class OnlineBatch(Batch):
@@ -130,9 +44,8 @@ class OnlineBatch(Batch):
 
     mistakes: np.ndarray
 
-    def __init__(self, setup: BatchSetup, rounds: int) -> None:
-        super().__init__(setup)
-        self._T = rounds
+    def __init__(self, referee: OnlineReferee, setup: BatchSetup) -> None:
+        super().__init__(referee, setup)
         self.mistakes = np.zeros(self.games, np.int64)
         self._scorebook = None if setup.scorebook is None else setup.scorebook.open(self.games)
         self.allowed: AllowedExamples | None = None
@@ -141,22 +54,11 @@ class OnlineBatch(Batch):
     def mistake_counts(self) -> MistakeCounts | None:
         return None if self._scorebook is None else self._scorebook.read()
 
-    def close(self) -> None:
-        if self.round != self._T:
-            raise self._refuse(
-                f"a game of T = {self._T} rounds is played to its end", expected=self._T, got=self.round
-            )
-
     # --- the steps of a round -------------------------------------------------------------------------------
-
-    def _start_round(self) -> None:
-        self._position.round += 1
-        if self.round > self._T:
-            raise self._refuse(f"a game of T = {self._T} rounds has no round {self.round}")
 
     def _read_example(self, move: Example) -> tuple[np.ndarray, np.ndarray]:
         """The points (n, ...) and labels (n,) of world 0, if a realizable game allows them."""
-        x, y = self._adversary.read_point(move.x), self._adversary.read_labels(move.y)
+        x, y = self.adversary.read_point(move.x), self.adversary.read_labels(move.y)
         if self.allowed is None:
             return x, y
         allowed = self.allowed
@@ -164,7 +66,7 @@ class OnlineBatch(Batch):
         if not agree.all():
             games = np.flatnonzero(~agree)
             concept = "some concept" if move.target is None else "the target, a concept"
-            raise self._refuse(
+            raise self.refuse(
                 f"in a realizable game {concept} of {allowed.concepts} agrees with all examples",
                 games=games,
                 got=f"the point {format_point(x[games[0]])} with the label {y[games[0]]}",
@@ -174,39 +76,34 @@ class OnlineBatch(Batch):
 
     def _show_learner(self, hypothesis: Hypothesis, x: np.ndarray, y: np.ndarray, update: Any) -> None:
         """Count the mistake of h_t on (x_t, y_t), then let the learner observe the example."""
-        predicted = self._learner.guard(lambda: hypothesis(x))
+        predicted = self.learner.guard(lambda: hypothesis(x))
         self.mistakes += predicted != y
         scorebook = self._scorebook
         if scorebook is not None:
             self._blame_adversary(lambda: scorebook.note(self.round, x, y, self.mistakes))
-        instructions = None
-        if update is not None and self._learner.takes_instructions:
-            instructions = self._adversary.read_labels(update).astype(bool)
-        self._learner.observe(x, y, instructions)
-        if self._log is not None:
-            self._log.append(ExampleEntry(round=self.round, x=x, y=y, predicted=predicted))
+        if update is not None and self.learner.takes_instructions:
+            self.learner.call("instruct", self.adversary.read_labels(update).astype(bool))
+        self.learner.call("observe", x, y)
+        if self.log is not None:
+            self.log.append(ExampleEntry(round=self.round, x=x, y=y, predicted=predicted))
 
     def _blame_adversary(self, call: Callable[[], V]) -> V:
         """Run code that may refuse a point of the adversary's; the refusal becomes a violation of its own."""
         try:
             return call()
         except ArenaError as error:
-            raise self._refuse(str(error)) from error
+            raise self.refuse(str(error)) from error
 
 
 class ObliviousBatch(OnlineBatch):
     """Games of one move, the whole sequence."""
 
-    rule_of_moves = "an oblivious adversary makes one move, Commit, before the first hypothesis"
-
     def _play_sequence(self, move: Commit) -> Stream:
-        if self.round:
-            raise self._refuse("an oblivious adversary commits once")
         hypotheses = []
         for example in self._list_examples(move):
-            self._start_round()
+            self.start_round()
             x, y = self._read_example(example)
-            hypothesis = self._learner.hypothesis()
+            hypothesis = self.learner.hypothesis()
             if move.show_hypotheses:
                 hypotheses.append(hypothesis)
             self._show_learner(hypothesis, x, y, example.update)
@@ -216,11 +113,11 @@ class ObliviousBatch(OnlineBatch):
         if move.examples is None:
             return self._split_arrays(move)
         if move.x is not None or move.y is not None or move.target is not None:
-            raise self._refuse(
+            raise self.refuse(
                 "a sequence is committed as x, y and target, or as examples that name theirs, not as both"
             )
         if not isinstance(move.examples, Iterator):
-            raise self._refuse(
+            raise self.refuse(
                 "the examples of a Commit are an iterator",
                 got=type(move.examples).__name__,
                 remedy="Call iter() on them.",
@@ -229,10 +126,11 @@ class ObliviousBatch(OnlineBatch):
 
     def _split_arrays(self, move: Commit) -> Iterator[Example]:
         x, y = np.asarray(move.x), np.asarray(move.y)
-        if y.ndim == 0 or y.shape[-1] != self._T or x.shape[: y.ndim] != y.shape:
-            raise self._refuse(
-                f"the committed sequence has T = {self._T} examples",
-                expected=f"y of shape ({self._T},) or ({self.games}, {self._T}), x to match",
+        rounds = self.referee.T
+        if y.ndim == 0 or y.shape[-1] != rounds or x.shape[: y.ndim] != y.shape:
+            raise self.refuse(
+                f"the committed sequence has T = {rounds} examples",
+                expected=f"y of shape ({rounds},) or ({self.games}, {rounds}), x to match",
                 got=f"x of shape {x.shape}, y of shape {y.shape}",
             )
 
@@ -242,7 +140,7 @@ class ObliviousBatch(OnlineBatch):
             # Points are vectors; the rounds are the last axis of y.
             return np.asarray(np.take(x, t, axis=y.ndim - 1))
 
-        return (Example(read_point(t), y[..., t], target=move.target) for t in range(self._T))
+        return (Example(read_point(t), y[..., t], target=move.target) for t in range(rounds))
 
     def _run_iterator(self, examples: Iterator[Example]) -> Iterator[Example]:
         """The same examples; the adversary is blamed for what its iterator raises or yields."""
@@ -254,70 +152,65 @@ class ObliviousBatch(OnlineBatch):
             except ArenaError:
                 raise
             except RAISED as error:
-                name, round = self._position.adversary, self.round
+                name, round = self.position.adversary, self.round
                 raise PlayerError.of(error, player="adversary", name=name, round=round) from error
             if not _is_plain(example):
-                raise self._refuse(
+                raise self.refuse(
                     "a Commit holds Examples that are the same in both worlds", got=type(example).__name__
                 )
             yield example
 
-    moves: MoveTable = ((Commit, _play_sequence),)
+    moves = ((Commit, _play_sequence),)
+    opening = Commit
 
 
 class AdaptiveBatch(OnlineBatch):
     """Games of one move a round."""
 
-    rule_of_moves = "the adversary's move is an Example"
-
     def _play_round(self, move: Example) -> Shown:
         if not _is_plain(move):
-            raise self._refuse("only SpecialRound has a second world")
-        self._start_round()
+            raise self.refuse("only SpecialRound has a second world")
+        self.start_round()
         x, y = self._read_example(move)
-        hypothesis = self._learner.hypothesis()
+        hypothesis = self.learner.hypothesis()
         self._show_learner(hypothesis, x, y, move.update)
         return Shown(hypothesis)
 
-    moves: MoveTable = ((Example, _play_round),)
+    moves = ((Example, _play_round),)
 
 
 class SpecialRoundBatch(OnlineBatch):
     """Games of one move a round, in which the learner presents h_t before the adversary's example."""
 
-    rule_of_moves = "the adversary's moves are Ready, then Example"
-    _presented: Hypothesis | None = None
+    _presented: Hypothesis
 
     def _present_first(self, move: Ready) -> Shown:
-        if self._presented is not None:
-            raise self._refuse("Ready opens the game and is made once")
-        self._presented = self._learner.hypothesis()
+        self._presented = self.learner.hypothesis()
         return Shown(self._presented)
 
     def _play_round(self, move: Example) -> Shown:
-        if self._presented is None:
-            raise self._refuse("the game opens with Ready: the learner presents h_1 first")
-        self._start_round()
+        self.start_round()
         x, y = self._read_example(move)
         if move.other_x is not None or move.other_y is not None:
             x, y = self._choose_example(move, x, y)
         self._show_learner(self._presented, x, y, move.update)
-        if self.round == self._T:
+        if self.round == self.referee.T:
             return Shown(None)
-        self._presented = self._learner.hypothesis()
+        self._presented = self.learner.hypothesis()
         return Shown(self._presented)
 
     def _choose_example(self, move: Example, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each game's own example at the special round; x, y: that of world 0."""
-        other_x = self._adversary.read_point(move.x if move.other_x is None else move.other_x)
-        other_y = self._adversary.read_labels(move.y if move.other_y is None else move.other_y)
+        other_x = self.adversary.read_point(move.x if move.other_x is None else move.other_x)
+        other_y = self.adversary.read_labels(move.y if move.other_y is None else move.other_y)
         differ = points_differ(x, other_x) | (y != other_y)
-        self._worlds.challenge(
+        self.worlds.challenge(
             differ, PrivacyUnit.STREAM_EXAMPLE, rule="a game has one special round", thing="example"
         )
-        return self._worlds.choose(x, other_x), self._worlds.choose(y, other_y)
+        return self.worlds.choose(x, other_x), self.worlds.choose(y, other_y)
 
-    moves: MoveTable = ((Ready, _present_first), (Example, _play_round))
+    moves = ((Ready, _present_first), (Example, _play_round))
+    opening = Ready
 
 
 def _is_plain(move: object) -> bool:
@@ -366,3 +259,124 @@ class AllowedExamples:
                 "a target is named once for all games or once for each", value=concepts.shape
             )
         return self.concepts.agreement(concepts)
+
+
+@attrs.frozen
+class OnlineReferee(Referee):
+    """A protocol with T rounds, each with one labelled example."""
+
+    learner_state = OnlineState
+    law = OnlineLaw
+    counts_mistakes = True
+    rounds_setting = "T"
+    fixed_rounds = True
+
+    T: int = attrs.field(default=100, validator=[whole, at_least(1)])
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        for t in range(self.T):
+            update = t % 2 == 0 if probe.instructed else None
+            yield Example(probe.mix_points(t, games), probe.mix_labels(t, games), update=update)
+
+
+@attrs.frozen
+class Oblivious(OnlineReferee):
+    """The adversary commits to all T examples before the learner's first hypothesis (section 2.1)."""
+
+    name = "Oblivious"
+    summary = "online learning in one world; the examples are fixed beforehand"
+    batch = ObliviousBatch
+    committed = True
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        x, y = (
+            np.stack([mix(t, games) for t in range(self.T)], axis=1)
+            for mix in (probe.mix_points, probe.mix_labels)
+        )
+        yield Commit(x, y)
+
+
+@attrs.frozen
+class Adaptive(OnlineReferee):
+    """In round t the adversary, having seen h_1 … h_{t−1}, picks (x_t, y_t) while the learner picks h_t."""
+
+    name = "Adaptive"
+    summary = "online learning in one world; the adversary sees the hypotheses"
+    batch = AdaptiveBatch
+
+
+@attrs.frozen
+class SpecialRound(OnlineReferee):
+    """Definition 2.4: each round the learner presents h_t and receives an example. In one round, chosen by
+    the adversary, there are two examples, one for each world. The view is h_1 … h_T."""
+
+    name = "SpecialRound"
+    summary = "online learning; the example of one round differs between the worlds"
+    batch = SpecialRoundBatch
+    challenges = (PrivacyUnit.STREAM_EXAMPLE,)
+    usual_games = 5_000
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        yield Ready()
+        yield from OnlineReferee.probe(self, probe, games)
+
+
+@attrs.frozen
+class Realizable(Referee):
+    """The protocol of another referee, restricted to games whose examples agree with some concept of a class.
+
+    The adversary need not choose that concept beforehand. If it does and names it (`Example.target`), the
+    referee has less to do. An example that agrees with no concept left is refused before the learner presents
+    its hypothesis of that round.
+
+    Players, plans and reports know it by the name of the other referee, since it is the same protocol.
+
+    referee: `Oblivious` or `Adaptive`. concepts: a class with a finite domain, thresholds on the line, or
+    halfspaces with margin.
+
+    Raises: InvalidArgument if they are none of these, Unsupported if the class has no finite domain or is too
+    large.
+    """
+
+    learner_state = OnlineState
+    law = OnlineLaw
+    counts_mistakes = True
+    rounds_setting = "T"
+    fixed_rounds = True
+
+    referee: Oblivious | Adaptive = attrs.field()
+    concepts: ConceptClass = attrs.field()
+
+    @referee.validator
+    def _check_referee(self, attribute: object, referee: object) -> None:
+        if not isinstance(referee, Oblivious | Adaptive):
+            raise InvalidArgument("games are realizable under Oblivious or Adaptive", value=referee)
+
+    @concepts.validator
+    def _check_concepts(self, attribute: object, concepts: object) -> None:
+        if not isinstance(concepts, ConceptClass):
+            raise InvalidArgument("games are realizable by a ConceptClass", value=concepts)
+        check_consistency(concepts)
+
+    @property
+    def name(self) -> str:  # type: ignore[override] # that of the wrapped referee, which a class cannot know
+        """The name of the protocol."""
+        return self.referee.name
+
+    @property
+    def T(self) -> int:  # noqa: N802 - as in the other referees
+        """The rounds of a game."""
+        return self.referee.T
+
+    @property
+    def committed(self) -> bool:  # type: ignore[override] # likewise
+        """Whether all examples are fixed before the first hypothesis."""
+        return self.referee.committed
+
+    def open(self, setup: BatchSetup) -> Batch:
+        batch = self.referee.batch(self.referee, setup)
+        batch.allowed = AllowedExamples(self.concepts, batch.games)
+        return batch
+
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        return self.referee.probe(probe, games)

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Protocol
 
 import attrs
+import numpy as np
 
-from arena.moves import Train
-from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
-from arena.referees.transcript import ReleaseEntry, TrainingEntry
-from arena.replies import Released
+from arena.claims import PrivacyUnit
+from arena.laws import ValueLaw
+from arena.moves import Move, Train
+from arena.referees.referee import Batch, Probe, Referee
+from arena.referees.transcript import ReleaseEntry
+from arena.replies import Hypothesis, Released
+from arena.sample import Training
+
+
+class ReleaseState(Protocol):
+    """What Release asks of a running learner."""
+
+    def release(self, training: Training) -> np.ndarray | Hypothesis:
+        """Receive the samples; release one value (n, ...) or one hypothesis for each game."""
+
+
+class ReleaseBatch(Batch):
+    """Games of one move."""
+
+    def _release(self, move: Train) -> Released:
+        training = self.choose_training(move)
+        self.position.round = 1
+        value = self.learner.ask("release", training)
+        if self.log is not None:
+            self.log.append(ReleaseEntry(round=1, value=value))
+        return Released(value)
+
+    moves = ((Train, _release),)
+    opening = Train
 
 
 @attrs.frozen
@@ -17,30 +44,15 @@ class Release(Referee):
     """The adversary gives one sample in two worlds, which are neighbours by the learner's claim or the same.
     The learner releases one value or hypothesis, which the adversary sees."""
 
-    name: ClassVar[str] = "Release"
+    name = "Release"
+    summary = "the learner gets a data set and releases one value"
+    batch = ReleaseBatch
+    learner_state = ReleaseState
+    challenges = (PrivacyUnit.TRAINING_EXAMPLE,)
+    law = ValueLaw
+    template_opponents = ("laplace-count", "count-swap")
+    usual_games = 1_000_000
+    block_pairs = 16_384  # a learner that releases once has no other state
 
-    def open(self, setup: BatchSetup) -> ReleaseBatch:
-        return ReleaseBatch(setup)
-
-
-class ReleaseBatch(Batch):
-    """Games of one move."""
-
-    rule_of_moves = "Release knows one move, Train"
-
-    def _release(self, move: Train) -> Released:
-        if self.round:
-            raise self._refuse("Release has one round")
-        first = self._adversary.read_samples(move.sample)
-        second = first if move.other is None else self._adversary.read_samples(move.other)
-        training = self._worlds.choose_samples(first, second)
-
-        self._position.round = 1
-        if self._log is not None:  # before the learner, which may fail
-            self._log.append(TrainingEntry(round=0, training=training, reads=self._reads))
-        value = self._learner.release(training)
-        if self._log is not None:
-            self._log.append(ReleaseEntry(round=1, value=value))
-        return Released(value)
-
-    moves: MoveTable = ((Train, _release),)
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        yield Train(probe.mix_samples(games))

@@ -31,8 +31,8 @@ class Entry:
         """What one game shows: what the learner received, what it answered, what the adversary saw."""
         raise NotImplementedError
 
-    def read_point(self, game: int) -> bytes:
-        """The whole point of one game, of which `describe` may show the beginning only."""
+    def read_input(self, game: int) -> bytes:
+        """All that the learner received in one game, of which `describe` may show the beginning only."""
         return b"" if self.x is None else np.asarray(self.x[game]).tobytes()
 
 
@@ -46,6 +46,10 @@ class TrainingEntry(Entry):
     def describe(self, game: int) -> Cells:
         sample = self.training.samples[self.training.which[game]]
         return (sample.describe(most=_MOST_RUNS, reads=self.reads), "", "")
+
+    def read_input(self, game: int) -> bytes:
+        digest: str = self.training.samples[self.training.which[game]].digest
+        return digest.encode()
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -127,6 +131,9 @@ class ExampleEntry(Entry):
         predicted = str(int(self.predicted[game]))
         return (f"({format_point(self.x[game])}, {self.y[game]})", predicted, predicted)
 
+    def read_input(self, game: int) -> bytes:
+        return super().read_input(game) + np.asarray(self.y[game]).tobytes()
+
 
 @attrs.frozen(eq=False)
 class Transcript:
@@ -168,7 +175,7 @@ class Transcript:
     def _fold_rounds(self, games: tuple[int, ...]) -> Iterator[tuple[str, tuple[Cells, ...]]]:
         """The number or numbers of equal rounds in a row, and the cells of the games in them."""
         steps = [
-            (entry.round, tuple((entry.describe(g), entry.read_point(g)) for g in games))
+            (entry.round, tuple((entry.describe(g), entry.read_input(g)) for g in games))
             for entry in self.entries
             if not isinstance(entry, TrainingEntry)
         ]

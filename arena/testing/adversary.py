@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from arena.engine import Played
 from arena.errors import NotConforming
-from arena.game_style import GameAdversary
-from arena.players import Adversary, Learner
+from arena.players import Adversary, GameAdversary, Learner
 from arena.referees import Referee
 from arena.testing.configuration import check_configuration
 from arena.testing.fresh_coins import check_repeats, forbid_global_randomness

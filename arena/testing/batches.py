@@ -14,20 +14,18 @@ from arena.engine import play
 from arena.errors import NotConforming
 from arena.players import Learner
 from arena.randomness import block_seed, generator
-from arena.referees import Referee
+from arena.referees import Probe
 from arena.released import align_columns, value_columns
 from arena.replies import (
     Answer,
     Answers,
     Hypothesis,
-    Models,
     Released,
     Reply,
     Shown,
     Stream,
     list_answers,
 )
-from arena.testing.probe import Probe
 
 RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
 BATCH = 100  # games
@@ -36,27 +34,27 @@ _BATCHES_COMMON = 3  # seeds with which common random numbers are checked
 _BATCHES = 40  # of BATCH games, whose means are compared with each other
 
 
-def check_games(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
+def check_games(learner: Learner, probe: Probe, games: int) -> None:
     """Check that the games of a batch are independent, each with the distribution of a single game."""
-    _check_independence(learner, lambda seed: _extract_features(learner, probe, referee, BATCH, seed=seed))
-    features = _extract_features(learner, probe, referee, games, seed=11)
+    _check_independence(learner, lambda seed: _extract_features(learner, probe, BATCH, seed=seed))
+    features = _extract_features(learner, probe, games, seed=11)
     mixed = attrs.evolve(probe, mixed=True)
-    among_others = _extract_features(learner, mixed, referee, games, seed=12)
+    among_others = _extract_features(learner, mixed, games, seed=12)
     among_others = {name: column[::2] for name, column in among_others.items()}
     _compare(learner, [features], [among_others], "a game does not depend on the other games of its batch")
-    single = [_extract_features(learner, probe, referee, 1, seed=100 + g) for g in range(games // 10)]
+    single = [_extract_features(learner, probe, 1, seed=100 + g) for g in range(games // 10)]
     _compare(learner, [features], single, "a game of a batch is distributed as a single game")
     if isinstance(learner.start(1, generator(block_seed(13, 0))), PredictsMany):
-        in_a_row = _extract_features(learner, attrs.evolve(probe, in_a_row=True), referee, games, seed=13)
+        in_a_row = _extract_features(learner, attrs.evolve(probe, in_a_row=True), games, seed=13)
         _compare(learner, [features], [in_a_row], "queries in a row are answered as they are one by one")
 
 
 Features = dict[str, np.ndarray]
 
 
-def _extract_features(learner: Learner, probe: Probe, referee: Referee, games: int, seed: int) -> Features:
+def _extract_features(learner: Learner, probe: Probe, games: int, seed: int) -> Features:
     """(games,) each, by name: numbers in [0, 1] that summarise what the probe saw of each game."""
-    replies = play(learner, probe, referee, games=games, seed=seed, record=True).replies
+    replies = play(learner, probe, probe.referee, games=games, seed=seed, record=True).replies
     single = [each for reply in replies for each in _list_replies(reply)]
     features = {
         f"{number} {name}": column
@@ -75,18 +73,14 @@ def _list_columns(reply: Reply, points: tuple[Any, ...]) -> Features:
     """(n,) each: a reply as numbers in [0, 1], hypotheses by their labels at `points`."""
     if isinstance(reply, Answer):
         return {"label": (reply.label == 1).astype(float), "halted": reply.halted.astype(float)}
-    if isinstance(reply, Released):
-        if isinstance(reply.value, Hypothesis):
-            return _label_points([reply.value], points)
-        return {name: _squash(column) for name, column in value_columns(reply.value, "value").items()}
-    if isinstance(reply, Models):
-        flat = reply.parameters.reshape(len(reply.parameters), -1)
-        return {f"{place}": _squash(column) for place, column in enumerate(flat.T)}
+    if isinstance(reply, Released) and isinstance(reply.value, Hypothesis):
+        return _label_points([reply.value], points)
     if isinstance(reply, Shown):
         return {} if reply.hypothesis is None else _label_points([reply.hypothesis], points[:1])
     if isinstance(reply, Stream):
         return _label_points(reply.hypotheses, points[:1])
-    return {}
+    columns = [value_columns(part, f"part {place}") for place, part in enumerate(reply.parts)]
+    return {name: _squash(column) for part in columns for name, column in part.items()}
 
 
 def _label_points(hypotheses: Sequence[Hypothesis], points: tuple[Any, ...]) -> Features:
@@ -134,14 +128,14 @@ def _check_independence(learner: Learner, extract: Callable[[int], Features]) ->
         )
 
 
-def check_common_bits(learner: Learner, probe: Probe, referee: Referee) -> None:
+def check_common_bits(learner: Learner, probe: Probe) -> None:
     """Check two batches with the same random numbers, of which one has other data in every other game."""
     for seed in range(_BATCHES_COMMON):
         replies, states = [], []
         for mixed in (False, True):
             watched = _WithGenerator(learner)
             own = attrs.evolve(probe, mixed=mixed)
-            played = play(cast(Learner, watched), own, referee, games=BATCH, seed=seed, record=True)
+            played = play(cast(Learner, watched), own, probe.referee, games=BATCH, seed=seed, record=True)
             replies.append([part[::2].tobytes() for reply in played.replies for part in reply.compared])
             states.append(watched.generator_state)
         if replies[0] != replies[1] or states[0] != states[1]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import starmap
-from typing import Any
 
 import attrs
 import numpy as np
@@ -18,11 +17,10 @@ import numpy as np
 from arena.engine import Played, play
 from arena.errors import NotConforming
 from arena.players import Learner
-from arena.referees import Referee
+from arena.referees import Probe
 from arena.released import ABSENT, align_columns
 from arena.sample import Sample
 from arena.testing.independence import compute_p_value, summarise_views
-from arena.testing.probe import Probe
 
 _PIECES = 250  # of a run, so that samples of the usual size consist of single examples
 _FEW = 64  # games
@@ -30,7 +28,7 @@ _CLOSE = 1e-9  # relative difference of numbers that are equal but for rounding
 _RULE = "its output depends on the list of examples, however that is divided into runs"
 
 
-def check_divisions(learner: Learner, probe: Probe, referee: Referee, *, games: int, rate: float) -> None:
+def check_divisions(learner: Learner, probe: Probe, *, games: int, rate: float) -> None:
     """Check that games on one list, divided into runs in several ways, have the same distribution.
 
     With the same random numbers, most learners show the same, and one with common random numbers must. The
@@ -48,7 +46,7 @@ def check_divisions(learner: Learner, probe: Probe, referee: Referee, *, games: 
     @cache
     def play_on(place: int, number: int, seed: int) -> Played:
         other = attrs.evolve(probe, sample=samples[place])
-        return play(learner, other, referee, games=number, seed=seed, record=True)
+        return play(learner, other, probe.referee, games=number, seed=seed, record=True)
 
     def shows_same(place: int) -> bool:
         # A few games suffice to see that a learner does not draw the same random numbers.
@@ -94,8 +92,7 @@ def _is_close(part: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _list_parts(played: Played) -> list[np.ndarray]:
-    parts: list[Any] = [part for reply in played.replies for part in reply.parts]
-    return parts if played.halted is None else [*parts, played.halted]
+    return played.shown if played.halted is None else [*played.shown, played.halted]
 
 
 def _find_p_value(first: Played, second: Played) -> float:

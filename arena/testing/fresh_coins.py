@@ -11,8 +11,7 @@ import numpy as np
 
 from arena.engine import Played, play
 from arena.errors import NotConforming
-from arena.game_style import GameAdversary
-from arena.players import Adversary, Learner
+from arena.players import Adversary, GameAdversary, Learner
 from arena.referees import Referee
 
 P = TypeVar("P")
@@ -42,7 +41,7 @@ def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name
 
 def _outcome(played: Played) -> tuple[list[bytes], bytes]:
     """What the adversary saw, as far as it was recorded, and its score."""
-    view = [part.tobytes() for reply in played.replies for part in reply.parts]
+    view = [part.tobytes() for part in played.shown]
     halted = b"" if played.halted is None else played.halted.tobytes()
     return [*view, halted], b"" if played.score is None else played.score.tobytes()
 

@@ -16,14 +16,13 @@ import numpy as np
 
 from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, PlayerError, describe_error
-from arena.game_style import GameAdversary
 from arena.moves import GradientCanary, Move
-from arena.players import Adversary, Learner, Moves
+from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.points import own_copy
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.released import ABSENT, align_columns, value_columns
-from arena.replies import Answer, Answers, Hypothesis, Reply
+from arena.replies import Answer, Answers, Reply
 from arena.sample import Sample
 from arena.testing.fresh_coins import forbid_global_randomness
 from arena.testing.scatter import BatchScatter
@@ -70,7 +69,7 @@ class _Change:
             label[~self.kept] = np.where(label[~self.kept] == 1, 0, 1)
             halted[~self.kept] ^= True
             return type(reply)(own_copy(label), own_copy(halted))
-        return _select_games(reply, self.donors)
+        return reply.change_parts(lambda part: own_copy(part[self.donors]))
 
 
 def _draw_changes(games: int) -> list[_Change]:
@@ -344,17 +343,6 @@ def _replay(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move
         raise PlayerError("adversary", adversary.name, len(moves), text) from error
     play_generator.close()
     return moves, None  # the adversary would go on for longer than was recorded
-
-
-def _select_games(value: Any, games: np.ndarray) -> Any:
-    """A reply or a part of one, with the entries of these games."""
-    if isinstance(value, Reply):
-        return type(value)(*(_select_games(getattr(value, f.name), games) for f in attrs.fields(type(value))))
-    if isinstance(value, tuple):
-        return tuple(_select_games(each, games) for each in value)
-    if isinstance(value, Hypothesis):
-        return Hypothesis(value.concept_class, _select_games(value.concepts, games))
-    return None if value is None else own_copy(value[games])
 
 
 def _is_same_move(move: Move | GradientCanary, other: Move | GradientCanary, kept: np.ndarray) -> bool:

@@ -20,11 +20,11 @@ from arena.capabilities import (
 )
 from arena.claims import Bound, Claim, PrivacyUnit
 from arena.engine import play
-from arena.errors import ArenaError, BudgetExceeded, InvalidArgument, NotConforming, Unsupported
+from arena.errors import RAISED, ArenaError, BudgetExceeded, InvalidArgument, NotConforming, Unsupported
+from arena.laws import OnlineLaw
 from arena.players import Learner
 from arena.randomness import block_seed, generator
-from arena.referees import REFEREES, Referee
-from arena.referees.online import OnlineReferee
+from arena.referees import REFEREES, Probe
 from arena.sample import Sample, Training
 from arena.testing.batches import BATCH, RATE, check_common_bits, check_games
 from arena.testing.configuration import check_configuration
@@ -32,8 +32,8 @@ from arena.testing.divisions import check_divisions
 from arena.testing.fresh_coins import check_repeats, forbid_global_randomness
 from arena.testing.independence import check_batches_independent
 from arena.testing.memory import check_memory
-from arena.testing.probe import ROUNDS, Probe
 
+ROUNDS = 12  # of games with a fixed number of them, if the learner allows so many
 _FEW_BATCHES = 8  # on each of the other samples
 _USUAL_SIZE, _SMALL_SIZE = 1_000, 7  # examples for a learner that takes any number
 
@@ -51,104 +51,127 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     check_configuration(learner, "learner")
     if not isinstance(learner.claim, Claim):
         raise NotConforming(learner.name, "claim is a Claim", f"got {type(learner.claim).__name__}")
-    # Points of its own shape.
+    # Points of its own shape, and running learners with what their protocol asks of them.
     _check_some_points(learner)
+    for protocol in learner.protocols:
+        _check_state(learner, protocol)
     training_set = sample or _make_sample(learner)
     # The same game whatever was played before, or fresh random numbers in every process. This comes before
     # this process has played anything.
     unchecked = [p for p in learner.protocols if not _check_long_games(learner, p, training_set)]
     for protocol in learner.protocols:
-        probe, referee = _prepare_probe(learner, protocol, training_set, _choose_points(training_set))
+        probe = _prepare_probe(learner, protocol, training_set, _choose_points(training_set))
         if protocol in unchecked:
-            check_memory(learner, probe, referee)
+            check_memory(learner, probe, probe.referee)
         # Any number of games, even none, without writing to the input or using global generators.
         for number in (0, 1, 3):
-            few_games = partial(play, learner, probe, referee, games=number, seed=1)
+            few_games = partial(play, learner, probe, probe.referee, games=number, seed=1)
             forbid_global_randomness(learner.name, few_games)
         # The same game for the same random numbers.
         if not learner.own_coins:
-            check_repeats(learner, probe, referee, learner.name)
+            check_repeats(learner, probe, probe.referee, learner.name)
         # Independent games, with the distribution of single games.
-        check_games(learner, probe, referee, games)
+        check_games(learner, probe, games)
         # If it declares common random numbers: the same bits, whatever other games receive.
         if learner.common_random_numbers:
-            check_common_bits(learner, probe, referee)
+            check_common_bits(learner, probe)
         # If it declares its output distribution: values or answers with these probabilities.
-        _check_law(learner, probe, referee, games)
+        _check_law(learner, probe, games)
         # Independent games and the declared distribution on other samples, which show other noise.
         for other in [] if sample else _vary_sample(learner):
-            _check_on_sample(learner, attrs.evolve(probe, sample=other), referee, games)
+            _check_on_sample(learner, attrs.evolve(probe, sample=other), games)
         # The same distribution however a list of examples is divided into runs.
         for runs in [training_set] if sample else [training_set, *_repeat_examples(learner)]:
-            _check_divisions(learner, attrs.evolve(probe, sample=runs), referee, games)
+            _check_divisions(learner, attrs.evolve(probe, sample=runs), games)
         # It can be trained on `some_points` and asked about them.
         _play_some_points(learner, protocol)
         # Capabilities that it has beyond its protocol.
-        _check_capabilities(learner, probe, referee)
+        _check_capabilities(learner, probe)
 
 
 def _check_long_games(learner: Learner, protocol: str, sample: Sample) -> bool:
     """Check for memory in games of full length; whether the learner allows so long ones."""
     points = _choose_points(sample)
+    probe = _make_probe(learner, protocol, sample, points, max(ROUNDS, len(points)))
     try:
-        check_memory(learner, *_make_probe(learner, protocol, sample, points, max(ROUNDS, len(points))))
+        check_memory(learner, probe, probe.referee)
     except (InvalidArgument, BudgetExceeded):
         return False
     return True
 
 
-def _prepare_probe(
-    learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...]
-) -> tuple[Probe, Referee]:
+def _prepare_probe(learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...]) -> Probe:
     """The longest games that the learner's budget of rounds or queries allows."""
     for length in range(max(ROUNDS, len(points)), 0, -1):
-        probe, referee = _make_probe(learner, protocol, sample, points, length)
+        probe = _make_probe(learner, protocol, sample, points, length)
         try:
-            play(learner, probe, referee, games=1, seed=1)
+            _play_probe(learner, probe)
         except BudgetExceeded:
             if length == 1:
                 raise
         else:
             break
-    return probe, referee
+    return probe
 
 
 def _make_probe(
     learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...], length: int
-) -> tuple[Probe, Referee]:
+) -> Probe:
     """Games of at most so many rounds or queries."""
-    kind: Any = REFEREES[protocol]
-    rounds = min(length, ROUNDS)
-    online = issubclass(kind, OnlineReferee)
-    asked = points if online else points[:length]
-    probe = Probe(sample, asked, protocol, unlabelled=_takes_unlabelled(learner), rounds=rounds)
-    return probe, kind(T=rounds) if online else kind()
+    referee = REFEREES[protocol].with_rounds(min(length, ROUNDS))
+    asked = points[:length] if referee.rounds is None else points
+    return Probe(referee, sample, asked, unlabelled=PrivacyUnit.UNLABELLED_EXAMPLE in learner.claim.protects)
 
 
-def _check_on_sample(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
-    """Check the declared distribution and independence on a sample, unless the learner declines it."""
+def _play_probe(learner: Learner, probe: Probe, games: int = 1, seed: int = 1) -> None:
+    play(learner, probe, probe.referee, games=games, seed=seed)
+
+
+def _declines(learner: Learner, probe: Probe) -> bool:
+    """Whether the learner declines these games."""
     try:
-        play(learner, probe, referee, games=1, seed=1)
+        _play_probe(learner, probe)
     except (InvalidArgument, BudgetExceeded):
+        return True
+    return False
+
+
+def _check_on_sample(learner: Learner, probe: Probe, games: int) -> None:
+    """Check the declared distribution and independence on a sample, unless the learner declines it."""
+    if _declines(learner, probe):
         return
-    _check_law(learner, probe, referee, games)
+    _check_law(learner, probe, games)
     if not learner.own_coins:
         few = max(BATCH, games // _FEW_BATCHES)
-        check_batches_independent(learner, probe, referee, games=few, batches=_FEW_BATCHES)
+        check_batches_independent(learner, probe, probe.referee, games=few, batches=_FEW_BATCHES)
 
 
-def _check_divisions(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
+def _check_divisions(learner: Learner, probe: Probe, games: int) -> None:
     """Check that the division of a sample into runs does not matter, where the protocol has one."""
-    if isinstance(referee, OnlineReferee):
-        return
-    try:
-        play(learner, probe, referee, games=1, seed=1)
-    except (InvalidArgument, BudgetExceeded):
-        return
-    check_divisions(learner, probe, referee, games=games, rate=RATE)
+    if PrivacyUnit.TRAINING_EXAMPLE in probe.referee.challenges and not _declines(learner, probe):
+        check_divisions(learner, probe, games=games, rate=RATE)
 
 
 # --- what a learner declares --------------------------------------------------------------------------------
+
+
+def _check_state(learner: Learner, protocol: str) -> None:
+    kind = REFEREES[protocol].learner_state
+    try:
+        state = learner.start(1, generator(block_seed(17, 0)))
+    except RAISED:  # which the games will show
+        return
+    missing = [
+        name
+        for name in vars(kind)
+        if not (name.startswith("_") or hasattr(type(state), name) or hasattr(state, name))
+    ]
+    if missing:
+        raise NotConforming(
+            learner.name,
+            f"under {protocol} a running learner has the members of {kind.__name__}",
+            f"it lacks {', '.join(missing)}",
+        )
 
 
 def _check_some_points(learner: Learner) -> None:
@@ -166,30 +189,31 @@ def _play_some_points(learner: Learner, protocol: str) -> None:
     counts = [size - len(points) + 1, *[1] * (len(points) - 1)]
     sample = Sample(points, np.arange(len(points)) % 2, counts)
     try:
-        probe, referee = _prepare_probe(learner, protocol, sample, _split(learner.some_points))
-        play(learner, probe, referee, games=3, seed=2)
+        _play_probe(
+            learner, _prepare_probe(learner, protocol, sample, _split(learner.some_points)), games=3, seed=2
+        )
     except ArenaError as error:
         rule = "it can be trained on some_points and asked about them"
         raise NotConforming(learner.name, rule, str(error)) from error
 
 
-def _check_law(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
+def _check_law(learner: Learner, probe: Probe, games: int) -> None:
     """Compare games with the distribution that the learner declares, if it declares that of this protocol."""
     from arena.testing.laws.comparison import compare_with_law  # slow to import
 
     with suppress(Unsupported):
-        if referee.rounds is not None and isinstance(learner, DeclaresOnlineLaw):
+        if probe.referee.law is OnlineLaw and isinstance(learner, DeclaresOnlineLaw):
             probe = attrs.evolve(probe, points=_split(learner.online_law().points))
-        compare_with_law(learner, probe, referee, rate=RATE, games=games, worlds=(False,))
+        compare_with_law(learner, probe, probe.referee, rate=RATE, games=games, worlds=(False,))
 
 
-def _check_capabilities(learner: Learner, probe: Probe, referee: Referee) -> None:
+def _check_capabilities(learner: Learner, probe: Probe) -> None:
     """Check what `arena.capabilities` says of the learner and of its running state."""
     state = learner.start(3, generator(block_seed(17, 0)))
     if isinstance(state, HasVotes):
         _check_votes(learner, state, probe)
-    if isinstance(state, TakesInstructions) and referee.name in ("Adaptive", "SpecialRound"):
-        play(learner, attrs.evolve(probe, instructed=True), referee, games=3, seed=3)
+    if isinstance(state, TakesInstructions):
+        _play_probe(learner, attrs.evolve(probe, instructed=True), games=3, seed=3)
     if isinstance(learner, AnswersInRounds):
         answers = learner.round(1).answers
         if not answers >= 1:
@@ -202,8 +226,8 @@ def _check_capabilities(learner: Learner, probe: Probe, referee: Referee) -> Non
         costs = learner.other_costs()
         if not all(isinstance(cost, Real) and cost >= 0 for cost in costs.values()):
             raise NotConforming(learner.name, "other_costs are ε of at least 0 nats", f"got {costs}")
-    if referee.rounds is not None:
-        bound = learner.bound(referee.rounds)
+    if probe.referee.rounds is not None:
+        bound = learner.bound(probe.referee.rounds)
         if bound is not None and not isinstance(bound, Bound):
             raise NotConforming(learner.name, "bound is a Bound or None", f"got {type(bound).__name__}")
 
@@ -219,10 +243,6 @@ def _check_votes(learner: Learner, state: Any, probe: Probe) -> None:
 
 
 # --- samples and points -------------------------------------------------------------------------------------
-
-
-def _takes_unlabelled(learner: Learner) -> bool:
-    return PrivacyUnit.UNLABELLED_EXAMPLE in learner.claim.protects
 
 
 def _make_sample(learner: Learner) -> Sample:

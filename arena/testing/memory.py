@@ -20,13 +20,13 @@ import numpy as np
 
 from arena.engine import Played, play
 from arena.errors import RAISED, CannotBeSent, NotConforming
-from arena.game_style import GameAdversary
+from arena.laws import ValueLaw
 from arena.moves import Train
 from arena.parcels import pack
-from arena.players import Adversary, Learner, Moves
+from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
-from arena.referees.transcript import Entry, TrainingEntry
+from arena.referees.transcript import Entry
 from arena.replies import Hypothesis
 from arena.sample import Sample
 from arena.testing.fresh_coins import forbid_global_randomness
@@ -83,8 +83,8 @@ class _Variants(Adversary):
     """Hands over these samples, one after another, the same in both worlds."""
 
     samples: tuple[Sample, ...]
+    protocols: tuple[str, ...]  # type: ignore[misc]
     name = "variants"
-    protocols = ("Release",)
     returns_score = True
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -183,12 +183,15 @@ def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee) -> l
     if learner.own_coins:
         batches = [_Batch(adversary, 1, _GAMES, world) for world in (False, True)[: 1 + referee.two_worlds]]
         variants = _vary_data(learner, adversary, referee, _OWN_VARIANTS)
-        others = [_Batch(_Variants((v,)), 1, _GAMES, False, may_fail=True) for v in variants]
+        others = [_Batch(_Variants((v,), (referee.name,)), 1, _GAMES, False, may_fail=True) for v in variants]
         return [*batches, *others, *batches]  # the first ones again at the end
     batches = [_Batch(adversary, seed, games) for seed, games in enumerate(_SIZES, 1)]
     variants = _vary_data(learner, adversary, referee, _VARIANTS)
     if variants:
-        batches += [_Batch(_Variants(variants), seed, len(variants), may_fail=True) for seed in (3, 4)]
+        batches += [
+            _Batch(_Variants(variants, (referee.name,)), seed, len(variants), may_fail=True)
+            for seed in (3, 4)
+        ]
     return batches
 
 
@@ -216,7 +219,7 @@ def _play_batches(
 def _vary_data(learner: Learner, adversary: Adversary, referee: Referee, number: int) -> tuple[Sample, ...]:
     """Samples like the first one that the adversary hands over, with more copies of its examples or, for a
     learner that needs a certain size, in another order."""
-    if referee.name != "Release":
+    if referee.law is not ValueLaw:
         return ()
     try:
         move = next(adversary.play(2 - isinstance(adversary, GameAdversary), generator(block_seed(1, 0))))
@@ -247,7 +250,7 @@ def _read_games(played: Played) -> list[_Game]:
         ]
         games.append(
             _Game(
-                received=tuple(_digest(_list_received(entry, game)) for entry in entries),
+                received=tuple(_digest([entry.read_input(game)]) for entry in entries),
                 answered=tuple(_digest(part.tobytes() for part in arrays) for arrays in answers),
                 texts=tuple(entry.describe(game)[1] for entry in entries),
                 numbers=tuple(np.concatenate([*numbers, np.zeros(0)])[:_MOST_NUMBERS].astype(float).tolist()),
@@ -255,14 +258,6 @@ def _read_games(played: Played) -> list[_Game]:
             )
         )
     return games
-
-
-def _list_received(entry: Entry, game: int) -> Iterator[bytes]:
-    yield entry.read_point(game)
-    if isinstance(entry, TrainingEntry):
-        yield entry.training.samples[entry.training.which[game]].digest.encode()
-    elif hasattr(entry, "y"):
-        yield np.asarray(entry.y[game]).tobytes()
 
 
 def _list_answers(entry: Entry, game: int) -> Iterator[np.ndarray]:

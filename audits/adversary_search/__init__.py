@@ -11,25 +11,31 @@ if "hypothesis" not in sys.modules:
         "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis"))
     )
 
-from audits.adversary_search.adversary_search import SearchProgress, SearchResult, search, share_of_error
+from audits.adversary_search.adversary_search import SearchProgress, search, share_of_error
 from audits.adversary_search.evidence import SearchTarget, weigh_adversary
-from audits.adversary_search.exploration import referee_for
+from audits.adversary_search.protocols.query_scripts import Ask, Challenge, Follow
+from audits.adversary_search.protocols.stream_scripts import Show, Special
 from audits.adversary_search.score import Score
-from audits.adversary_search.script import Ask, Challenge, Follow, Memory, Script, Show, Special
+from audits.adversary_search.script import SPACES, Memory, Script, SearchSpace, Step
+from audits.adversary_search.search_report import SearchResult
 
 __all__ = [
+    "SPACES",
     "Ask",
     "Challenge",
     "Follow",
+    "Hand",
     "Memory",
+    "Pull",
     "Score",
     "Script",
     "SearchProgress",
     "SearchResult",
+    "SearchSpace",
     "SearchTarget",
     "Show",
     "Special",
-    "referee_for",
+    "Step",
     "search",
     "share_of_error",
     "weigh_adversary",

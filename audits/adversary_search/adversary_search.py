@@ -9,7 +9,6 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, closing
 from functools import partial
 from math import ceil, exp, inf, log, log1p
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -25,11 +24,12 @@ from audits.adversary_search.evidence import (
     play_halves,
     weigh_halves,
 )
-from audits.adversary_search.exploration import Exploration, HypothesisRun, referee_for
+from audits.adversary_search.exploration import Exploration, HypothesisRun
 from audits.adversary_search.halving import detectable_loss
 from audits.adversary_search.score import simple_scores
-from audits.adversary_search.script import Script
+from audits.adversary_search.script import SPACES, Script, SearchSpace
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
+from audits.adversary_search.search_report import SearchResult
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
 from audits.registry.tested_claim import get_given_curve
 from audits.runs.first_games import check_learner_first, refuse_failures, warn_of_failures
@@ -40,7 +40,6 @@ from audits.runs.workers import Workers, map_in_order
 
 ERROR = 1e-6
 EXAMPLES = 1_000
-_PAIRS = {"TrainingRun": 1_024}  # in place of 256, since leaks of noisy steps are seldom clear
 _RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
 _READABLE = 0.8  # a simple score is used if it gives this part of the evidence
 _CONFIRM_GAMES = 20_000
@@ -56,44 +55,6 @@ class SearchProgress:
     examples: int
     of: int
     best: float
-
-
-@attrs.frozen(kw_only=True)
-class SearchResult:
-    """The result of a search.
-
-    claim: under test. error: the probability, at most, that the whole search refutes a true claim.
-    refuted: the claim is false, with confidence 1 − error.
-    adversary: the smallest adversary that refutes it; None if nothing was confirmed.
-    plan, verdict: of its confirmation; `plan.confidence` is at least 1 − error.
-    examples: adversaries that were played. rejected: those that the learner declined, or failed against.
-    failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
-    games: played in each world to explore. confirmations: the number of attempts.
-    best: the largest evidence in nats.
-    detectable: if nothing was confirmed, a loss that is larger than the claim by so many nats would have been
-        found with probability 90 % if one adversary tried had shown it; None if no power can be stated.
-    """
-
-    kind: ClassVar[str] = "search"
-
-    learner: Learner
-    protocol: str
-    claim: Claim
-    error: float
-    seed: int
-    refuted: bool
-    adversary: Script | None
-    plan: Plan | None
-    verdict: Verdict | None
-    examples: int
-    rejected: int
-    games: int
-    confirmations: int
-    best: float
-    failed: int = 0
-    failure: str = ""
-    detectable: float | None = None
-    interrupted: bool = False
 
 
 def search(
@@ -112,8 +73,7 @@ def search(
 ) -> SearchResult:
     """Search for an adversary that refutes the learner's claim.
 
-    protocol: Figure1, Release, Voting, TrainingRun or SpecialRound; default: the first of these that the
-        learner plays.
+    protocol: default: the first that the learner names and a search can play.
     claim: under test; default: the learner's own. Worlds differ in what the learner's own claim protects.
     error: the probability, at most, of refuting a true claim.
     examples: adversaries to draw before giving up, not counting those tried while shrinking.
@@ -148,7 +108,8 @@ def search(
         claim=claim,
         error=error,
         examples=examples,
-        pairs=_default_pairs(claim.epsilon, protocol) if pairs is None else pairs,
+        space=SPACES[protocol],
+        pairs=_default_pairs(claim.epsilon, SPACES[protocol]) if pairs is None else pairs,
         confirm_games=confirm_games,
         data=data,
         seed=seed,
@@ -170,8 +131,11 @@ def share_of_error(error: float, number: int) -> float:
 
 @attrs.frozen(kw_only=True)
 class _SearchPlan:
+    """What is searched. space: of the protocol, which so becomes known to workers, wherever it is defined."""
+
     learner: Learner
     protocol: str
+    space: SearchSpace
     claim: Claim
     error: float
     examples: int = attrs.field(validator=[whole, at_least(1)])
@@ -294,8 +258,7 @@ class _SearchPlan:
         assert evidence is not None
         # At least as many games as it took to see the leak.
         target = self._make_target(max(4 * self.pairs, evidence.games), "hand over")
-        referee = referee_for(script)
-        halves, faults = play_halves(target, script, referee, pairs=target.pairs, stage="hand over")
+        halves, faults = play_halves(target, script, script.referee, pairs=target.pairs, stage="hand over")
         scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
         single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
         largest = max([weigh_halves(halves, self.claim).nats, *single])
@@ -344,10 +307,10 @@ class _SearchPlan:
         return Plan(
             learner=self.learner,
             adversary=script,
-            referee=referee_for(script),
+            referee=script.referee,
             epsilon=self.claim.epsilon,
             delta=self.claim.delta,
-            given_curve=get_given_curve(self.learner, self.claim),
+            curve=get_given_curve(self.learner, self.claim),
             confidence=1.0 - error,
             games=min(games, _FAULT_GAMES) if faults else games,
             until_refuted=True,
@@ -362,9 +325,9 @@ def _extreme_points() -> AbstractContextManager[object]:
     return np.errstate(over="ignore", invalid="ignore")
 
 
-def _default_pairs(epsilon: float, protocol: str) -> int:
+def _default_pairs(epsilon: float, space: SearchSpace) -> int:
     """Enough to show a clear leak at `epsilon`: each is worth at most log(1 + exp(−ε)) nats."""
-    return min(max(_PAIRS.get(protocol, 256), 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
+    return min(max(space.pairs, 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
 
 
 def _default_games(epsilon: float, error: float) -> int:

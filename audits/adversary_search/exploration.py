@@ -8,7 +8,7 @@ import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
 from hypothesis.errors import Unsatisfiable
 
-from arena import REFEREES, ArenaError, PlayerError, Referee, Sample, SpecialRound
+from arena import ArenaError, PlayerError, Sample
 from audits.adversary_search.evidence import DECLINED, Evidence, SearchTarget, weigh_adversary
 from audits.adversary_search.halving import Climb, Rung, climb_rungs
 from audits.adversary_search.script import Script
@@ -52,13 +52,6 @@ class _ShrinksExhausted(BaseException):  # which Hypothesis, whose own limit dep
 
 class _LearnerFailed(BaseException):
     """The learner fails in all games."""
-
-
-def referee_for(script: Script) -> Referee:
-    """The referee for the games of a script."""
-    if script.protocol == "SpecialRound":
-        return SpecialRound(T=script.rounds)
-    return REFEREES[script.protocol]()
 
 
 @attrs.define(eq=False)
@@ -112,7 +105,7 @@ class HypothesisRun:
         played = {script: evidence for script, evidence in self._evidence.items() if evidence is not None}
         if self._smallest is None and not interrupted:
             try:
-                climb = climb_rungs(self._target, played, threshold=EVIDENCE_THRESHOLD, refer=referee_for)
+                climb = climb_rungs(self._target, played, threshold=EVIDENCE_THRESHOLD)
             except KeyboardInterrupt:
                 interrupted = True
         return Exploration(
@@ -147,11 +140,11 @@ class HypothesisRun:
             raise _ShrinksExhausted
         evidence: Evidence | None = None
         try:
-            evidence = weigh_adversary(self._target, script, referee_for(script))
+            evidence = weigh_adversary(self._target, script, script.referee)
             self._games += evidence.games
             self._best = max(self._best, evidence.nats)
             if evidence.faults:
-                self._note_failure(find_failure(self._target.learner, script, referee_for(script)))
+                self._note_failure(find_failure(self._target.learner, script, script.referee))
         except (PlayerError, *DECLINED) as error:
             if isinstance(error, PlayerError) and error.player != "learner":
                 raise

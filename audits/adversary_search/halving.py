@@ -6,14 +6,14 @@ on fresh games each time. What this can find: docs/proofs/search.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import exp, inf, isfinite, sqrt
 
 import attrs
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from arena import Claim, Referee
+from arena import Claim
 from audits.adversary_search.evidence import Evidence, SearchTarget, limit_pairs, weigh_games
 from audits.adversary_search.script import Script
 
@@ -55,12 +55,8 @@ def climb_rungs(
     explored: Mapping[Script, Evidence],
     *,
     threshold: float,
-    refer: Callable[[Script], Referee],
 ) -> Climb:
-    """Play the best of the explored adversaries again, until one has `threshold` nats of evidence.
-
-    refer: the referee for an adversary.
-    """
+    """Play the best of the explored adversaries again, until one has `threshold` nats of evidence."""
     z = {script: evidence.z for script, evidence in explored.items()}
     pairs, size = target.pairs * _FACTOR, max(1, len(explored) // _FIRST_SHARE)
     rungs: list[Rung] = []
@@ -76,7 +72,7 @@ def climb_rungs(
         rungs.append(Rung(pairs=pairs, adversaries=len(left), needed=needed))
         for script in left:
             number = limit_pairs(script, pairs, _RUNG_ROUNDS)
-            evidence = weigh_games(target, script, refer(script), pairs=number, stage=f"rung {pairs}")
+            evidence = weigh_games(target, script, script.referee, pairs=number, stage=f"rung {pairs}")
             games, best = games + evidence.games, max(best, evidence.nats)
             z[script] = evidence.z
             if evidence.nats >= threshold:

@@ -10,14 +10,14 @@ import attrs
 import numpy as np
 from scipy.linalg import eigh
 
-from arena import InvalidArgument, Reply
+from arena import Answer, InvalidArgument, Reply
 from arena.released import ABSENT, name_suffix
 from arena.replies import list_answers
 from arena.settings import one_of
 from audits.distinguishers.view_features import (
     INFINITE,
     ViewCounts,
-    collect_values,
+    ViewFeatures,
     is_released,
     list_released_columns,
 )
@@ -31,8 +31,8 @@ OWN_SCORE = "score"  # that of an adversary that returns one, in place of its vi
 NUMBERS = "numbers"  # all numbers of a view, of whatever round
 ENTRIES = "entries"  # how many entries a release has
 _FEATURE = re.compile(
-    r"halted|answers|answers 1|failed|score|hypotheses|numbers|entries|answer (\d+)"
-    r"|(?:value|hypothesis (\d+))(?:\[(\d+)\])?"
+    r"halted|answers|answers 1|failed|score|hypotheses|numbers|entries|answer (?P<answer>\d+)"
+    r"|(?:value|hypothesis \d+)(?:\[\d+\])?"
     r"|value(?:\[\d+\]|\{[0-9a-f]+\})*(?: text| low| shape| size)?"
     r"|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
 )
@@ -60,8 +60,8 @@ class Score:
         `weights`, or the "weighted distance" of this sum from `centre`; the "largest" or the "smallest" of
         them, their "total", or the "occurrences" of `centre` among them.
     sign: 1, or −1 if small values indicate world 1.
-    irregular: whether releases hold text, are not finite or have different entries, so that only this class
-        can compute the score. `arena.released.columns` says what else of a "value" is a feature.
+    irregular: whether releases hold text, are not finite or have different entries; their features are finite
+        numbers all the same. `arena.released.columns` says what else of a "value" is a feature.
 
     Raises: InvalidArgument.
     """
@@ -79,29 +79,18 @@ class Score:
         if bool(self.weights) != (self.form in SUMS):
             raise InvalidArgument("weights are given if and only if a sum is weighted", value=self.weights)
 
-    @property
-    def part(self) -> tuple[int, int]:
-        """The number of the answer or hypothesis, from 1, and the index of the number within it."""
-        match = _FEATURE.fullmatch(self.feature)
-        assert match is not None
-        return int(match[1] or match[2] or 1), int(match[3] or 0)
-
-    @property
-    def reads_many(self) -> bool:
-        """Whether it needs several replies, or features of them that no reply has."""
-        several = self.feature.startswith((NUMBERS, ENTRIES, "pattern ", "answers 1 in "))
-        return several or self.form in (WEIGHTED_DISTANCE, *OF_ENTRIES) or self.irregular
-
     def of(self, replies: Sequence[Reply], games: int) -> np.ndarray:
         """The scores (games,) of a batch, from its replies."""
         if self.feature == "failed":
             return np.zeros(games)  # the engine gives infinity to games that the learner failed
-        if self.feature == HYPOTHESES:
-            low = [concept <= self.centre for concept in collect_values(replies)]
-            return self.sign * np.sum([np.zeros(games), *low], axis=0)
-        return self.sign * self._apply_form(self._read_feature(replies, games).astype(np.float64))
+        if self.feature.startswith(("halted", "answer", "pattern")):
+            return self.sign * self._apply_form(self._read_answers(list_answers(replies)).astype(np.float64))
+        # A number of a release is its score as it is, infinite or not.
+        finite = self.irregular or self.form in (AT_MOST, *SUMS, *OF_ENTRIES)
+        columns = list_released_columns(replies, games, finite=finite)
+        return self.column(ViewFeatures.of_columns(columns, games))
 
-    def column(self, views: ViewCounts) -> np.ndarray:
+    def column(self, views: ViewCounts | ViewFeatures) -> np.ndarray:
         """(m,): the scores of the distinct views of a block; finite, as features are."""
         if self.feature == HYPOTHESES:
             names = tuple(name for name in views.names if name.startswith("hypothesis "))
@@ -140,37 +129,21 @@ class Score:
             return np.abs(column - self.centre)
         return (column == self.centre).astype(float) if self.form == EQUAL else column
 
-    def _read_feature(self, replies: Sequence[Reply], games: int) -> np.ndarray:
-        number, _ = self.part
-        answers = list_answers(replies)
+    def _read_answers(self, answers: Sequence[Answer]) -> np.ndarray:
+        """(n,): a feature of the answers; of a long game, not all of them are features of its view."""
         if self.feature == "halted":
             return answers[-1].halted
-        if self.feature == "answers 1":
-            return np.sum([answer.label == 1 for answer in answers], axis=0)
         if self.feature == "answers":
             return np.sum([np.isin(answer.label, (0, 1)) for answer in answers], axis=0)
-        if self.feature.startswith("answer "):
-            return answers[number - 1].label
         match = _FEATURE.fullmatch(self.feature)
         assert match is not None
-        if match["first"]:
-            stretch = answers[int(match["first"]) - 1 : int(match["last"])]
-            return np.sum([answer.label == 1 for answer in stretch], axis=0)
+        if match["answer"]:
+            return answers[int(match["answer"]) - 1].label
+        ones = np.stack([answer.label == 1 for answer in answers], axis=1)
         if match["pattern"]:
-            ones = np.stack([answer.label == 1 for answer in answers], axis=1)
             return _count_pattern(ones, match["pattern"])
-        # The source of a script reads plain numbers from the reply, infinite ones among hypotheses too.
-        of_several = self.form in (*SUMS, *OF_ENTRIES)
-        columns = list_released_columns(replies, games, finite=self.irregular or of_several)
-        if self.feature == ENTRIES:
-            return _count_entries(columns, games)
-        absent = np.full(games, ABSENT)
-        if not of_several:
-            return columns.get(self.feature, absent)
-        limit = len(self.weights) if self.form in SUMS else len(columns)
-        names = _number_names(tuple(columns), self.feature, limit)
-        numbers = np.stack([columns.get(name, absent) for name in names], axis=1)
-        return numbers @ self.weights[: len(names)] if self.form in SUMS else self._summarise(numbers)
+        stretch = slice(int(match["first"]) - 1, int(match["last"])) if match["first"] else slice(None)
+        return ones[:, stretch].sum(axis=1)
 
 
 def _count_entries(columns: Mapping[str, np.ndarray], games: int) -> np.ndarray:

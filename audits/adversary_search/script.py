@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from math import sqrt
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 import numpy as np
 
 from arena import (
-    Advance,
+    REFEREES,
     Adversary,
-    Example,
-    GradientCanary,
     InvalidArgument,
-    Models,
+    Learner,
+    Move,
     Moves,
-    Query,
-    Ready,
+    PrivacyUnit,
+    Referee,
     Reply,
     Sample,
     Train,
-    Unlabelled,
 )
 from arena.settings import one_of
 from arena.step_scores import StepScore
 from audits.adversary_search.score import Score
 
-Point = float | tuple[Any, ...]
-Stretch = Generator[Any, Any, None]
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
-WITH, AGAINST = "with", "against"
+Point = float | tuple[Any, ...]
+
 ENDS, SEEN, ODD = MEMORIES = ("ends", "seen", "odd")
 
 
@@ -54,6 +53,9 @@ class Memory:
 
     kind: str = attrs.field(default=ENDS, validator=one_of(*MEMORIES))
     pattern: str = "1"
+
+
+LAST_IS_1 = Memory()
 
 
 class AnswerHistory:
@@ -86,8 +88,14 @@ class AnswerHistory:
 
 
 @attrs.frozen
-class Step:
-    """A part of a game that takes one or more rounds."""
+class Step(ABC):
+    """A part of a game that takes one or more rounds.
+
+    challenges: whether the worlds differ in one of its rounds. With a setting `when`, that is the first round
+    of the step at which this condition holds, or else the last.
+    """
+
+    challenges: ClassVar[bool] = False
 
     @property
     def rounds(self) -> int:
@@ -98,113 +106,44 @@ class Step:
         """The same step with fewer repetitions."""
         return attrs.evolve(self, times=rounds)  # type: ignore[call-arg]  # only repeated steps are shortened
 
+    @abstractmethod
+    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
+        """The move of a round. last: the reply before it. now: (n,) bool, where the worlds differ."""
 
-@attrs.frozen
-class Ask(Step):
-    """Figure1, Voting: query `point`, `times` times."""
-
-    point: Point = attrs.field(converter=as_point)
-    times: int = 1
-
-
-@attrs.frozen
-class Follow(Step):
-    """Figure1, Voting: query `one` in the games in which `when` holds and `zero` elsewhere, `times` times."""
-
-    one: Point = attrs.field(converter=as_point)
-    zero: Point = attrs.field(converter=as_point)
-    times: int = 1
-    when: Memory = Memory()
+    @abstractmethod
+    def read_answer(self, last: Any, reply: Any) -> np.ndarray:
+        """(n,) bool: the answer of a round for conditions, from the reply before it and its own."""
 
 
-@attrs.frozen
-class Challenge(Step):
-    """Figure1: query `world_0` in world 0 and `world_1` in world 1.
+@attrs.frozen(kw_only=True)
+class SearchSpace:
+    """What a search may draw for a protocol.
 
-    With `when`, each game is challenged at the first of `times` rounds at which the condition holds, or at
-    the last of them; in the others `world_0` is queried in both worlds.
+    draw: of a learner, a protocol, the most rounds and the user's data, the kinds of scripts.
+    steps: the kinds of steps. opening: the moves before the first of them, after the training sets.
+    rounds: of a game at most, unless a setting of the learner is larger; 0: a game has none.
+    pairs: of games at least, with which adversaries are weighed.
     """
 
-    world_0: Point = attrs.field(converter=as_point)
-    world_1: Point = attrs.field(converter=as_point)
-    times: int = 1
-    when: Memory | None = None
+    draw: Callable[[Learner, str, int, Sample | None], Sequence[SearchStrategy[Script]]]
+    steps: tuple[type[Step], ...] = ()
+    opening: tuple[type[Move], ...] = ()
+    rounds: int = 0
+    pairs: int = 256
 
 
-@attrs.frozen
-class Show(Step):
-    """SpecialRound: show the example (point, label), `times` times.
-
-    The label "with" is the prediction of the last hypothesis at the point, and "against" the opposite.
-    """
-
-    point: Point = attrs.field(converter=as_point)
-    label: int | str = 0
-    times: int = 1
-
-
-@attrs.frozen
-class Special(Step):
-    """SpecialRound: show the example `world_0` in world 0 and `world_1` in world 1, each (point, label).
-
-    times, when: as in `Challenge`.
-    """
-
-    world_0: tuple[Point, int]
-    world_1: tuple[Point, int]
-    times: int = 1
-    when: Memory | None = None
-
-
-@attrs.frozen
-class Hand:
-    """Figure1: hand over the unlabelled point `point`, `times` times; or once, with `other` in world 1."""
-
-    point: Point = attrs.field(converter=as_point)
-    other: Point | None = attrs.field(default=None, converter=attrs.converters.optional(as_point))
-    times: int = 1
-
-    def move(self) -> Unlabelled:
-        """The move that the script yields."""
-        x = np.repeat(np.asarray(self.point)[None], self.times, axis=0)
-        other = None if self.other is None else np.repeat(np.asarray(self.other)[None], self.times, axis=0)
-        return Unlabelled(x, other)
-
-
-@attrs.frozen
-class Pull:
-    """TrainingRun: examples (point, label) have a gradient of length |size|, equal along the coordinates."""
-
-    point: Point = attrs.field(converter=as_point)
-    label: int
-    coordinates: tuple[int, ...]
-    size: float
-
-    def canary(self, parameters: int) -> GradientCanary:
-        """The canary, for so many parameters."""
-        gradient = np.zeros(parameters)
-        gradient[list(self.coordinates)] = self.size / sqrt(len(self.coordinates))
-        return GradientCanary(np.asarray(self.point), self.label, gradient)
-
-
-STEPS: dict[str, tuple[type[Step], ...]] = {
-    "Figure1": (Ask, Follow, Challenge),
-    "Release": (),
-    "Voting": (Ask, Follow),
-    "TrainingRun": (),
-    "SpecialRound": (Show, Special),
-}
+SPACES: dict[str, SearchSpace] = {}  # by protocol; a file that defines one adds its own
 
 
 @attrs.frozen(kw_only=True)
 class Script(Adversary):
     """An adversary that is plain data.
 
-    protocol: Figure1, Release, Voting, TrainingRun or SpecialRound.
-    world_0, world_1: the training set in each world, except under SpecialRound; world_1=None: the same.
+    protocol: one with two worlds and a `SearchSpace`.
+    world_0, world_1: the training set in each world, if the protocol has any; world_1=None: the same.
     pieces: into how many the runs of world 0 are cut (`Sample.divide`), which changes no example; None: as
         they are.
-    handed: unlabelled points under Figure1, handed over before the steps.
+    handed: unlabelled points, handed over before the steps.
     steps: the rounds of the game, in order.
     score: the score; None leaves it to a learned distinguisher.
 
@@ -212,29 +151,33 @@ class Script(Adversary):
     """
 
     name = "script"
-    protocols = tuple(STEPS)
 
     protocol: str
     world_0: Sample | None = None
     world_1: Sample | None = None
     pieces: int | None = None
-    handed: tuple[Hand, ...] = ()
+    handed: tuple[Any, ...] = ()
     steps: tuple[Step, ...] = ()
     score: Score | StepScore | None = None
 
     def __attrs_post_init__(self) -> None:
-        if self.protocol not in STEPS:
+        if self.protocol not in SPACES:
             raise InvalidArgument(
-                f"protocol must be one of {', '.join(STEPS)}",
+                f"protocol must be one of {', '.join(SPACES)}",
                 value=self.protocol,
                 remedy="Only these have two worlds.",
             )
         for step in self.steps:
-            if not isinstance(step, STEPS[self.protocol]):
+            if not isinstance(step, SPACES[self.protocol].steps):
                 raise InvalidArgument(f"{self.protocol} has no such step", value=type(step).__name__)
-        if (self.world_0 is None) != (self.protocol == "SpecialRound"):
-            rule = "a script needs a training set, except under SpecialRound"
+        if (self.world_0 is None) == (PrivacyUnit.TRAINING_EXAMPLE in REFEREES[self.protocol].challenges):
+            rule = "a script has a training set if and only if games of its protocol begin with one"
             raise InvalidArgument(rule, value=self.world_0)
+
+    @property
+    def protocols(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The one that it plays."""
+        return (self.protocol,)
 
     @property
     def returns_score(self) -> bool:
@@ -242,89 +185,43 @@ class Script(Adversary):
 
     @property
     def rounds(self) -> int:
-        """The number of rounds of a game: queries under Figure1 and Voting, T under SpecialRound."""
+        """The number of rounds of a game."""
         return sum(step.rounds for step in self.steps)
 
-    def canaries(self) -> list[GradientCanary]:
-        """The canaries of TrainingRun."""
-        return []
+    @property
+    def referee(self) -> Referee:
+        """The referee of its games."""
+        return REFEREES[self.protocol].with_rounds(self.rounds)
+
+    def list_parts(self) -> list[object]:
+        """What it does after the training sets, for reports."""
+        return list(self.steps)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         replies: list[Reply] = []
+        for move in self._open():
+            replies.append((yield move))
+        memories = memories_of(self.steps)
+        history = AnswerHistory(games, memories)
+        for step, now in _each_round(self.steps, games, history):
+            reply = yield step.move(replies[-1], now, history)
+            if memories:
+                history.add(step.read_answer(replies[-1], reply))
+            replies.append(reply)
+        return self._apply_score(replies, games)
+
+    def _open(self) -> Iterator[Move]:
+        """The moves before the first step."""
         if self.world_0 is not None:
             sample = self.world_0 if self.pieces is None else self.world_0.divide(self.pieces)
-            replies.append((yield Train(sample, self.world_1)))
-            for hand in self.handed:
-                yield hand.move()
-            if self.protocol == "TrainingRun":
-                replies.append((yield Advance(canaries=self.canaries())))
-            yield from _ask_queries(self.steps, games, replies)
-        else:
-            yield from _show_examples(self.steps, games, replies)
-        return self._apply_score(replies, games)
+            yield Train(sample, self.world_1)
+        for hand in self.handed:
+            yield hand.move()
+        for kind in SPACES[self.protocol].opening:
+            yield kind()
 
     def _apply_score(self, replies: Sequence[Reply], games: int) -> Any:
         return self.score.of(replies, games) if isinstance(self.score, Score) else None
-
-
-@attrs.frozen(kw_only=True)
-class TrainingScript(Script):
-    """A script for TrainingRun that chooses gradients and may score steps.
-
-    pulls: the gradients of examples, in all steps. parameters: their length. updates: the learner's steps.
-    """
-
-    pulls: tuple[Pull, ...] = ()
-    parameters: int = 0
-    updates: int = 1
-
-    @property
-    def rounds(self) -> int:
-        return self.updates
-
-    def canaries(self) -> list[GradientCanary]:
-        return [pull.canary(self.parameters) for pull in self.pulls]
-
-    def _apply_score(self, replies: Sequence[Reply], games: int) -> Any:
-        if not isinstance(self.score, StepScore):
-            return super()._apply_score(replies, games)
-        models = replies[-1]
-        assert isinstance(models, Models)
-        return self.score.of(models.parameters)
-
-
-def _ask_queries(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:
-    history = AnswerHistory(games, memories_of(steps))
-    for step, now in _each_round(steps, games, history):
-        if isinstance(step, Challenge):
-            query = Query(step.world_0, _select_points(now, step.world_1, step.world_0))
-        elif isinstance(step, Follow):
-            query = Query(_select_points(history.holds(step.when), step.one, step.zero))
-        else:
-            assert isinstance(step, Ask)
-            query = Query(step.point)
-        reply = yield query
-        history.add(reply.label == 1)
-        replies.append(reply)
-
-
-def _show_examples(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:
-    memories = memories_of(steps)
-    history = AnswerHistory(games, memories)
-    reply = yield Ready()
-    replies.append(reply)
-    for step, now in _each_round(steps, games, history):
-        if isinstance(step, Special):
-            (x, y), (other_x, other_y) = step.world_0, step.world_1
-            example = Example(x, y, _select_points(now, other_x, x), np.where(now, other_y, y))
-        else:
-            assert isinstance(step, Show)
-            x = step.point
-            example = Example(x, _label(step, reply))
-        if memories:
-            history.add(np.asarray(reply.hypothesis(np.asarray(x)), bool))
-        reply = yield example
-        replies.append(reply)
 
 
 def memories_of(steps: Iterable[Step]) -> list[Memory]:
@@ -340,19 +237,13 @@ def _each_round(
     for step in steps:
         challenged = np.zeros(games, bool)
         for left in reversed(range(step.rounds)):
-            when = step.when if isinstance(step, Challenge | Special) else None
+            when = getattr(step, "when", None) if step.challenges else None
             now = ~challenged & (history.holds(when) if when is not None and left else True)
             yield step, now
             challenged |= now
 
 
-def _select_points(use_one: np.ndarray, one: Point, zero: Point) -> np.ndarray:
+def select_points(use_one: np.ndarray, one: Point, zero: Point) -> np.ndarray:
+    """(n, ...): the point `one` in some games and `zero` in the others."""
     in_one = np.asarray(one)
     return np.where(use_one.reshape((-1,) + (1,) * in_one.ndim), in_one, np.asarray(zero))
-
-
-def _label(step: Show, reply: Any) -> Any:
-    if step.label not in (WITH, AGAINST):
-        return step.label
-    predicted = reply.hypothesis(np.asarray(step.point))
-    return predicted if step.label == WITH else ~predicted

@@ -10,9 +10,10 @@ from math import exp
 import attrs
 import numpy as np
 
-from arena import REFEREES, ArenaError, Claim, Learner, PrivacyUnit, Sample
+from arena import ArenaError, Claim, Learner, PrivacyUnit, Sample
 from arena.capabilities import finite_domain
-from audits.adversary_search.script import Ask, Point, Script, as_point
+from audits.adversary_search.protocols.query_scripts import Ask
+from audits.adversary_search.script import SPACES, Point, Script, as_point
 from audits.exact_loss.declared_law import check_declared_law
 from audits.exact_loss.view_laws import view_law
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
@@ -50,7 +51,7 @@ def find_solved_start(learner: Learner, protocol: str, claim: Claim) -> SolvedSt
     distribution that it declares.
     """
     size = learner.sample_size
-    if protocol not in ("Voting", "Figure1") or PrivacyUnit.TRAINING_EXAMPLE not in learner.claim.protects:
+    if Ask not in SPACES[protocol].steps or PrivacyUnit.TRAINING_EXAMPLE not in learner.claim.protects:
         return None
     if size is None or size > _MOST_EXAMPLES or learner.point_shape or finite_domain(learner) is not None:
         return None
@@ -63,7 +64,7 @@ def find_solved_start(learner: Learner, protocol: str, claim: Claim) -> SolvedSt
     if best is None or best.excess <= 0:
         return None
     try:
-        check_declared_law(learner, best.script, REFEREES[protocol]())
+        check_declared_law(learner, best.script, best.script.referee)
     except ArenaError:  # what was computed says nothing of this learner's games
         return None
     return best
@@ -101,7 +102,7 @@ def _solve_game(learner: Learner, world_0: Sample, world_1: Sample, claim: Claim
 def _compute_excess(learner: Learner, script: Script, claim: Claim) -> float:
     """0 if the distribution of its views is unknown or too large."""
     try:
-        law = view_law(learner, script, REFEREES[script.protocol]())
+        law = view_law(learner, script, script.referee)
     except ArenaError:
         return 0.0
     return law.loss.delta(claim.epsilon).lower - claim.delta

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
 from arena import InvalidArgument, Sample
-from arena.errors import suggest_extra
 from audits.registry.given_players import is_function, is_labelled, read_sample
 from audits.registry.match import PlayerSettings
 
@@ -62,10 +60,3 @@ def claim_for_function(
         return settings
     claim = {name: value for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
     return {**settings, "learner": {**claim, **settings["learner"]}}
-
-
-def check_extra(purpose: str, *packages: str) -> None:
-    """Raises: InvalidArgument, which names the extra, if a package of it is missing."""
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InvalidArgument(f"{purpose} needs {' and '.join(missing)}", remedy=suggest_extra("report"))

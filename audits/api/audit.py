@@ -2,116 +2,66 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar, Unpack
 
 import attrs
 
 from arena import Sample
-from arena.privacy_curves import PrivacyCurve
-from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
-from audits.api.planning import plan_audit
-from audits.api.report import Report, extend_record
+from audits.api.arguments import claim_for_function, read_data, split_settings
 from audits.registry.default_adversary import POINT_SWAP
 from audits.registry.given_players import GivenAdversary, GivenLearner
 from audits.registry.match import build_match
 from audits.registry.suggestions import explain_arguments
-from audits.registry.used_files import UsedFiles
-from audits.reports.formatting import nats, percent
-from audits.reports.html_report import render_html
-from audits.reports.verdict_text import describe_audit, name_outcome, verdict_text
-from audits.runs.audit_estimators import RunProgress
-from audits.runs.ledger.notes import PlayerSummary
-from audits.runs.plan import Plan
-from audits.runs.run import run
+from audits.registry.user_files import UsedFiles
+from audits.runs.first_games import plan_audit
+from audits.runs.plan import PlanArguments, list_arguments
+from audits.runs.run import RunProgress, run
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from audits.api.figure import ReportFigure
-    from audits.runs.run_history import RunHistory
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-@attrs.frozen(kw_only=True, repr=False)
-class AuditReport(Report, Verdict):
-    """The verdict of an audit, with what it takes to show it.
-
-    plan: what was played. notes: how players and the distinguisher were chosen.
-    """
-
-    plan: Plan = attrs.field(repr=False, eq=False)
-    notes: tuple[str, ...] = attrs.field(repr=False, eq=False)
-    _ledger: bytes = attrs.field(repr=False, eq=False)
-
-    @property
-    def headline(self) -> str:
-        bound = f"ε ≥ {nats(self.epsilon_lower)} at δ = {self.claim.delta:.3g}"
-        outcome = "interrupted" if self.interrupted else name_outcome(self).lower()
-        return (
-            f"{self.learner} against {self.adversary}: {outcome}, {bound}{self.curve_note} certified "
-            f"(confidence {percent(self.confidence)}), claimed {nats(self.claim.epsilon)}"
+def _list_plan_arguments(verb: F) -> F:
+    """Show the arguments of a plan in the signature of a verb, by which help and completion go."""
+    own, hints = inspect.signature(verb), PlanArguments.__annotations__
+    named = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if field.metadata["chosen"] else field.default,
+            annotation=getattr(hints[name], "__forward_arg__", hints[name]),
         )
-
-    def summary(self) -> str:
-        notes = "".join(f"note: {note}\n" for note in self.notes)
-        text = verdict_text(self, PlayerSummary.from_plan(self.plan))
-        return f"{notes}\n{text}" if notes else text
-
-    def plot(self) -> ReportFigure:
-        """The certified bound over the games, beside the claim and the ceiling.
-
-        Raises: InvalidArgument without matplotlib.
-        """
-        check_extra("a chart", "matplotlib")
-        from audits.api.figure import make_figure  # an extra, and slow to import
-
-        return make_figure(lambda axes: _draw_bound(axes, self._read_history()), of="audit")
-
-    def _render_page(self) -> str:
-        check_extra("the page", "jinja2", "matplotlib")
-        return render_html(self._read_history())
-
-    def _describe(self) -> dict[str, Any]:
-        return describe_audit(self, PlayerSummary.from_plan(self.plan))
-
-    def _read_history(self) -> RunHistory:
-        from audits.runs.run_history import read_history  # only charts need it
-
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "run.ledger")
-            path.write_bytes(self._ledger)
-            return read_history(path)
+        for name, field in list_arguments().items()
+    ]
+    others = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    parameters = sorted([*named, *others], key=lambda parameter: parameter.kind)
+    verb.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return verb
 
 
 @explain_arguments
+@_list_plan_arguments
 def audit(
     learner: GivenLearner,
     against: GivenAdversary | None = None,
     *,
     data: Any = None,
     neighbour: Any = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    curve: PrivacyCurve | str | None = None,
-    games: int | None = None,
-    confidence: float = 0.95,
-    until_refuted: bool = False,
     protocol: str | None = None,
     rounds: int | None = None,
-    distinguisher: str | None = None,
-    faults: bool = False,
     settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
     jobs: int | Workers = 1,
     ledger: str | os.PathLike[str] | None = None,
     estimators: bool = False,
     progress: Callable[[RunProgress], None] | None = None,
-) -> AuditReport:
+    **plan_arguments: Unpack[PlanArguments],
+) -> Verdict:
     """Play a learner in two neighbouring worlds and certify a lower bound on its privacy loss ε.
 
     learner: a learner; the name of one, or path/to/file.py:name; or a function f(data, rng) or f(data).
@@ -134,40 +84,30 @@ def audit(
     >>> import audits
     >>> def release_count(labels, rng):
     ...     return labels.sum() + rng.laplace()
-    >>> report = audits.audit(release_count, epsilon=0.5, games=4_000)
-    >>> report.refuted, report.epsilon_lower > 0.5
+    >>> verdict = audits.audit(release_count, epsilon=0.5, games=4_000)
+    >>> verdict.refuted, verdict.epsilon_lower > 0.5
     (True, True)
     """
     asked, files = split_settings(settings), UsedFiles()
     with files.watch():
         sample, asked = read_data(learner, data, neighbour, asked)
-        asked = claim_for_function(learner, asked, epsilon, delta)
+        claim = plan_arguments.get("epsilon"), plan_arguments.get("delta")
         match = build_match(
             learner,
             POINT_SWAP if against is None and neighbour is not None else against,
-            settings=asked,
+            settings=claim_for_function(learner, asked, *claim),
             data=sample,
             protocol=protocol,
             rounds=rounds,
         )
-    plan, notes = plan_audit(
-        match,
-        epsilon=epsilon,
-        delta=delta,
-        curve=curve,
-        games=games,
-        until_refuted=until_refuted,
-        confidence=confidence,
-        distinguisher=distinguisher,
-        faults=faults,
-        seed=seed,
-        option="epsilon=..., in nats",
-    )
+    plan, notes = plan_audit(match, option="epsilon=..., in nats", **plan_arguments)
     with TemporaryDirectory() as folder:
         store = Path(folder, "run.ledger") if ledger is None else Path(ledger)
         verdict = run(plan, jobs=jobs, ledger=store, watch=progress, files=files, all_estimators=estimators)
         recorded = store.read_bytes()
-    return extend_record(verdict, AuditReport, plan=plan, notes=match.notes + notes, ledger=recorded)
+    from audits.runs.run_page import RecordedRun  # with sqlite3
+
+    return attrs.evolve(verdict, notes=match.notes + notes, record=RecordedRun(recorded))
 
 
 def load_sample(path: str | os.PathLike[str], **columns: Any) -> Sample:
@@ -175,33 +115,3 @@ def load_sample(path: str | os.PathLike[str], **columns: Any) -> Sample:
     from audits.data.csv_samples import load_sample as load
 
     return load(path, **columns)
-
-
-def _draw_bound(axes: Axes, history: RunHistory) -> None:
-    from audits.reports.plots import BLACK, BLUE, LONGEST, ORANGE, set_title  # with matplotlib
-
-    verdict, games = history.verdict, history.games
-    claimed = min(verdict.claim.epsilon, LONGEST)
-    highest = max(claimed, verdict.curve_epsilon_lower or 0.0)
-    top = 1.5 * max(verdict.epsilon_lower, highest)  # a ceiling is often far above
-    axes.step(games, history.epsilon_lower, where="post", color=BLUE, linewidth=2, label="certified ε")
-    axes.axhline(claimed, color=ORANGE, linestyle="--", label="ε of the claim")
-    if verdict.curve_epsilon_lower is not None:
-        axes.axhline(
-            verdict.curve_epsilon_lower, color=BLUE, linestyle="-.", label="certified for its privacy curve"
-        )
-    pairs, ceilings = zip(*[(0, 0.0), *history.ceilings], strict=True)
-    axes.step(
-        pairs,
-        ceilings,
-        where="post",
-        color=BLACK,
-        linestyle=":",
-        label=f"ceiling ({nats(verdict.ceiling)} at the end)",
-    )
-    axes.set_ylim(0, min(top, 1.1 * max(verdict.ceiling, highest)))
-    axes.set_xlim(0, float(games[-1]))
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set(xlabel="games in each world", ylabel="ε (nats)")
-    subject = f"{verdict.learner} against {verdict.adversary}: {name_outcome(verdict).lower()}"
-    set_title(axes, subject, f"Every ε below the line is false with confidence {percent(verdict.confidence)}")

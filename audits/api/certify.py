@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -15,20 +15,15 @@ from arena.points import as_numbers, check_integers, refuse_masks
 from arena.privacy_curves import PrivacyCurve
 from arena.randomness import generator
 from arena.settings import at_least, check_value, less_than, more_than, number
-from audits.api.arguments import check_extra
-from audits.api.report import Report
 from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import resolve_curve
-from audits.reports.formatting import name_table, nats, percent, wrap
-from audits.reports.json_form import to_data
-from audits.runs.block_sizes import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
-from audits.statistics.betting import Betting
-from audits.statistics.betting.ceilings import ceiling
-from audits.statistics.score_bins import ScoreBins
+from audits.reports.document import Document, Facts, Picture, Prose
+from audits.reports.formatting import nats, percent
+from audits.reports.report import Report
+from audits.runs.plan import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
+from audits.statistics.betting import Betting, ceiling
+from audits.statistics.score_histogram import ScoreBins
 from audits.statistics.score_pairs import PairCounts
-
-if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
 
 Scores = Sequence[float] | np.ndarray
 
@@ -66,12 +61,11 @@ class Certificate(Report):
             bound += f" and more than {self.curve_lower}"
         return f"{outcome}{bound} certified (confidence {percent(self.confidence)})"
 
-    def summary(self) -> str:
-        claim = [] if self.epsilon is None else [("claim under test", self._describe_claim())]
+    def document(self) -> Document:
         rows = [
-            *claim,
+            ("claim under test", "" if self.epsilon is None else self._describe_claim()),
             ("certified", f"ε ≥ {nats(self.epsilon_lower)} nats at δ = {self.delta:.3g}"),
-            *([] if self.curve is None else [("for its curve", self._describe_curve())]),
+            ("for its curve", "" if self.curve is None else self._describe_curve()),
             ("confidence", percent(self.confidence)),
             ("ceiling", f"ε ≥ {nats(self.ceiling)} nats, had every score told the worlds apart"),
             ("scores", f"{self.pairs:,} pairs, and {self.unpaired:,} scores without a partner"),
@@ -81,7 +75,11 @@ class Certificate(Report):
             if self.epsilon_lower > 0
             else "These scores certify no loss of privacy. That is no proof of privacy."
         )
-        return f"{name_table(rows)}\n\n{wrap(meaning)}"
+        bars = [("certified", self.epsilon_lower), ("claimed", self.epsilon), ("ceiling", self.ceiling)]
+        return Document(
+            parts=[Facts(rows), Prose(meaning)],
+            picture=Picture.of_bars(bars, self.headline),
+        )
 
     def _describe_claim(self) -> str:
         assert self.epsilon is not None
@@ -92,20 +90,6 @@ class Certificate(Report):
         if self.curve_lower is None:
             return "nothing is certified"
         return f"{self.curve_lower} is false, and so is every smaller curve of its family"
-
-    def plot(self) -> ReportFigure:
-        """The bound beside its ceiling and the claim. Raises: InvalidArgument without matplotlib."""
-        check_extra("a chart", "matplotlib")
-        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
-
-        rows = [("certified", self.epsilon_lower), ("ceiling", self.ceiling)]
-        rows[1:1] = [] if self.epsilon is None else [("claimed", self.epsilon)]
-        draw_all = {"label": "ε (nats)", "title": self.headline}
-        return make_figure(lambda axes: draw_bars(axes, rows, **draw_all), of="certificate", bars=True)
-
-    def _describe(self) -> dict[str, Any]:
-        entries: dict[str, Any] = to_data(self)
-        return entries
 
 
 class Auditor:
@@ -142,7 +126,7 @@ class Auditor:
         curve: PrivacyCurve | str | None = None,
         log_ratios: bool = False,
     ) -> None:
-        self._curve, epsilon, delta = read_claim(epsilon, delta, curve)
+        self._curve, epsilon, delta = check_claim(epsilon, delta, curve)
         check_value("confidence", confidence, number, more_than(0), less_than(1))
         share = confidence if self._curve is None else 1 - (1 - confidence) / 2
         self._confidence = confidence
@@ -259,7 +243,7 @@ def certify(
     return auditor.update(arrays[0], arrays[1]).certificate
 
 
-def read_claim(
+def check_claim(
     epsilon: float | None, delta: float | None, curve: PrivacyCurve | str | None
 ) -> tuple[PrivacyCurve | None, float | None, float]:
     """The curve, ε in nats and δ under test. Raises: InvalidArgument."""

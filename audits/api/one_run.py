@@ -1,22 +1,26 @@
-"""`audits.certify_one_run`: a bound on ε from one run with many canaries."""
+"""`audits.certify_one_run` and `audit_one_run`: a bound on ε from one run with many canaries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arena import InvalidArgument
+from arena import InvalidArgument, OneRun, play
 from arena.privacy_curves import PrivacyCurve
-from arena.settings import check_value, less_than, more_than, number
-from audits.api.arguments import check_extra
-from audits.api.certify import Scores, read_claim, read_scores
-from audits.api.report import Report
+from arena.randomness import block_seed
+from arena.settings import at_least, check_value, less_than, more_than, number, whole
+from audits.api.arguments import split_settings
+from audits.api.certify import Scores, check_claim, read_scores
+from audits.registry.given_players import GivenAdversary, GivenLearner, copy_learner, read_sample
+from audits.registry.match import Match, build_match
 from audits.registry.suggestions import explain_arguments
-from audits.reports.formatting import name_table, nats, percent, wrap
-from audits.reports.json_form import to_data
+from audits.registry.tested_claim import check_protected, read_claim
+from audits.reports.document import Document, Facts, Picture, Prose
+from audits.reports.formatting import nats, percent
+from audits.reports.report import Report
 from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid
 from audits.statistics.one_run import (
     MIN_CANARIES,
@@ -26,9 +30,6 @@ from audits.statistics.one_run import (
     guess_bits,
     is_claim_excluded,
 )
-
-if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -69,24 +70,24 @@ class OneRunCertificate(Report):
         confidence = percent(self.confidence)
         return f"{outcome}{bound}{note} at δ = {self.delta:.3g} certified (confidence {confidence})"
 
-    def summary(self) -> str:
+    def document(self) -> Document:
         curve, at = self.curve_epsilon_lower, f"nats at δ = {self.delta:.3g}"
         largest = "" if self.curve_lower is None else f": that of {self.curve_lower} is false"
         rows = [
-            *([] if self.epsilon is None else [("claim", f"({nats(self.epsilon)}, {self.delta:.3g})")]),
-            *([] if self.curve is None else [("curve", str(self.curve))]),
+            ("claim", "" if self.epsilon is None else f"({nats(self.epsilon)}, {self.delta:.3g})"),
+            ("curve", "" if self.curve is None else str(self.curve)),
             ("certified", f"ε ≥ {nats(self.epsilon_lower)} {at}"),
-            *(
-                []
-                if curve is None
-                else [("for the curve", f"ε ≥ {nats(curve)} {at}, among its family{largest}")]
-            ),
+            ("for the curve", "" if curve is None else f"ε ≥ {nats(curve)} {at}, among its family{largest}"),
             ("confidence", percent(self.confidence)),
             ("ceiling", f"ε ≥ {nats(self.ceiling)} nats, had every guess been right"),
             ("canaries", f"{self.canaries:,}, each in the data by a fair coin"),
             ("guesses", f"{self.right:,} of {self.guesses:,} right, of the most extreme scores"),
         ]
-        return f"{name_table(rows)}\n\n{wrap(self._explain())}"
+        bars = [("certified", self.epsilon_lower), ("for the curve", curve), ("claimed", self.epsilon)]
+        return Document(
+            parts=[Facts(rows), Prose(self._explain())],
+            picture=Picture.of_bars([*bars, ("ceiling", self.ceiling)], self.headline),
+        )
 
     def _explain(self) -> str:
         largest = max(self.epsilon_lower, self.curve_epsilon_lower or 0.0)
@@ -96,25 +97,6 @@ class OneRunCertificate(Report):
         if self.curve_epsilon_lower:
             claims.append(f"no privacy curve of this family below ε = {nats(self.curve_epsilon_lower)} holds")
         return f"With confidence {percent(self.confidence)}, {', and '.join(claims)}."
-
-    def plot(self) -> ReportFigure:
-        """The bounds beside the ceiling and the claim. Raises: InvalidArgument without matplotlib."""
-        check_extra("a chart", "matplotlib")
-        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
-
-        named = {
-            "certified": self.epsilon_lower,
-            "for the curve": self.curve_epsilon_lower,
-            "claimed": self.epsilon,
-            "ceiling": self.ceiling,
-        }
-        rows = [(name, value) for name, value in named.items() if value is not None]
-        draw_all = {"label": "ε (nats)", "title": self.headline}
-        return make_figure(lambda axes: draw_bars(axes, rows, **draw_all), of="one run", bars=True)
-
-    def _describe(self) -> dict[str, Any]:
-        entries: dict[str, Any] = to_data(self)
-        return entries
 
 
 @explain_arguments
@@ -146,7 +128,7 @@ def certify_one_run(
     True
     """
     check_value("confidence", confidence, number, more_than(0), less_than(1))
-    curve, epsilon, delta = read_claim(epsilon, delta, curve)
+    curve, epsilon, delta = check_claim(epsilon, delta, curve)
     guesses = guess_bits(*_read_canaries(scores, included))
     error = (1 - confidence) / (1 if curve is None else 2)
     claims = EpsilonGrid.make(delta, claim=epsilon)
@@ -198,3 +180,65 @@ def _read_canaries(scores: object, included: object) -> tuple[np.ndarray, np.nda
         )
     check_fair_coins(bits == 1)
     return values, bits == 1
+
+
+@explain_arguments
+def audit_one_run(
+    learner: GivenLearner,
+    against: GivenAdversary = "planted-canaries",
+    *,
+    data: Any = None,
+    canaries: int = 1_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    settings: Mapping[str, Any] | None = None,
+) -> OneRunCertificate:
+    """Train a learner once, on data and about half of many canaries, and test its claim by guessing which.
+
+    The game is `arena.OneRun`: the referee tosses a coin for each canary, and the adversary chooses the
+    canaries and scores them by the models that it sees. By default they lie along features that the data do
+    not have, so a linear model, as that of `dp-sgd`, needs more features than the data.
+
+    learner, against, settings: as in `audits.audit`. data: points and labels, or a `Sample`. canaries: m. The
+    result is that of `certify_one_run` for the learner's claim.
+
+    Raises: InvalidArgument; Unsupported if the claim does not say what adding, removing or zeroing out an
+    example costs; the errors of `arena.play`.
+
+    >>> import numpy as np
+    >>> people = (np.eye(2)[[0, 1] * 50], [0, 1] * 50)
+    >>> settings = {"features": 502, "size": 100, "batch": 100, "steps": 20, "noise": 1.0}
+    >>> audit_one_run("dp-sgd", data=people, canaries=500, settings=settings).refuted
+    False
+    """
+    sample = None if data is None else read_sample("data", data)
+    match = build_match(
+        learner,
+        against,
+        settings=split_settings(settings),
+        data=sample,
+        protocol=OneRun.name,
+        rounds=None,
+    )
+    return certify_match(match, canaries=canaries, seed=seed, confidence=confidence)
+
+
+def certify_match(match: Match, *, canaries: int, seed: int, confidence: float) -> OneRunCertificate:
+    """Play one run with so many canaries, and test the learner's claim. Errors as of `audit_one_run`."""
+    check_value("canaries", canaries, whole, at_least(MIN_CANARIES))
+    claim, learner = read_claim(match.learner), copy_learner(match.learner)
+    played = play(learner, match.adversary, match.referee, games=canaries, seed=block_seed(seed, 0))
+    check_protected(played.challenges, learner, match.adversary)
+    if played.score is None:
+        raise InvalidArgument(
+            f"{match.adversary.name} returns no scores, so no canary can be guessed",
+            remedy="Let play() return one for each canary.",
+        )
+    return certify_one_run(
+        played.score,
+        played.worlds,
+        delta=claim.delta,
+        confidence=confidence,
+        epsilon=claim.epsilon if claim.curve is None else None,
+        curve=claim.curve,
+    )

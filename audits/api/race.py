@@ -3,55 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-from arena import InvalidArgument, Learner, Sample
-from audits.api.arguments import check_extra, split_settings
-from audits.api.report import Report, extend_record
-from audits.races import plan_online_race, run_race
-from audits.races.online_race import MARKS
-from audits.races.predictor_race import PROTOCOL as PREDICTOR_PROTOCOL
-from audits.races.predictor_setup import setup_predictor_race
-from audits.races.race_result import Race, RaceResult
-from audits.races.race_text import describe_race, race_text, race_title
-from audits.registry.entrants import LabelledClass, build_online_entrants, find_entrants
-from audits.registry.given_players import read_sample
-from audits.registry.match import DataSource, PlayerSettings
+from arena import Adversary, InvalidArgument, Learner, Sample
+from arena.capabilities import HasPracticalConstants
+from audits.api.arguments import split_settings
+from audits.races import Race, RaceResult, plan_online_race, plan_predictor_race, run_race
+from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds
+from audits.races.race_plan import concepts_of
+from audits.registry.entrants import LabelledClass, find_entrants
+from audits.registry.given_players import configure_learner, read_sample
+from audits.registry.match import DataSource, PlayerSettings, load_data
+from audits.registry.players import ADVERSARIES
+from audits.registry.settings_text import build_player, summarize_player
 from audits.registry.suggestions import explain_arguments
 from audits.runs.workers import Workers
-
-if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
-
-GAMES = 1_000  # of a race of online learners
-
-
-@attrs.frozen(eq=False, kw_only=True, repr=False)
-class RaceReport(Report, RaceResult):
-    """The standings of a race. notes: how settings were chosen."""
-
-    notes: tuple[str, ...] = attrs.field(default=(), repr=False)
-
-    @property
-    def headline(self) -> str:
-        end = ", interrupted" if self.interrupted else ", a promised bound is violated" if self.broken else ""
-        return f"{race_title(self.race)}{end}"
-
-    def summary(self) -> str:
-        return "".join(f"note: {note}\n" for note in self.notes) + race_text(self)
-
-    def plot(self) -> ReportFigure:
-        """Medians by round with their limits, and bounds. Raises: InvalidArgument without matplotlib."""
-        check_extra("a chart", "matplotlib")
-        from audits.api.figure import make_figure  # an extra, and slow to import
-        from audits.races.race_chart import draw_standings
-
-        return make_figure(lambda axes: draw_standings(axes, self), of="race")
-
-    def _describe(self) -> dict[str, Any]:
-        return describe_race(self)
 
 
 @explain_arguments
@@ -71,7 +39,7 @@ def race(
     seed: int = 0,
     jobs: int | Workers = 1,
     progress: Callable[[int], None] | None = None,
-) -> RaceReport:
+) -> RaceResult:
     """Play each learner many times against an adversary, and compare mistakes, regret or errors.
 
     learners: learners, or names; "few=realizable" gives a learner a label. against: the name of the
@@ -95,10 +63,9 @@ def race(
             "learners must be a list of learners or names", value=learners, remedy='Write ["soa", "halving"].'
         )
     entrants = find_entrants(learners)
-    asked = split_settings(settings, *(label for label, _ in entrants))
     plan, notes = plan_race(
         entrants,
-        asked,
+        split_settings(settings, *(label for label, _ in entrants)),
         against=against,
         rounds=rounds,
         games=games,
@@ -110,76 +77,133 @@ def race(
         confidence=confidence,
         seed=seed,
     )
-    return extend_record(run_race(plan, jobs=jobs, watch=progress), RaceReport, notes=tuple(notes))
+    return attrs.evolve(run_race(plan, jobs=jobs, watch=progress), notes=tuple(notes))
 
 
 def plan_race(
     entrants: list[LabelledClass],
     settings: PlayerSettings,
     *,
-    against: str | None,
-    rounds: int | None,
-    games: int | None,
-    protocol: str | None,
-    agnostic: bool,
-    marks: int | None,
-    as_set: bool,
-    data: DataSource | Sample | None,
-    confidence: float,
-    seed: int,
+    against: str | None = None,
+    rounds: int | None = None,
+    protocol: str | None = None,
+    agnostic: bool = False,
+    marks: int | None = None,
+    as_set: bool = False,
+    data: DataSource | Sample | None = None,
+    **others: Any,
 ) -> tuple[Race, list[str]]:
     """The race of online learners, or of predictors, and notes on how settings were chosen.
 
-    Raises: InvalidArgument; Unsupported as the plans of races do.
+    entrants: labels, and classes of the learners or learners as they are set. settings: of "learner" (all
+    learners), of every label, and of "adversary". others: games, confidence and seed; None: the default.
+
+    Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
     """
-    if _are_predictors(entrants):
-        if protocol not in (None, PREDICTOR_PROTOCOL):
+    others = {name: value for name, value in others.items() if value is not None}
+    predictors = [label for label, player in entrants if PROTOCOL in player.protocols]
+    if not predictors:
+        _refuse(data is not None or as_set, "--data and --as-set are for predictors, which play Figure1")
+        if against is None:
             raise InvalidArgument(
-                f"Predictors are raced under {PREDICTOR_PROTOCOL}, not {protocol}",
-                remedy="Leave the protocol out.",
+                "a race of online learners needs an adversary", remedy="Name it: --against adaptive."
             )
-        if marks is not None:
-            raise InvalidArgument(
-                "--marks is for online games; predictors are measured by their rounds", remedy="Leave it out."
-            )
-        return setup_predictor_race(
-            entrants,
-            settings,
-            against=against,
-            rounds=rounds,
-            games=games,
-            data=data,
-            as_set=as_set,
-            agnostic=agnostic,
-            confidence=confidence,
-            seed=seed,
-        )
-    if against is None:
-        raise InvalidArgument("a race of online learners needs an adversary", remedy="Name it: against=...")
-    if data is not None or as_set:
-        raise InvalidArgument(
-            "--data and --as-set are for predictors, which play Figure1", remedy="Leave them out."
-        )
-    players, rounds = build_online_entrants(entrants, settings, against=against, rounds=rounds)
-    race = plan_online_race(
-        players,
-        rounds=rounds,
-        games=GAMES if games is None else games,
-        protocol=protocol,
-        agnostic=agnostic,
-        marks=MARKS if marks is None else marks,
-        confidence=confidence,
-        seed=seed,
-    )
-    return race, [note for _, learner, _ in players for note in learner.shortcomings]
-
-
-def _are_predictors(entrants: Sequence[LabelledClass]) -> bool:
-    """Whether the learners are predictors. Raises: InvalidArgument if only some of them are."""
-    predictors = [label for label, player in entrants if PREDICTOR_PROTOCOL in player.protocols]
-    if predictors and len(predictors) < len(entrants):
+        others |= {"protocol": protocol, "agnostic": agnostic} | ({} if marks is None else {"marks": marks})
+        return _plan_online_race(entrants, settings, ADVERSARIES.find(against), rounds, others)
+    if len(predictors) < len(entrants):
         raise InvalidArgument(
             f"Predictors ({', '.join(predictors)}) and learners of online games need separate races",
             remedy="Race them one after the other.",
         )
-    return bool(predictors)
+    _refuse(protocol not in (None, PROTOCOL), f"Predictors are raced under {PROTOCOL}, not {protocol}")
+    _refuse(marks is not None, "--marks is for online games; predictors are measured by their rounds")
+    opponent = ADVERSARIES.find("honest" if against is None else against)
+    sample = load_data(data, opponent)
+    rounds = ROUNDS if rounds is None else rounds
+    players, notes = [], []
+    for label, player in entrants:
+        texts = {**settings["learner"], **settings[label]}
+        if agnostic and isinstance(player, type) and "agnostic" in attrs.fields_dict(player):
+            texts.setdefault("agnostic", "true")
+        learner, own_notes = build_predictor(label, player, texts, rounds, as_set=as_set, sample=sample)
+        adversary = build_player(opponent, settings["adversary"], sample=sample, learner=learner)
+        players.append((label, learner, adversary))
+        notes += own_notes
+    plan = plan_predictor_race(players, rounds=rounds, **others)
+    for entrant in plan.entrants:
+        if isinstance(entrant.learner, HasPracticalConstants):
+            entrant.learner.check_labellings(rounds, sample)
+    return plan, notes
+
+
+def _refuse(misplaced: bool, message: str) -> None:
+    if misplaced:
+        raise InvalidArgument(message, remedy="Leave it out.")
+
+
+def _plan_online_race(
+    entrants: list[LabelledClass],
+    settings: PlayerSettings,
+    opponent: type[Adversary],
+    rounds: int | None,
+    others: dict[str, Any],
+) -> tuple[Race, list[str]]:
+    """Players with a setting `rounds` share that of the race, by default the opponent's."""
+    if rounds is None:
+        field = attrs.fields_dict(opponent).get("rounds")
+        rounds = None if field is None else field.default
+    if not isinstance(rounds, int):
+        raise InvalidArgument(
+            f"{opponent.name} has no number of rounds of its own", remedy="Say how many: --rounds T."
+        )
+    for role, given in settings.items():
+        if "rounds" in given:
+            raise InvalidArgument(f"the rounds of the {role} are those of the race", remedy="Give --rounds.")
+
+    def build(player: type, texts: dict[str, Any], learner: Learner | None = None) -> Any:
+        own = {"rounds": str(rounds)} if "rounds" in attrs.fields_dict(player) else {}
+        return build_player(player, {**texts, **own}, learner=learner)
+
+    players = []
+    for label, player in entrants:
+        texts = {**settings["learner"], **settings[label]}
+        learner = configure_learner(player, texts) if isinstance(player, Learner) else build(player, texts)
+        players.append((label, learner, build(opponent, settings["adversary"], learner)))
+    notes = [note for _, learner, _ in players for note in learner.shortcomings]
+    return plan_online_race(players, rounds=rounds, **others), notes
+
+
+def build_predictor(
+    label: str,
+    player: type[Learner] | Learner,
+    texts: dict[str, Any],
+    rounds: int,
+    *,
+    as_set: bool,
+    sample: Sample | None = None,
+) -> tuple[Learner, list[str]]:
+    """A learner with its settings, and with practical constants if it has them; and notes about these.
+
+    Raises: InvalidArgument if it does not play so many rounds, or the data are no points of its class.
+    """
+    notes = []
+    if isinstance(player, Learner):
+        learner: Any = configure_learner(player, texts)
+    elif as_set or not issubclass(player, HasPracticalConstants):
+        learner = build_player(player, texts)
+    else:
+        start: Any = build_player(player, {**player.settings_before_fitting(), **texts})
+        check_rounds(start, rounds)
+        learner = start.with_practical_constants(rounds=rounds, keep=set(texts))
+        if learner != start:
+            notes = [f"{label} has practical constants (--as-set keeps its own): {summarize_player(learner)}"]
+    if sample is not None:
+        concepts = concepts_of(learner)
+        if sample.points.shape[1:] != concepts.point_shape:
+            raise InvalidArgument(
+                f"{learner.name} receives points of shape {concepts.point_shape}",
+                value=sample.points.shape[1:],
+                remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
+            )
+        concepts.check(sample.points)
+    return learner, [*notes, *learner.shortcomings]

@@ -3,63 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import Any
 
 from arena import InvalidArgument
 from arena.privacy_curves import PrivacyCurve
-from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress, SearchResult
+from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
-from audits.adversary_search.search_text import describe_search, format_search
-from audits.adversary_search.source_code import format_script
-from audits.api.arguments import check_extra, claim_for_function, read_data, split_settings
-from audits.api.report import Report, extend_record
+from audits.adversary_search.search_report import SearchResult
+from audits.api.arguments import claim_for_function, read_data, split_settings
 from audits.registry.given_players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import change_claim, read_claim, resolve_claim, resolve_curve
-from audits.reports.formatting import nats
 from audits.runs.workers import Workers
-
-if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
-
-
-@attrs.frozen(kw_only=True, repr=False)
-class SearchReport(Report, SearchResult):
-    """The result of a search."""
-
-    @property
-    def headline(self) -> str:
-        if self.verdict is not None:
-            bound = f"ε ≥ {nats(self.verdict.epsilon_lower)} at δ = {self.claim.delta:.3g}"
-            bound += self.verdict.curve_note
-            return f"{self.learner.name}: refuted by an adversary that was found, {bound} certified"
-        return f"{self.learner.name}: nothing found in {self.examples:,} adversaries"
-
-    @property
-    def source(self) -> str:
-        """A Python file with the adversary that was found; empty if there is none."""
-        about = f"Found against {self.learner.name} under the claim {self.claim}."
-        return "" if self.adversary is None else format_script(self.adversary, about=about)
-
-    def summary(self) -> str:
-        return format_search(self, source=self.source or None, output=None)
-
-    def plot(self) -> ReportFigure:
-        """What is certified, beside the claim. Raises: InvalidArgument without matplotlib."""
-        check_extra("a chart", "matplotlib")
-        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
-
-        certified = 0.0 if self.verdict is None else self.verdict.epsilon_lower
-        rows = [("certified", certified), ("claimed", self.claim.epsilon)]
-        label, title = "ε (nats)", self.headline
-        return make_figure(
-            lambda axes: draw_bars(axes, rows, label=label, title=title), of="search", bars=True
-        )
-
-    def _describe(self) -> dict[str, Any]:
-        return describe_search(self, source=self.source or None)
 
 
 @explain_arguments
@@ -78,7 +33,7 @@ def search(
     seed: int = 0,
     jobs: int | Workers = 1,
     progress: Callable[[SearchProgress], None] | None = None,
-) -> SearchReport:
+) -> SearchResult:
     """Search for an adversary that refutes a learner's claim of privacy.
 
     learner, settings, curve: as in `audits.audit`, and so data, whose examples are tried, too.
@@ -97,7 +52,7 @@ def search(
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):
         if isinstance(value, str):
             raise InvalidArgument(f"{name} must be a number", value=value)
-    result = search_adversary(
+    return search_adversary(
         player,
         protocol=protocol,
         claim=change_claim(read_claim(player), epsilon, delta, curve),
@@ -109,4 +64,3 @@ def search(
         jobs=jobs,
         watch=progress,
     )
-    return extend_record(result, SearchReport)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-from arena import InvalidArgument, Learner
+from arena import InvalidArgument, Learner, OnlineLaw
 from arena.settings import is_number
-from audits.api.arguments import check_extra, split_settings
-from audits.api.report import Report, extend_record
+from audits.api.arguments import split_settings
 from audits.registry.given_players import (
     GivenAdversary,
     GivenLearner,
@@ -19,87 +17,20 @@ from audits.registry.given_players import (
     configure_learner,
     read_sample,
 )
-from audits.registry.settings_text import format_value, summarize_player
+from audits.registry.pairing import find_protocol
 from audits.registry.suggestions import explain_arguments
-from audits.reports.solution_text import format_bracket, format_solution, solution_data
-from audits.solver.bounds import Watch
 from audits.solver.choice_of_samples import (
     pose_against,
     pose_every_vote,
     pose_samples,
     pose_smallest,
 )
+from audits.solver.linear_game import Watch, ignore_progress
 from audits.solver.posed_game import ExampleGame, PosedGame
-from audits.solver.solution import Solution
 from audits.solver.solution import solve as solve_game
-from audits.solver.strategy_file import write_strategy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from audits.api.figure import ReportFigure
+from audits.solver.solution_report import Solution
 
 DEFAULT_ROUNDS = 4
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class SolveReport(Report, Solution):
-    """How much the best adversary of a game learns.
-
-    posed: the game that was solved. given: the learner as it was named.
-    """
-
-    posed: PosedGame = attrs.field(repr=False)
-    given: str = attrs.field(repr=False)
-
-    @property
-    def headline(self) -> str:
-        at = self.epsilon_at
-        least = f"least ε at δ = {at.delta:.3g}: {format_bracket(at.lower, at.upper)}"
-        claim = "no claim" if self.claim.empty else f"claim {self.outcome}"
-        return f"{self.learner}, {self.rounds:,} rounds: {claim}, {least}"
-
-    def summary(self) -> str:
-        text = summarize_player(self.posed.learner)
-        for name, value in self.posed.settings.items():  # a class of all votes is shown by its name
-            text = text.replace(
-                f"{name}={format_value(getattr(self.posed.learner, name))}", f"{name}={value}"
-            )
-        return format_solution(self, learner=text)
-
-    def plot(self) -> ReportFigure:
-        """δ of the best adversary at each ε.
-
-        Raises: InvalidArgument without matplotlib.
-        """
-        check_extra("a chart", "matplotlib")
-        from audits.api.figure import make_figure  # an extra, and slow to import
-
-        return make_figure(self._draw, of="solution")
-
-    def write_strategy(self, path: str | os.PathLike[str]) -> None:
-        """Write the best adversary as a file of Python, which any command plays as `FILE:BestAdversary`.
-
-        Raises: InvalidArgument if the file cannot be written, or the strategy is too large for one.
-        """
-        write_strategy(self, self.posed, path, self.given)
-
-    def draw_strategy(self, path: str | os.PathLike[str]) -> None:
-        """Draw the best adversary's decisions as a graph, into a PNG or an SVG.
-
-        Raises: InvalidArgument without matplotlib, or if the decisions are too many to be read.
-        """
-        from audits.reports.solution_chart import draw_strategy  # with matplotlib
-
-        draw_strategy(self, path)
-
-    def _draw(self, axes: Axes) -> None:
-        from audits.reports.solution_chart import draw_curve_of_solution  # with matplotlib
-
-        draw_curve_of_solution(axes, self)
-
-    def _describe(self) -> dict[str, Any]:
-        return solution_data(self, self.posed.learner)
 
 
 @explain_arguments
@@ -115,8 +46,8 @@ def solve(
     worst_samples: bool = False,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
-    watch: Watch | None = None,
-) -> SolveReport:
+    watch: Watch = ignore_progress,
+) -> Solution:
     """Compute how much the best adversary learns in at most `rounds` rounds, whatever its strategy.
 
     The learner must declare the distribution of its answers or, online, of its hypotheses.
@@ -159,10 +90,10 @@ def solve(
         posed = pose_samples(configured, read_sample("data", data), read_sample("neighbour", neighbour))
     elif worst_samples:
         posed = pose_smallest(configured, rounds, epsilons[0] if epsilons else 0.0, watch=watch).game
-    elif "SpecialRound" in configured.protocols:
+    elif find_protocol(configured, OnlineLaw) is not None:
         posed = ExampleGame(learner=configured, text="examples of its domain, which differ in one round")
     else:
         posed = pose_every_vote(configured)
     solution = solve_game(posed, rounds=rounds, epsilons=epsilons, delta=delta, watch=watch)
     given = learner if isinstance(learner, str) else configured.name
-    return extend_record(solution, SolveReport, posed=posed, given=given)
+    return attrs.evolve(solution, given=given)

@@ -4,58 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
-import attrs
 
 from arena import InvalidArgument, Learner
-from audits.api.arguments import check_extra
-from audits.api.report import Report, extend_record
 from audits.registry.given_players import GivenAdversary
 from audits.registry.suggestions import explain_arguments
 from audits.runs.workers import Workers
 from audits.tournaments import TournamentResult, plan_tournament, run_tournament
-from audits.tournaments.tournament_page import render_tournament
 from audits.tournaments.tournament_plan import CONFIDENCE
-from audits.tournaments.tournament_text import describe_tournament, tournament_text
-
-if TYPE_CHECKING:
-    from audits.api.figure import ReportFigure
-
-_BARS = 20  # of the chart
-
-
-@attrs.frozen(eq=False, kw_only=True, repr=False)
-class TournamentReport(Report, TournamentResult):
-    """The result of a tournament: `rows` has the cells, `ranking` the adversaries."""
-
-    @property
-    def headline(self) -> str:
-        played = sum(result is not None for result in self.results)
-        end = ", interrupted" if self.interrupted else ""
-        return f"{played} of {len(self.results)} pairs, {len(self.refuted)} refuted{end}"
-
-    def summary(self) -> str:
-        return tournament_text(self)
-
-    def plot(self) -> ReportFigure:
-        """The best adversaries. Raises: InvalidArgument without matplotlib, or if no claim was audited."""
-        check_extra("a chart", "matplotlib")
-        from audits.api.figure import draw_bars, make_figure  # an extra, and slow to import
-
-        places = sorted(self.ranking, key=lambda place: -place.score)[:_BARS]
-        if not places:
-            raise InvalidArgument("no claim was audited, so no adversary is ranked", remedy="Show rows.")
-        bars = [(place.adversary, place.score) for place in places]
-        label, title = "mean of certified ε / ε of the claim, at most 1", "The best adversaries"
-        return make_figure(lambda axes: draw_bars(axes, bars, label=label, title=title), of="tournament")
-
-    def _render_page(self) -> str:
-        check_extra("the page", "jinja2")
-        return render_tournament(self)
-
-    def _describe(self) -> dict[str, Any]:
-        return describe_tournament(self)
 
 
 @explain_arguments
@@ -70,7 +25,7 @@ def tournament(
     jobs: int | Workers = 1,
     ledger: str | os.PathLike[str] | None = None,
     progress: Callable[[int], None] | None = None,
-) -> TournamentReport:
+) -> TournamentResult:
     """Audit every learner against every adversary that it can meet, and rank the adversaries.
 
     learners, against: players or names; default: all of `arena list`. Adversaries that are objects or from
@@ -99,5 +54,4 @@ def tournament(
     plan = plan_tournament(
         learners, against, protocols=protocols, games=games, confidence=confidence, seed=seed
     )
-    result = run_tournament(plan, jobs=jobs, ledger=ledger, watch=progress)
-    return extend_record(result, TournamentReport)
+    return run_tournament(plan, jobs=jobs, ledger=ledger, watch=progress)

@@ -11,29 +11,37 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 from click.core import ParameterSource
 
-from audits import reports
-from audits.api.planning import plan_audit
+from arena import OneRun
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.common.option_groups import TextType, option, option_groups, option_record
+from audits.cli.common.option_groups import TextType, list_options, option, option_groups, option_record
 from audits.cli.common.options import (
     ChangesOption,
-    ClaimOptions,
+    DataOptions,
+    GivenArguments,
     KeyOption,
     LedgerOption,
     MatchOptions,
+    SeedOption,
     WorkerOptions,
+    plan_options,
 )
 from audits.cli.common.output import Output, Quiet, format_command, print_note
-from audits.registry.used_files import UsedFiles
-from audits.runs.audit_estimators import RunProgress
-from audits.runs.ledger.notes import PlayerSummary
-from audits.runs.plan import DISTINGUISHERS, Plan
+from audits.data.output_files import check_output_file
+from audits.registry.user_files import UsedFiles
+from audits.runs.first_games import plan_audit
+from audits.runs.plan import Plan, list_arguments
+from audits.runs.run import RunProgress
 from audits.runs.run import run as run_plan
 from audits.runs.verdict import RunStopped, Verdict
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:
     from audits.runs.run_parts import RunPart
+
+_OF_ONE_RUN = (  # options of an audit that trains once
+    *("learner", "against", "settings", "set_adversary", "one_run", "confidence", "html"),
+    *list_options(SeedOption, DataOptions, Output),
+)
 
 
 def _parse_part(name: str, text: str) -> RunPart:
@@ -42,35 +50,13 @@ def _parse_part(name: str, text: str) -> RunPart:
     return RunPart.parse(text)
 
 
-@option_record
-class PlanOptions(ClaimOptions):
-    games: int | None = option(
-        "--games",
-        metavar="N",
-        help="Games in each world. Default: 100,000; with --until-refuted at most 10 million.",
-    )
-    until_refuted: bool = option(
-        "--until-refuted", help="Stop as soon as the claim is refuted. The confidence is the same."
-    )
-    confidence: float = option(
-        "--confidence", default=0.95, help="A true claim is refuted with probability at most 1 minus this."
-    )
-    distinguisher: str | None = option(
-        "--distinguisher",
-        type=click.Choice(DISTINGUISHERS),
-        help="What distinguishes the worlds: the adversary's score, a distinguisher learned from earlier "
-        "games, or the likelihood ratio. Default: the score if there is one, otherwise the better of the "
-        "others.",
-    )
+@plan_options(*(name for name in list_arguments() if name != "seed"))
+class PlanOptions(GivenArguments):
     one_run: int | None = option(
         "--one-run",
         metavar="M",
         help="Train once, with M canaries that fair coins include, in place of many games. The adversary "
         "plays OneRun, as planted-canaries does, and the claim is the learner's own.",
-    )
-    faults: bool = option(
-        "--faults",
-        help="Let the adversary see exceptions of the learner. By default an exception ends the audit.",
     )
 
 
@@ -126,9 +112,7 @@ def audit(
           --set features=1002 --data people.csv --x age --x hours --y income
     """
     if asked.one_run is not None:
-        from audits.cli.one_run import audit_one_run  # few audits are of one run
-
-        audit_one_run(game, asked.one_run, asked.confidence, run.html, output)
+        _audit_one_run(game, asked.one_run, asked.arguments()["confidence"], run.html, output)
     files = UsedFiles(allow_changes=run.allow_changes)
     plan = make_plan(game, asked, output, files)
     execute_plan(plan, files, run, workers.build(), output, ledger=storage.ledger, command=format_command())
@@ -146,18 +130,7 @@ def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: Used
         context = click.get_current_context()
         context.params["against"] = match.default
         context.set_parameter_source("against", ParameterSource.COMMANDLINE)
-    plan, notes = plan_audit(
-        match,
-        epsilon=asked.epsilon,
-        delta=asked.delta,
-        curve=asked.curve,
-        games=asked.games,
-        until_refuted=asked.until_refuted,
-        confidence=asked.confidence,
-        distinguisher=asked.distinguisher,
-        faults=asked.faults,
-        seed=game.seed,
-    )
+    plan, notes = plan_audit(match, seed=game.seed, **asked.arguments())
     output.print_notes(notes)
     return plan
 
@@ -182,8 +155,9 @@ def execute_plan(
     if run.part is not None:
         _play_part(plan, files, run, workers, output, ledger=ledger, command=command, key=key)
     if run.html is not None:
-        reports.check_html(run.html, ledger)
-    players = PlayerSummary.from_plan(plan)
+        from audits.runs.run_page import check_html, write_html  # few audits have a page
+
+        check_html(run.html, ledger)
     with TemporaryDirectory() as folder:
         if run.html is not None and ledger is None:
             ledger = str(Path(folder, "run.ledger"))  # the page is written from it
@@ -201,12 +175,12 @@ def execute_plan(
                 )
         except RunStopped as stopped:
             if stopped.verdict is not None and stopped.verdict.games:
-                print_verdict(stopped.verdict, output, players)
+                output.print_result(stopped.verdict)
             raise
-        print_verdict(verdict, output, players)
+        output.print_result(verdict)
         if run.html is not None and ledger is not None:
             if verdict.games:
-                reports.write_html(ledger, run.html)
+                write_html(ledger, run.html)
             else:
                 print_note("no block of games was finished, so there is no page")
     click.get_current_context().exit(get_exit_status(verdict))
@@ -215,15 +189,6 @@ def execute_plan(
 def get_exit_status(verdict: Verdict) -> int:
     """The exit status of a verdict."""
     return INTERRUPTED if verdict.interrupted else REFUTED if verdict.refuted else 0
-
-
-def print_verdict(verdict: Verdict, output: Output, players: PlayerSummary | None) -> None:
-    """Print a verdict, with the players' settings if they are known."""
-    output.print_result(
-        verdict,
-        lambda verdict: reports.verdict_text(verdict, players),
-        lambda verdict, header: reports.verdict_json(verdict, players, header),
-    )
 
 
 def _play_part(
@@ -262,6 +227,32 @@ def _play_part(
         ),
     )
     click.get_current_context().exit(INTERRUPTED if played.interrupted else 0)
+
+
+def _audit_one_run(
+    game: MatchOptions, canaries: int, confidence: float, html: str | None, output: Output
+) -> NoReturn:
+    """Train once with so many canaries, print the certificate, and exit with its status.
+
+    Raises: UsageError if an option is given that one run does not have; otherwise as `certify_match`.
+    """
+    from audits.api.one_run import certify_match  # few audits are of one run
+
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name not in _OF_ONE_RUN and source is ParameterSource.COMMANDLINE:
+            what = "which trains once and tests the learner's own claim"
+            raise click.UsageError(f"{parameter.opts[0]} is not for --one-run, {what}.")
+    if html is not None:
+        check_output_file("HTML report", html, packages=("matplotlib",))
+    match = game.build(protocol=OneRun.name)
+    output.print_notes(match.notes)
+    result = certify_match(match, canaries=canaries, seed=game.seed, confidence=confidence)
+    output.print_result(result)
+    if html is not None:
+        result.to_html(html)
+    context.exit(REFUTED if result.refuted else 0)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from audits.api.certify import certify as certify_games
 from audits.api.one_run import OneRunCertificate, certify_one_run
 from audits.cli import REFUTED
 from audits.cli.common.option_groups import argument, option, option_groups, option_record
-from audits.cli.common.options import CURVE_OPTION
+from audits.cli.common.options import plan_option
 from audits.cli.common.output import Output
 from audits.data.csv_scores import load_scores
 from audits.data.output_files import check_output_file
@@ -40,7 +40,7 @@ class ScoreOptions:
 
 @option_record
 class CertifiedClaim:
-    """The claim under test, and how sure the bound is."""
+    """The claim under test, how sure the bound is, and a file for it."""
 
     epsilon: float | None = option(
         "--epsilon", metavar="E", help="ε of a claim to test, in nats. Default: no claim, only a bound."
@@ -48,16 +48,10 @@ class CertifiedClaim:
     delta: float | None = option(
         "--delta", metavar="D", help="δ, a probability. Default: 0, or 1e-5 with --curve."
     )
-    curve: str | None = CURVE_OPTION
+    curve: str | None = plan_option("curve")
     confidence: float = option(
         "--confidence", metavar="P", default=0.95, help="The probability that the bound is right."
     )
-
-
-@option_record
-class CertificateFile:
-    """A file for the certificate."""
-
     html: str | None = option("--html", metavar="FILE", help="Also write the result as one HTML page.")
 
     def __attrs_post_init__(self) -> None:
@@ -67,7 +61,7 @@ class CertificateFile:
 
 @click.command("certify")
 @option_groups
-def certify(given: ScoreOptions, claim: CertifiedClaim, files: CertificateFile, output: Output) -> None:
+def certify(given: ScoreOptions, claim: CertifiedClaim, output: Output) -> None:
     """Compute a lower bound on ε from scores in a CSV file, of games or of training runs of your own.
 
     Either each line is the score of an independent game of world 0 or 1 (--world), or of one canary of a
@@ -99,7 +93,7 @@ def certify(given: ScoreOptions, claim: CertifiedClaim, files: CertificateFile, 
     else:
         scores, bits = load_scores(given.scores, scores=given.column, bits=str(given.world))
         result = certify_games(scores[~bits], scores[bits], **settings)
-    output.print_result(result, lambda result: result.summary())
-    if files.html is not None:
-        result.to_html(files.html)
+    output.print_result(result)
+    if claim.html is not None:
+        result.to_html(claim.html)
     click.get_current_context().exit(REFUTED if result.refuted else 0)

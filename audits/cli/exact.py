@@ -10,8 +10,6 @@ from audits.cli.common.options import MatchOptions
 from audits.cli.common.output import Output
 from audits.data.output_files import check_output_file
 from audits.exact_loss import exact as compute_exact
-from audits.registry.settings_text import summarize_player
-from audits.reports.exact_text import exact_json, format_exact, write_exact_csv
 
 
 @option_record
@@ -64,12 +62,7 @@ def exact(game: MatchOptions, figures: ExactOptions, output: Output) -> None:
             delta=figures.delta,
             watch=lambda done: bar.update(int(100 * done) - bar.n),
         )
-    learner, adversary = summarize_player(match.learner), summarize_player(match.adversary)
-    output.print_result(
-        result,
-        lambda result: format_exact(result, learner=learner, adversary=adversary),
-        lambda result, header: exact_json(result, match.learner, match.adversary, header),
-    )
+    output.print_result(result)
     if figures.csv_file is not None:
-        write_exact_csv(result, figures.csv_file)
+        result.write_csv(figures.csv_file)
     click.get_current_context().exit(REFUTED if result.refuted else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import shutil
@@ -12,7 +13,7 @@ from typing import Any
 
 import click
 
-from arena import InvalidArgument
+from arena import REFEREES, InvalidArgument
 from audits.cli.common.completion import complete_protocols
 from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.output import Json, print_note
@@ -20,6 +21,7 @@ from audits.registry.players import ADVERSARIES, LEARNERS, PlayerClass, Registry
 from audits.registry.suggestions import unknown_name
 
 _TEST_OBJECTS = "zoo"  # the family of learners that are no learners to use, but mechanisms to test audits on
+_HELP_WIDTH = 76  # of help on the terminal
 _LEAST_WIDTH = 64  # characters, which the longest name and its protocols need
 
 
@@ -43,27 +45,21 @@ class ListOptions:
         ]
 
 
-@click.command("list")
+def _list_protocols() -> str:
+    """The protocols and what they are, as a paragraph of the help."""
+    indent = " " * (2 + max(map(len, REFEREES)) + 2)
+    fill = functools.partial(textwrap.fill, width=_HELP_WIDTH, subsequent_indent=indent)
+    lines = [fill(f"  {name}".ljust(len(indent)) + kind.summary) for name, kind in REFEREES.items()]
+    return "\n\n\b\n" + "\n".join(["Protocols, the rules of a game:", *lines])
+
+
+@click.command("list", epilog=_list_protocols())
 @option_groups
 def list_players(asked: ListOptions, output: Json) -> None:
     """List the learners and adversaries by family, with the protocols that they play.
 
     With WORD only those in whose name, description or module it occurs. Players of installed packages are
     included. A player in a file of yours is named path/to/file.py:ClassName.
-
-    \b
-    Protocols, the rules of a game:
-      Release       the learner gets a data set and releases one value
-      Figure1       a predictor is trained and answers queries (Figure 1 of
-                    Naor et al., Private Everlasting Prediction)
-      Voting        the same with public queries (Liu et al., Revisiting
-                    Model-Agnostic Private Learning)
-      TrainingRun   private training; the adversary sees models
-      OneRun        the same in one run with many canaries, whose presence is
-                    guessed
-      SpecialRound  online learning; the example of one round differs
-      Adaptive      online learning in one world, for mistakes and regret
-      Oblivious     the same with examples that are fixed beforehand
 
     \b
     Examples:

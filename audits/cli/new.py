@@ -12,12 +12,11 @@ from pathlib import Path
 
 import click
 
-from arena.errors import InvalidArgument
+from arena import REFEREES, InvalidArgument, Release
 from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.data.output_files import check_output_file
 
-_PROTOCOLS = ("Release", "Figure1")
-_AGAINST = {"Release": ("laplace-count", "count-swap"), "Figure1": ("noisy-votes", "training-swap")}
+_PROTOCOLS = {name: referee for name, referee in REFEREES.items() if referee.template_opponents}
 _PACKAGES = {"arena", "learners", "adversaries", "audits"}
 _LEARNER_TEST = '''"""Tests of {name}; run them with pytest."""
 
@@ -40,31 +39,17 @@ from {module} import {cls}
 
 from arena import {protocol}
 from arena.testing import check_adversary
+from audits.cli.templates.{file}_learner import MyPlayer as NoisyLearner
 from audits.testing import assert_refuted
-from {learner_module} import {learner}
 
 
 def test_it_keeps_to_the_protocol() -> None:
-    check_adversary({cls}(), {learner}(), {protocol}())
+    check_adversary({cls}(), NoisyLearner(), {protocol}())
 
 
 def test_it_refutes_a_claim_that_is_too_small() -> None:
-    assert_refuted({learner}({settings}), claim=({epsilon}, 0.0), against={cls}())
+    assert_refuted(NoisyLearner(epsilon=1.0), claim=(0.5, 0.0), against={cls}())
 '''
-_OPPONENTS = {
-    "Release": {
-        "learner_module": "learners.releases.laplace_count",
-        "learner": "LaplaceCount",
-        "settings": "epsilon=1.0",
-        "epsilon": 0.5,
-    },
-    "Figure1": {
-        "learner_module": "learners.predictors.vote_predictors",
-        "learner": "NoisyVotes",
-        "settings": "epsilon=1.0, answers=5",
-        "epsilon": 0.5,
-    },
-}
 
 
 @option_record
@@ -73,9 +58,9 @@ class NewOptions:
     name: str = argument(metavar="NAME")
     protocol: str = option(
         "--protocol",
-        type=click.Choice(_PROTOCOLS, case_sensitive=False),
-        default=_PROTOCOLS[0],
-        help="Release: the learner releases one value. Figure1: it is trained, and then answers queries.",
+        type=click.Choice(list(_PROTOCOLS), case_sensitive=False),
+        default=Release.name,
+        help=" ".join(f"{name}: {referee.summary}." for name, referee in _PROTOCOLS.items()),
     )
     folder: str = option("--output", "-o", metavar="FOLDER", default=".", help="Where to write the files.")
 
@@ -97,11 +82,12 @@ def new(asked: NewOptions) -> None:
     module = name.replace("-", "_")
     _check_name(asked.name, name, module)
     words = {"name": name, "module": module, "cls": "".join(word.capitalize() for word in name.split("-"))}
-    words |= {"protocol": asked.protocol, "against": _AGAINST[asked.protocol][1]}
-    template = resources.files("audits.cli.templates").joinpath(f"{asked.protocol.lower()}_{asked.kind}.py")
+    learner, adversary = _PROTOCOLS[asked.protocol].template_opponents
+    words |= {"protocol": asked.protocol, "file": asked.protocol.lower(), "against": adversary}
+    template = resources.files("audits.cli.templates").joinpath(f"{words['file']}_{asked.kind}.py")
     player = template.read_text(encoding="utf-8").replace("my-player", name).replace("MyPlayer", words["cls"])
     test = _LEARNER_TEST if asked.kind == "learner" else _ADVERSARY_TEST
-    test = test.format(**words, **_OPPONENTS[asked.protocol])
+    test = test.format(**words)
     folder = Path(asked.folder)
     texts = {folder / f"{module}.py": player, folder / f"test_{module}.py": test}
     for path in texts:
@@ -112,7 +98,6 @@ def new(asked: NewOptions) -> None:
         path.write_text(text, encoding="utf-8")
     file, tests = map(str, texts)
     own = f"{file}:{words['cls']}"
-    learner, adversary = _AGAINST[asked.protocol]
     players = f"{own} --against {adversary}" if asked.kind == "learner" else f"{learner} --against {own}"
     click.echo(f"Wrote {file} and {tests}. Next:\n  pytest {tests}\n  arena audit {players}")
 

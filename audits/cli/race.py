@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from audits.api.race import GAMES, plan_race
+from audits.api.race import plan_race
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.completion import (
     complete_adversaries,
@@ -16,18 +16,16 @@ from audits.cli.common.option_groups import argument, option, option_groups, opt
 from audits.cli.common.options import DataOptions, PlotOption, SeedOption, WorkerOptions, parse_settings
 from audits.cli.common.output import Output
 from audits.races import run_race
-from audits.races.online_race import MARKS
+from audits.races.online_race import GAMES, MARKS, list_protocols
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
-from audits.races.predictor_race import PROTOCOL as PREDICTOR_PROTOCOL
 from audits.races.predictor_race import ROUNDS
-from audits.races.race_chart import draw_race
-from audits.races.race_result import Race
-from audits.races.race_text import race_json, race_text
 from audits.registry.entrants import find_entrants
 
 
 @option_record
-class RaceOptions(DataOptions, SeedOption):
+class EntrantOptions(SeedOption):
+    """The learners, and what holds for all of them."""
+
     learners: tuple[str, ...] = argument(
         metavar="LEARNER...", nargs=-1, required=True, shell_complete=complete_learners
     )
@@ -48,6 +46,10 @@ class RaceOptions(DataOptions, SeedOption):
         default=0.95,
         help="Confidence of all limits together, and of all tests of bounds together.",
     )
+
+
+@option_record
+class RaceOptions(DataOptions, EntrantOptions):
     against: str | None = option(
         "--against",
         metavar="ADVERSARY",
@@ -69,7 +71,7 @@ class RaceOptions(DataOptions, SeedOption):
         "--protocol",
         metavar="NAME",
         shell_complete=complete_protocols,
-        help="Adaptive or Oblivious. Default: the first that all players play.",
+        help=f"{' or '.join(list_protocols())}. Default: the first that all players play.",
     )
     agnostic: bool = option(
         "--agnostic",
@@ -82,29 +84,6 @@ class RaceOptions(DataOptions, SeedOption):
         help="Maximum number of rounds at which figures are recorded, evenly spaced on a log scale up to T. "
         f"Default: {MARKS}.",
     )
-
-    def plan(self, output: Output) -> Race:
-        """The race of online learners, or of predictors."""
-        entrants = find_entrants(self.learners)
-        settings = parse_settings(self.settings, labels=[label for label, _ in entrants])
-        if self.against is None and not any(PREDICTOR_PROTOCOL in player.protocols for _, player in entrants):
-            raise click.UsageError("Missing option '--against'.")
-        race, notes = plan_race(
-            entrants,
-            settings,
-            against=self.against,
-            rounds=self.rounds,
-            games=self.games,
-            protocol=self.protocol,
-            agnostic=self.agnostic,
-            marks=self.marks,
-            as_set=self.as_set,
-            data=self.get_source(),
-            confidence=self.confidence,
-            seed=self.seed,
-        )
-        output.print_notes(notes)
-        return race
 
 
 @click.command("race")
@@ -131,10 +110,15 @@ def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: 
       arena race everlasting-v1 everlasting-v2 --rounds 3 --games 20 --plot errors.svg
       arena race everlasting-v2 --data adult.csv --x age --y income --positive '>50K' --agnostic
     """
-    plan = asked.plan(output)
+    entrants = find_entrants(asked.learners)
+    settings = parse_settings(asked.settings, labels=[label for label, _ in entrants])
+    names = ("against", "rounds", "games", "protocol", "agnostic", "marks", "as_set", "confidence", "seed")
+    options = {name: getattr(asked, name) for name in names}
+    plan, notes = plan_race(entrants, settings, data=asked.get_source(), **options)
+    output.print_notes(notes)
     with output.count_progress("games", plan.games * len(plan.entrants), scaled=True) as watch:
         result = run_race(plan, jobs=workers.build(), watch=watch)
-    output.print_result(result, race_text, race_json)
+    output.print_result(result)
     if chart.plot is not None:
-        draw_race(result, chart.plot)
+        result.write_plot(chart.plot)
     click.get_current_context().exit(INTERRUPTED if result.interrupted else REFUTED if result.broken else 0)

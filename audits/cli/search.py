@@ -5,16 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
+import attrs
 import click
 
 from arena import InvalidArgument, Learner, Sample
 from arena.settings import check_value, less_than, more_than
+from audits.adversary_search import SPACES
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
-from audits.adversary_search.search_text import format_search, search_json
-from audits.adversary_search.source_code import adversary_source
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.completion import complete_learners, complete_protocols, complete_settings
@@ -40,7 +39,7 @@ class SearchOptions(SeedOption, ClaimOptions, DataOptions):
         "--protocol",
         metavar="NAME",
         shell_complete=complete_protocols,
-        help="Figure1, Release, Voting, TrainingRun or SpecialRound. Default: the learner's.",
+        help=f"One of {', '.join(SPACES)}. Default: the learner's.",
     )
     confidence: float = option(
         "--confidence",
@@ -83,7 +82,7 @@ class SearchOptions(SeedOption, ClaimOptions, DataOptions):
             return
         if not self.file.endswith(".py"):
             raise InvalidArgument(
-                "the adversary is written as Python source", value=self.file, remedy="Name a file FILE.py."
+                "the adversary is written as a file of Python", value=self.file, remedy="Name a file FILE.py."
             )
         check_output_file("adversary's file", self.file)
 
@@ -96,7 +95,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
     Adversaries are generated at random. The first whose games are evidence against the claim is simplified
     as far as possible, and then confirmed on fresh games. The whole search refutes a true claim with
     probability at most 1 minus --confidence. Printed are the verdict, the smallest game side by side in both
-    worlds, and its adversary as source. Exit status: 0 nothing found, 3 refuted, 2 invalid usage,
+    worlds, and its adversary as a file of Python. Exit status: 0 nothing found, 3 refuted, 2 invalid usage,
     130 interrupted.
 
     \b
@@ -109,17 +108,17 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
     """
     sample = asked.load_sample()
     learner = asked.build_learner(sample)
-    if asked.curve is None:
-        resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")  # before anything is written
+    claim = asked.arguments()
+    if claim["curve"] is None:
+        resolve_claim(
+            learner, claim["epsilon"], claim["delta"], purpose="refute"
+        )  # before anything is written
     asked.check_file()
     output.print_notes(learner.shortcomings)
     with _show_progress(output) as watch:
         result = search_adversary(
             learner,
             data=sample,
-            epsilon=asked.epsilon,
-            delta=asked.delta,
-            curve=asked.curve,
             protocol=asked.protocol,
             error=asked.get_error(),
             examples=asked.examples,
@@ -127,16 +126,13 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
             seed=asked.seed,
             jobs=workers.build(),
             progress=watch,
+            **claim,
         )
     name = shlex.join([asked.learner, *(word for pair in asked.settings for word in ("--set", pair))])
-    code = adversary_source(result, learner=name, file=asked.file or "found.py") if result.refuted else None
-    if asked.file is not None and code is not None:
-        Path(asked.file).write_text(code, encoding="utf-8")
-    output.print_result(
-        result,
-        partial(format_search, source=code, output=asked.file),
-        partial(search_json, source=code),
-    )
+    result = attrs.evolve(result, given=name, file=asked.file)
+    if asked.file is not None and result.source:
+        Path(asked.file).write_text(result.source, encoding="utf-8")
+    output.print_result(result)
     click.get_current_context().exit(REFUTED if result.refuted else INTERRUPTED if result.interrupted else 0)
 
 

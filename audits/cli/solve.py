@@ -12,8 +12,7 @@ from audits.cli.common.option_groups import argument, option, option_groups, opt
 from audits.cli.common.options import PlotOption, SeedOption, parse_settings, settings_option
 from audits.cli.common.output import Output
 from audits.data.output_files import check_output_file
-from audits.reports.solution_text import solution_json, write_solution_csv
-from audits.solver.solution import Outcome
+from audits.solver.solution_report import Outcome
 
 
 @option_record
@@ -54,7 +53,7 @@ class SolutionFiles(PlotOption):
     strategy: str | None = option(
         "--strategy",
         metavar="FILE.py",
-        help="Also write the best adversary as a file, which commands play as FILE.py:BestAdversary.",
+        help="Also write the best adversary as a file, which commands play as FILE.py:best.",
     )
     graph: str | None = option(
         "--graph", metavar="FILE", help="Also draw its decisions as a graph: FILE.svg or FILE.png."
@@ -96,7 +95,7 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
     """
     settings = parse_settings(game.settings)
     with output.stage_progress() as show:
-        report = solve_game(
+        solution = solve_game(
             game.learner,
             game.against,
             rounds=game.rounds,
@@ -108,21 +107,15 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
             seed=game.seed,
             watch=show,
         )
-    output.print_result(
-        report,
-        lambda report: report.summary(),
-        lambda report, header: solution_json(report, report.posed.learner, header),
-    )
+    output.print_result(solution)
     if files.csv_file is not None:
-        write_solution_csv(report, files.csv_file)
+        solution.write_csv(files.csv_file)
     if files.strategy is not None:
-        report.write_strategy(files.strategy)
+        solution.write_strategy(files.strategy)
     if files.graph is not None:
-        report.draw_strategy(files.graph)
+        solution.draw_strategy(files.graph)
     if files.plot is not None:
-        from audits.reports.solution_chart import draw_solution  # with matplotlib
-
-        draw_solution(report, files.plot)
+        solution.write_plot(files.plot)
     if files.html is not None:
-        report.to_html(files.html)
-    click.get_current_context().exit(REFUTED if report.outcome is Outcome.REFUTED else 0)
+        solution.to_html(files.html)
+    click.get_current_context().exit(REFUTED if solution.outcome is Outcome.REFUTED else 0)

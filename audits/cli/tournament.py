@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from audits.api.report import extend_record
-from audits.api.tournament import TournamentReport
+from arena import REFEREES
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.common.completion import complete_adversaries, complete_learners, complete_protocols
 from audits.cli.common.option_groups import argument, option, option_groups, option_record
@@ -13,10 +12,9 @@ from audits.cli.common.options import LedgerOption, SeedOption, WorkerOptions
 from audits.cli.common.output import Output, format_command
 from audits.data.output_files import check_output_file
 from audits.tournaments import plan_tournament, run_tournament
-from audits.tournaments.tournament_plan import CONFIDENCE, GAMES, RACE_GAMES
-from audits.tournaments.tournament_text import tournament_json, tournament_text, write_tournament_csv
+from audits.tournaments.tournament_plan import CONFIDENCE
 
-_GAMES = ", ".join(f"{games:,} under {protocol}" for protocol, games in GAMES.items())
+_GAMES = ", ".join(f"{kind.usual_games:,} under {name}" for name, kind in REFEREES.items())
 
 
 @option_record
@@ -38,7 +36,7 @@ class TournamentOptions(SeedOption):
     games: int | None = option(
         "--games",
         metavar="N",
-        help=f"Games of each pair, in each world. Default: {_GAMES}, {RACE_GAMES} in one world.",
+        help=f"Games of each pair, in each world. Default: {_GAMES}.",
     )
     confidence: float = option(
         "--confidence", default=CONFIDENCE, help="Confidence of the bound of each pair, by itself."
@@ -102,9 +100,9 @@ def tournament(
             fate = f"{files.ledger} keeps; the same command continues from there"
         click.echo(f"arena: interrupted after {played} of {len(plan.cells)} pairs, which {fate}", err=True)
     if played:
-        output.print_result(result, tournament_text, tournament_json)
+        output.print_result(result)
         if files.csv_file is not None:
-            write_tournament_csv(result, files.csv_file)
+            result.write_csv(files.csv_file)
         if files.html is not None:
-            extend_record(result, TournamentReport).to_html(files.html)
+            result.to_html(files.html)
     click.get_current_context().exit(INTERRUPTED if result.interrupted else REFUTED if result.refuted else 0)

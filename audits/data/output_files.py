@@ -26,9 +26,7 @@ def check_output_file(
     Raises: InvalidArgument if a package is missing, or the path is a directory, a pipe or a device, in no
     directory, or the ledger's.
     """
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InvalidArgument(f"the {kind} needs {' and '.join(missing)}", remedy=suggest_extra("report"))
+    check_extra(f"the {kind}", *packages)
     location = Path(os.path.realpath(path))
     if location.is_dir():
         raise InvalidArgument(f"the {kind} {path} is a directory", remedy="Name a file in it.")
@@ -44,6 +42,13 @@ def check_output_file(
         raise InvalidArgument(
             f"the {kind} {path} would take the place of the ledger", remedy="Name another file."
         )
+
+
+def check_extra(purpose: str, *packages: str) -> None:
+    """Raises: InvalidArgument, which names the extra, if a package of it is missing."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InvalidArgument(f"{purpose} needs {' and '.join(missing)}", remedy=suggest_extra("report"))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import numpy as np
 
 from arena import (
     Adversary,
+    AnswerLaw,
     Branches,
     Density,
     Finite,
@@ -27,7 +28,8 @@ from arena import (
     ValueLaw,
 )
 from arena.laws import check_same_function, simplify_laws
-from audits.exact_loss.path_enumeration import ANSWERING, PRUNE, PathEnumeration, answer_letters
+from arena.referees import name_protocols
+from audits.exact_loss.path_enumeration import PRUNE, PathEnumeration, answer_letters
 from audits.exact_loss.view_laws import value_laws
 
 MAX_LEVELS = 512
@@ -80,7 +82,7 @@ def likelihood_ratios(
     """
     ratio = build_likelihood_ratio(learner, adversary, referee)
     batches = played.single_games or (played,)
-    if referee.name in ANSWERING:
+    if referee.law is AnswerLaw:
         letters = [answer_letters(batch).T for batch in batches]
         width = max(batch.shape[1] for batch in letters)  # games that are played alone may differ in length
         return ratio(np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1]))) for b in letters]))
@@ -91,11 +93,12 @@ def likelihood_ratios(
 @lru_cache(maxsize=64)
 def build_likelihood_ratio(learner: Learner, adversary: Adversary, referee: Referee) -> LikelihoodRatio:
     """The likelihood ratio for these players; cached. Raises as `likelihood_ratios` does."""
-    if referee.name in ANSWERING:
+    if referee.law is AnswerLaw:
         return _ratio_of_answers(learner, adversary, referee)
-    if referee.name != "Release":
+    if referee.law is not ValueLaw:
+        known = name_protocols(lambda kind: kind.law in (AnswerLaw, ValueLaw))
         raise Unsupported(
-            f"the likelihood ratio is known under Figure1, Voting and Release, not under {referee.name}",
+            f"the likelihood ratio is known under {known}, not under {referee.name}",
             remedy="Use a learned distinguisher, or return a score.",
         )
     return _ratio_of_values(*value_laws(learner, adversary, referee))

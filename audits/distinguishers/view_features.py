@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -52,6 +52,16 @@ class ViewFeatures:
     def __getitem__(self, games: np.ndarray) -> ViewFeatures:
         return ViewFeatures(self.rows[games], self.names)
 
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, np.ndarray], games: int) -> ViewFeatures:
+        """The features of so many games in columns (n,), by name."""
+        rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
+        return cls(freeze(rows + 0.0), tuple(columns))  # -0 compares equal to 0, but has other bytes
+
+    def columns(self, names: tuple[str, ...]) -> np.ndarray:
+        """The named columns of all rows; a constant for columns that there are not."""
+        return _select_columns(self.rows, self.names, names)
+
 
 def view_features(played: Played) -> ViewFeatures:
     """The features of the views of a batch of games. Raises: InvalidArgument if they were not recorded."""
@@ -62,14 +72,13 @@ def view_features(played: Played) -> ViewFeatures:
 
 
 def _features_of_replies(played: Played) -> ViewFeatures:
-    if played.view is None:
+    if played.transcript is None:
         raise InvalidArgument("the views of the games were not recorded", remedy="Play with record=True.")
-    games, replies = len(played.worlds), played.view.replies
+    games, replies = len(played.worlds), played.replies
     columns = _answer_columns(list_answers(replies)) | list_released_columns(replies, games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
-    rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
-    return ViewFeatures(freeze(rows + 0.0), tuple(columns))  # -0 compares equal to 0, but has other bytes
+    return ViewFeatures.of_columns(columns, games)
 
 
 def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:
@@ -91,7 +100,7 @@ def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:
     }
 
 
-def collect_values(replies: Sequence[Reply]) -> list[np.ndarray]:
+def _collect_values(replies: Sequence[Reply]) -> list[np.ndarray]:
     """Released values, concepts of published hypotheses and moves of models, (n, ...) each, in order."""
     others = Answer, Answers, Received  # these are features as answers
     values = []
@@ -120,7 +129,7 @@ def list_released_columns(
 
     finite: whether infinities and NaN are replaced, as in the features of views.
     """
-    values = collect_values(replies)
+    values = _collect_values(replies)
     columns: dict[str, np.ndarray] = {}
     for number, value in enumerate(values, start=1):
         if len(values) == 1:
@@ -156,7 +165,7 @@ def _replace_infinities(column: np.ndarray) -> np.ndarray:
 def _align_columns(parts: Sequence[ViewFeatures]) -> list[ViewFeatures]:
     """The same features with the union of all columns."""
     names = tuple(dict.fromkeys(name for part in parts for name in part.names))
-    return [ViewFeatures(_select_columns(part.rows, part.names, names), names) for part in parts]
+    return [ViewFeatures(part.columns(names), names) for part in parts]
 
 
 def _select_columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str, ...]) -> np.ndarray:

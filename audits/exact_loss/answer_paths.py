@@ -66,7 +66,7 @@ class AnswerLaws:
                 raise Unsupported(
                     f"{self._learner.name} states no distribution of its answers",
                     value=type(law).__name__,
-                    remedy="Under Figure1 and Voting, law(sample) returns an AnswerLaw.",
+                    remedy="Let law(sample) return an AnswerLaw.",
                 )
             self._laws[sample] = law
         return self._laws[sample]

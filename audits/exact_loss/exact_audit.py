@@ -4,101 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from arena import Adversary, Claim, Learner, NothingTested, Referee
+from arena import Adversary, Learner, NothingTested, Referee
 from arena.engine import check_protocol
 from arena.settings import at_least, at_most, check_value, less_than
-from arena.testing.laws.goodness_of_fit import Comparison
 from audits.exact_loss.declared_law import check_declared_law
-from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
+from audits.exact_loss.exact_report import DeltaBracket, EpsilonBracket, ExactAudit, ViewProbabilities
+from audits.exact_loss.privacy_loss import PrivacyLoss
 from audits.exact_loss.released_values import LabelledLoss
-from audits.exact_loss.view_laws import MAX_PATHS, ViewLaw, view_law
+from audits.exact_loss.view_laws import MAX_PATHS, view_law
 from audits.registry.tested_claim import check_protected, read_claim
 
 _MAX_REVEALING = 10  # views in the report
-
-
-@attrs.frozen
-class DeltaBracket(Bracket):
-    """Bounds on the least δ at `epsilon`, nats."""
-
-    epsilon: float
-
-
-@attrs.frozen
-class EpsilonBracket(Bracket):
-    """Bounds on the least ε in nats at `delta`."""
-
-    delta: float
-
-
-@attrs.frozen(kw_only=True)
-class ViewProbabilities:
-    """A view, or a cell of views: its probability in each world and its privacy loss log(p1/p0) in nats."""
-
-    view: str
-    p0: float
-    p1: float
-    privacy_loss: float
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class ExactAudit:
-    """The result of an exact audit.
-
-    claim: the learner's. refuted: it is false, by more than all stated errors.
-    epsilon: the pure ε of the view in nats, infinite where a view is possible in one world only. It is a
-        lower bound if not `complete`, i.e. if unlikely paths were given up.
-    delta: the δ that the claim's ε requires; None if nothing is claimed. deltas: the same at other ε.
-    epsilon_at: the ε that the view requires at the δ asked for. score: the largest ε that the adversary's
-        score could certify at that δ; None if it is unknown.
-    views: the number of cells of views. error: how much a δ at ε = 0 may be off, apart from their width.
-    comparison: of games with the declared output distribution, of which alone the figures speak.
-    worst, most_revealing: the views with the largest loss, and with the largest loss times probability.
-    """
-
-    kind: ClassVar[str] = "exact"
-    derived: ClassVar[tuple[str, ...]] = ("epsilon_infinite",)  # fields of its JSON that are properties
-
-    learner: str
-    adversary: str
-    protocol: str
-    claim: Claim
-    refuted: bool
-    epsilon: float
-    complete: bool
-    delta: Bracket | None
-    deltas: tuple[DeltaBracket, ...]
-    epsilon_at: EpsilonBracket
-    score: EpsilonBracket | None
-    views: int
-    error: float
-    comparison: Comparison
-    worst: ViewProbabilities
-    most_revealing: tuple[ViewProbabilities, ...]
-    law: ViewLaw = attrs.field(repr=False)
-
-    @property
-    def epsilon_infinite(self) -> bool:
-        """Whether no finite ε holds at δ = 0."""
-        return math.isinf(self.epsilon)
-
-    def table(self) -> list[tuple[str, float, float, float, float, float]]:
-        """Every view, from the most to the least indicative of world 1, with the trade-off curve.
-
-        Columns: the view as text, its probability in world 0 and in world 1, its mean privacy loss, and the
-            errors α and β of the test that decides for world 1 on this view and all those before it.
-        """
-        loss, order = self.law.loss, self.law.loss.order
-        alpha, beta = loss.tradeoff()
-        columns = (loss.p0[order], loss.p1[order], loss.mean[order], alpha[1:], beta[1:])
-        figures = zip(*(column.tolist() for column in columns), strict=True)
-        text = self.law.views.text
-        return [(text(int(cell)), *row) for cell, row in zip(order, figures, strict=True)]
 
 
 def exact(
@@ -155,6 +75,7 @@ def exact(
         worst=_describe_cell(law.views, _worst_cell(loss)),
         most_revealing=tuple(_describe_cell(law.coarse, cell) for cell in _revealing_cells(law.coarse.loss)),
         law=law,
+        players=(learner, adversary),
     )
 
 

@@ -1,4 +1,4 @@
-"""Enumeration of all views of a game of Figure1 or Voting, by playing every path of answers."""
+"""Enumeration of all views of games whose views are answers, by playing every path of answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from audits.exact_loss.answer_paths import (
 from audits.exact_loss.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
 from audits.exact_loss.wrapped_players import PresetStates, forbid_randomness
 
-ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
 PRUNE = 1e-15  # paths of less probability are given up
 _MANY = 32  # branches of a batch after which the number of paths is estimated,
 _FEW_PATHS = 10_000  # unless as many paths as the limit allows are played in a second
@@ -231,8 +230,7 @@ def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, floa
 
 def answer_letters(played: Played) -> np.ndarray:
     """(rounds, n) uint8: the letters of the answers of a recorded batch."""
-    assert played.view is not None
-    answers = list_answers(played.view.replies)
+    answers = list_answers(played.replies)
     shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from arena import (
     Adversary,
+    AnswerLaw,
     Finite,
     Hypothesis,
     Learner,
@@ -23,7 +24,8 @@ from arena import (
 )
 from arena.concepts import ConceptClass
 from arena.randomness import block_seed, generator
-from audits.exact_loss.path_enumeration import ANSWERING, PRUNE, PathEnumeration, format_view
+from arena.referees import name_protocols
+from audits.exact_loss.path_enumeration import PRUNE, PathEnumeration, format_view
 from audits.exact_loss.privacy_loss import PrivacyLoss
 from audits.exact_loss.released_values import LabelledLoss, losses_of_values
 from audits.exact_loss.wrapped_players import PresetStates, forbid_randomness
@@ -64,30 +66,32 @@ def view_law(
 ) -> ViewLaw:
     """The distribution of what `adversary` sees of `learner`, from the learner's output distribution.
 
-    Under Figure1 and Voting every path of answers is played, under Release one game in each world.
+    Where learners answer queries, every path of answers is played; where they release a value, one game in
+    each world.
 
     prune, max_paths, watch: as in `PathEnumeration`. The mass of pruned paths is stated as an error.
 
     Raises: Unsupported if the output distribution is unknown, the adversary uses randomness or leads to too
         many paths, or under another protocol; whatever a referee raises in a game.
     """
-    if referee.name in ANSWERING:
+    if referee.law is AnswerLaw:
         paths = PathEnumeration(learner, adversary, referee, prune=prune, max_paths=max_paths, watch=watch)
         paths.run()
         loss, views = paths.loss()
         listed = LabelledLoss(loss, lambda cell: format_view(views[cell]))
         challenges = frozenset(paths.challenges)
         return ViewLaw(views=listed, coarse=listed, score=paths.score_loss(), challenges=challenges)
-    if referee.name == "Release":
+    if referee.law is ValueLaw:
         return _law_of_release(learner, adversary, referee)
+    possible = name_protocols(lambda kind: kind.law in (AnswerLaw, ValueLaw))
     raise Unsupported(
-        f"exact audits are possible under {', '.join(ANSWERING)} and Release, not under {referee.name}",
+        f"exact audits are possible under {possible}, not under {referee.name}",
         remedy="Use `arena audit`, which plays games.",
     )
 
 
 def value_laws(learner: Learner, adversary: Adversary, referee: Referee) -> tuple[ValueLaw, ValueLaw]:
-    """The distribution of the value released under Release, in world 0 and in world 1.
+    """The distribution of the released value, in world 0 and in world 1.
 
     Raises: Unsupported if the output distribution is unknown, or the adversary uses randomness or gives no
         sample; whatever the referee raises.
@@ -133,7 +137,7 @@ def _value_law(learner: Learner, sample: Sample) -> ValueLaw:
         raise Unsupported(
             f"{learner.name} states no distribution of what it releases",
             value=type(law).__name__,
-            remedy="Under Release, law(sample) returns a ValueLaw.",
+            remedy="Let law(sample) return a ValueLaw.",
         )
     return law
 

@@ -1,114 +1,50 @@
-"""Races: what every kind of race has in common, from playing the games to the figures of each learner."""
+"""The result of a race: playing it, the report as text and JSON, and the chart."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, ClassVar
+import os
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arena import Bound, InvalidArgument, Learner
-from audits.races.game_plan import Entrant, GamePlan, Interruption, Watch, play_games
-from audits.registry.settings_text import blame_player
+from arena import ERROR, Bound
+from audits.races.race_plan import BoundTest, Race, Standing, Watch, play_games
+from audits.registry.settings_text import summarize_player
+from audits.registry.tested_claim import read_claim
+from audits.reports.document import Document, Facts, Listing, Picture, Prose, Table
+from audits.reports.formatting import WIDTH, percent, wrap
+from audits.reports.json_form import to_data
+from audits.reports.plots import choose_colour, draw_curve, plot, set_title
+from audits.reports.report import Report
 from audits.runs.workers import Workers
-from audits.statistics.quantiles import Quantile, lower_limit_of_mean, quantile
 
-MEDIAN, HIGH = QUANTILES = (0.5, 0.95)
-_ROUNDING = 1e-9  # relative; bounds are floats, often logarithms
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-
-@attrs.frozen(kw_only=True)
-class BoundTest:
-    """A bound from a learner's theorem, and its test on the games.
-
-    inapplicable: why the bound does not cover these games, so that it is not tested; empty if it does.
-    exceeding: the number of games above it. allowed: the largest such number that does not refute it; None
-    for a bound on the expectation, of which mean_lower is a lower confidence limit. broken: it is refuted.
-    """
-
-    bound: Bound
-    inapplicable: str = ""
-    exceeding: int = 0
-    allowed: int | None = None
-    mean_lower: float | None = None
-    broken: bool = False
+_MARKERS = "osD^vPX"  # distinguish learners in grey prints
+_BOUND_REACH = 2.5  # the axis of a chart reaches up to bounds within this multiple of the largest figure
 
 
-@attrs.frozen(eq=False, kw_only=True)
-class RaceStanding:
-    """The figures of one learner. Arrays are (k,), one entry for each mark of the race.
-
-    mean, worst: over games. median, quantile_95: quantiles over games, with confidence limits.
-    bound_test: None if the learner's theorem states no bound.
-    """
-
-    derived = ("label", "learner", "claim", "concepts")  # what JSON shows beside the fields
-
-    entrant: Entrant = attrs.field(repr=False)
-    mean: np.ndarray
-    median: Quantile
-    quantile_95: Quantile
-    worst: np.ndarray
-    bound_test: BoundTest | None
-
-    @property
-    def label(self) -> str:
-        return self.entrant.label
-
-    @property
-    def learner(self) -> Learner:
-        return self.entrant.learner
-
-    @property
-    def claim(self) -> str:
-        return self.entrant.claim
-
-    @property
-    def concepts(self) -> str:
-        return str(self.entrant.concepts)
-
-
-@attrs.frozen(kw_only=True)
-class Race(GamePlan):
-    """The plan of a race. A subclass says what is measured in a game, and what theorems promise about it."""
-
-    @property
-    @abstractmethod
-    def quantity(self) -> str:
-        """What is measured: mistakes, regret or error."""
-
-    @property
-    @abstractmethod
-    def marks(self) -> tuple[int, ...]:
-        """The k rounds at which figures are recorded."""
-
-    @abstractmethod
-    def check(self, entrant: Entrant) -> None:
-        """Refuse, before any game, an entrant whose games or bounds would be refused."""
-
-    @abstractmethod
-    def make_standing(self, entrant: Entrant, figures: np.ndarray) -> RaceStanding:
-        """The standing of a learner, from the figures (..., n) of its games."""
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class RaceResult:
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class RaceResult(Report):
     """The standings of all learners, in the order of the race.
 
-    race: with the games that were finished. interruption: None if those are all.
+    race: with the games that were finished. standings: of the kind that the measure of the race makes.
+    interruption: what is missing, as text. notes: how settings were chosen.
     """
 
     kind: ClassVar[str] = "race"
 
     race: Race
-    standings: tuple[Any, ...]  # of the kind that `race.make_standing` returns
-    interruption: Interruption | None = None
+    standings: tuple[Any, ...]
+    interruption: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def interrupted(self) -> bool:
         """Whether games are missing."""
-        return self.interruption is not None
+        return bool(self.interruption)
 
     @property
     def broken(self) -> bool:
@@ -116,68 +52,165 @@ class RaceResult:
         tests = [standing.bound_test for standing in self.standings]
         return any(test is not None and test.broken and test.bound.promised for test in tests)
 
+    @property
+    def headline(self) -> str:
+        end = ", interrupted" if self.interrupted else ", a promised bound is violated" if self.broken else ""
+        quantity = self.race.measure.quantity
+        name = "errors" if quantity == ERROR else quantity
+        return f"{name.capitalize()} of {_describe_players(self.race)}{end}"
+
+    def document(self) -> Document:
+        race, standings = self.race, self.standings
+        protocol, table, sentences = race.measure.describe(race, standings)
+        head = [
+            ("adversary", summarize_player(race.adversary)),
+            ("protocol", protocol),
+            ("games", f"{race.games:,} of each learner, in batches of {race.block:,}; seed {race.seed}"),
+        ]
+        tests = [(standing.label, *_describe_test(standing.bound_test, race.games)) for standing in standings]
+        limits = (
+            "Limits in brackets are order statistics. They hold for every distribution of games, at all "
+            f"{len(race.measure.marks)} marks, for both quantiles and all learners at once, with confidence "
+            f"{percent(race.confidence)} (Bonferroni); ? stands where there are too few games for one."
+        )
+        prose = [limits, *sentences, *_explain_bounds(self), self.interruption]
+        parts = [
+            Listing("\n".join(f"note: {note}" for note in self.notes)),
+            Facts(head),
+            Facts([(standing.label, _describe_learner(standing)) for standing in standings]),
+            table,
+            Table(("learner", "bound", "does it hold?"), tests, "Bounds of the theorems:"),
+            *map(Prose, filter(None, prose)),
+        ]
+        return Document(parts=parts, picture=Picture(self._draw))
+
+    def write_plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the chart into a file: the same bytes for the same figures. Raises: as `plots.plot` does."""
+        with plot(path, of="race", columns=2) as axes:
+            self._draw(axes)
+
+    def _describe(self) -> dict[str, Any]:
+        learners = [
+            {
+                "label": standing.label,
+                "learner": to_data(standing.entrant.learner),
+                "claim": str(read_claim(standing.entrant.learner)),
+                "concepts": str(standing.entrant.concepts),
+                **to_data(standing),
+            }
+            for standing in self.standings
+        ]
+        outcome = {"interrupted": self.interrupted, "broken": self.broken, "learners": learners}
+        return {**to_data(self.race), **to_data(self.race.measure), **outcome}
+
+    def _draw(self, axes: Axes) -> None:
+        """Draw the curves of all learners, without their legend."""
+        race = self.race
+        low, high = span = _choose_span(self.standings, race.measure.least_height)
+        for number, standing in enumerate(self.standings):
+            _draw_standing(axes, standing, np.array(race.measure.marks), number, span)
+        axes.set_ylim(low, high)
+        race.measure.label_axes(axes)
+        confidence = f"{percent(race.confidence)} for all of them together"
+        explanation = f"Median of the games; shaded, its limits at the marked rounds ({confidence})"
+        set_title(axes, _describe_players(race), explanation)
+
 
 def run_race(race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None) -> RaceResult:
     """Play a race; jobs, watch, interrupts and errors as in `play_games`.
 
-    Raises: also InvalidArgument or NotConforming, before the games, if an entrant is unfit; see `Race.check`.
+    Raises: also InvalidArgument or NotConforming, before the games, if an entrant is unfit; see
+    `Measure.check`.
     """
     for entrant in race.entrants:
-        race.check(entrant)
+        race.measure.check(entrant)
     return make_result(*play_games(race, jobs=jobs, watch=watch))
 
 
-def make_result(
-    race: Race, figures: list[np.ndarray], interruption: Interruption | None = None
-) -> RaceResult:
+def make_result(race: Race, figures: list[np.ndarray], interruption: str = "") -> RaceResult:
     """The result of a race from what `play_games` returns."""
     pairs = zip(race.entrants, figures, strict=True)
-    standings = tuple(race.make_standing(*pair) for pair in pairs)
+    standings = tuple(race.measure.make_standing(race, *pair) for pair in pairs)
     return RaceResult(race=race, standings=standings, interruption=interruption)
 
 
-def summarise(race: Race, figures: np.ndarray) -> dict[str, Any]:
-    """The fields of a `RaceStanding` that are order statistics of figures (k, n), at each of k marks."""
-    ordered, level = np.sort(figures, axis=1), limit_level(race)
-    return {
-        "median": quantile(ordered, MEDIAN, level),
-        "quantile_95": quantile(ordered, HIGH, level),
-        "worst": ordered[:, -1],
-    }
+def _describe_players(race: Race) -> str:
+    """Who plays a race, in one line."""
+    learners = f"{len(race.entrants)} learners" if len(race.entrants) > 1 else race.entrants[0].label
+    return f"{learners} against {race.adversary.name}, {race.games:,} games each"
 
 
-def limit_level(race: Race) -> float:
-    """The one-sided error probability of each limit: Bonferroni over sides, quantiles, marks and learners."""
-    return (1 - race.confidence) / (2 * len(QUANTILES) * len(race.marks) * len(race.entrants))
+def _describe_learner(standing: Standing) -> str:
+    """A learner with its settings, its class and its claim."""
+    learner, concepts = standing.entrant.learner, standing.entrant.concepts
+    return wrap(f"{summarize_player(learner)}; class {concepts}; {read_claim(learner)}", WIDTH - 20)
 
 
-def read_bound(entrant: Entrant, rounds: int) -> Bound | None:
-    """The bound that a learner states for so many rounds; None if it states none.
-
-    Raises: InvalidArgument if it is not a Bound, or the learner raises an error.
-    """
-    with blame_player(entrant.learner.name, "asked for its bound"):
-        bound = entrant.learner.bound(rounds)
-    if bound is not None and not isinstance(bound, Bound):
-        raise InvalidArgument(f"the bound of {entrant.learner.name} must be a Bound or None", value=bound)
-    return bound
+def _describe_bound(bound: Bound) -> str:
+    """A bound, and the sense in which it holds."""
+    sense = "on the expectation" if bound.beta is None else f"β = {bound.beta:.3g}"
+    return f"{bound.at_most:,.4g} ({sense})"
 
 
-def compare_with_bound(race: Race, bound: Bound, figures: np.ndarray, *, minimum: float = 0) -> BoundTest:
-    """Test a bound on the figures (n,) of a learner's games, none of which can be below `minimum`.
+def _describe_test(test: BoundTest | None, games: int) -> tuple[str, str]:
+    if test is None:
+        return "none", ""
+    if test.inapplicable:
+        return _describe_bound(test.bound), f"not tested: {test.inapplicable}"
+    if test.bound.beta is None:
+        observed = f"the mean is at least {test.mean_lower:,.4g}"
+    elif test.bound.beta > 0:
+        observed = f"{test.exceeding:,} of {games:,} games exceed it, up to {test.allowed:,} may"
+    else:
+        observed = f"{test.exceeding:,} games exceed it" if test.broken else "in every game"
+    if test.bound.beta != 0 or test.broken:
+        observed = f"{'no' if test.broken else 'not refuted'}: {observed}"
+    return _describe_bound(test.bound), observed + ("" if test.bound.promised else " (not promised)")
 
-    A bound on the expectation is tested by Anderson's lower limit on the mean, any other by the number of
-    games that exceed it. All learners' tests together err with a probability of at most 1 - confidence.
-    """
-    limit = bound.at_most + _ROUNDING * max(1.0, abs(bound.at_most))
-    exceeding = int(np.count_nonzero(figures > limit))
-    level = (1 - race.confidence) / len(race.entrants)
-    if bound.beta is None:
-        lower = lower_limit_of_mean(figures, minimum, level)
-        return BoundTest(bound=bound, exceeding=exceeding, mean_lower=lower, broken=lower > limit)
-    allowed = 0
-    if bound.beta > 0:
-        from scipy.stats import binom  # slow to import
 
-        allowed = int(binom.isf(level, race.games, bound.beta))
-    return BoundTest(bound=bound, exceeding=exceeding, allowed=allowed, broken=exceeding > allowed)
+def _explain_bounds(result: RaceResult) -> list[str]:
+    tests = {one.label: one.bound_test for one in result.standings if one.bound_test is not None}
+    bounds = [test.bound for test in tests.values() if not test.inapplicable]
+    sentences = []
+    if any(bound.beta != 0 for bound in bounds):
+        sentences.append(
+            "A bound that is not refuted is not thereby proved. Bounds that a game may exceed with "
+            "probability β are tested by the number of games that do, bounds on an expectation by Anderson's "
+            "limit on the mean. All tests together refute a true bound with a probability of at most "
+            f"{percent(1 - result.race.confidence)}."
+        )
+    if not all(bound.promised for bound in bounds):
+        sentences.append(
+            "The theorem promises a bound for the printed constants only. A learner with smaller constants "
+            "is measured against it, but breaks no promise by exceeding it."
+        )
+    if tests:
+        theorems = "; ".join(f"{label}: {test.bound.theorem}" for label, test in tests.items())
+        sentences.append(f"Bounds: {theorems}.")
+    return sentences
+
+
+def _draw_standing(
+    axes: Axes, standing: Standing, marks: np.ndarray, number: int, span: tuple[float, float]
+) -> None:
+    colour, marker, median = choose_colour(number), _MARKERS[number % len(_MARKERS)], standing.median
+    limits = np.clip([median.lower, median.upper], *span)
+    draw_curve(
+        axes, marks, median.values, limits, label=standing.label, color=colour, marker=marker, markersize=4
+    )
+    if standing.bound_test is not None and not standing.bound_test.inapplicable:
+        label = f"{standing.label}: bound {_describe_bound(standing.bound_test.bound)}"
+        label += ", above the chart" if standing.bounds.min() > span[1] else ""
+        axes.plot(marks, standing.bounds, color=colour, linestyle="--", linewidth=1.2, label=label)
+
+
+def _choose_span(standings: tuple[Standing, ...], least_height: float) -> tuple[float, float]:
+    medians = [standing.median for standing in standings]
+    figures = np.concatenate([values for m in medians for values in (m.lower, m.values, m.upper)])
+    figures = figures[np.isfinite(figures)]
+    low, high = min(0.0, float(figures.min())), max(least_height, float(figures.max()))
+    bounds = np.concatenate([standing.bounds for standing in standings])
+    near = bounds[np.isfinite(bounds) & (bounds <= _BOUND_REACH * high)]
+    high = max(high, float(near.max(initial=0.0)))
+    margin = 0.05 * (high - low)
+    return low - margin, high + 2 * margin

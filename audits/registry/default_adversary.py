@@ -7,17 +7,9 @@ from collections.abc import Iterator
 
 import attrs
 
-from arena import (
-    REFEREES,
-    Adversary,
-    ArenaError,
-    InvalidArgument,
-    Learner,
-    Sample,
-    play,
-)
+from arena import REFEREES, Adversary, ArenaError, InvalidArgument, Learner, Sample, play
 from arena.capabilities import ReceivesPart
-from audits.registry.pairing import choose_protocol, configure_game
+from audits.registry.pairing import choose_protocol, configure_game, list_common
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player
 from audits.registry.suggestions import unknown_name
@@ -28,19 +20,9 @@ _LABEL_PARTS = ("ones", "labels")  # of a sample, which no change of a point cha
 _GAMES = 16  # which show whether the worlds differ
 
 
-@attrs.frozen
-class DefaultAdversary:
-    """The usual adversary of a learner. note: for the user, how it was chosen."""
-
-    name: str
-    note: str
-
-
-def choose_adversary(
-    learner: Learner, sample: Sample | None, protocol: str | None = None
-) -> DefaultAdversary:
-    """The usual adversary of a learner: the first that plays against it with its usual settings, in two
-    worlds that differ in what the learner protects.
+def choose_adversary(learner: Learner, sample: Sample | None, protocol: str | None = None) -> tuple[str, str]:
+    """The name of the usual adversary of a learner, and a note for the user: the first that plays against it
+    with its usual settings, in two worlds that differ in what the learner protects.
 
     The learner's own `usual_adversary` comes first, then the shipped adversaries that are usual for what the
     claim protects, in the order of its units, then other shipped ones, and at last those of other packages.
@@ -50,9 +32,10 @@ def choose_adversary(
 
     Raises: InvalidArgument, which names candidates, if there is none, or if the learner's own is unknown.
     """
-    if isinstance(learner, ReceivesPart) and not learner.usual_adversary and protocol in (None, "Release"):
+    named = protocol in (None, *learner.protocols)
+    if isinstance(learner, ReceivesPart) and not learner.usual_adversary and named:
         name = LABEL_SWAP if learner.receives in _LABEL_PARTS else POINT_SWAP
-        return DefaultAdversary(name, _write_note(learner, name))
+        return name, _write_note(learner, name)
     if protocol is not None and protocol not in REFEREES:
         raise unknown_name("protocol", protocol, REFEREES)
     tried: list[str] = []
@@ -70,7 +53,7 @@ def choose_adversary(
             if not ADVERSARIES.is_shipped(player) and name != learner.usual_adversary:
                 package = player.__module__.split(".")[0]
                 note += f" of the package {package}, since no adversary of dp-arena does"
-            return DefaultAdversary(name, note)
+            return name, note
     raise InvalidArgument(
         f"no adversary with its usual settings plays against {learner.name}{reason}",
         remedy=f"Name one: {', '.join(tried)}." if tried else "Write one: docs/testing.md.",
@@ -104,11 +87,8 @@ def _list_candidates(learner: Learner, protocol: str | None) -> Iterator[tuple[s
 
 def _share_protocol(player: type[Adversary], learner: Learner, protocol: str | None) -> bool:
     """Whether both play the protocol, by default one of two worlds."""
-    return any(
-        name in player.protocols and (kind.learner_protocol or name) in learner.protocols
-        for name, kind in REFEREES.items()
-        if (kind.two_worlds if protocol is None else name == protocol)
-    )
+    common = list_common(learner.protocols, player.protocols)
+    return any(REFEREES[name].two_worlds for name in common) if protocol is None else protocol in common
 
 
 def _check_plays(
@@ -117,7 +97,7 @@ def _check_plays(
     """Raises: ArenaError unless it plays, in two worlds that differ in what the learner protects."""
     adversary: Adversary = build_player(player, {}, sample=sample, learner=learner)
     referee_class = REFEREES[choose_protocol(learner, adversary, protocol)]
-    if not (referee_class.two_worlds or referee_class.one_run):
+    if not referee_class.challenges:
         raise InvalidArgument(f"{referee_class.name} has one world")
     adversary, referee = configure_game(referee_class, adversary)
     challenges = play(learner, adversary, referee, games=_GAMES, seed=0).challenges

@@ -20,7 +20,7 @@ GivenLearner = Learner | str | Callable[..., Any]
 GivenAdversary = Adversary | str
 _FORMS = {
     "learner": "Give a learner, the name of one, path/to/file.py:name, or a function f(data, rng).",
-    "adversary": "Give an adversary, the name of one, or path/to/file.py:ClassName.",
+    "adversary": "Give an adversary, the name of one, or path/to/file.py:name.",
     "referee": "Give a referee, such as arena.Release().",
 }
 
@@ -94,6 +94,8 @@ def configure_adversary(
     adversary: object, settings: Mapping[str, Any], *, learner: Learner, sample: Sample | None = None
 ) -> Adversary:
     """The adversary that is given, with the user's data if there are any. As `configure_learner`."""
+    if isinstance(adversary, str):
+        adversary = ADVERSARIES.find_instance(adversary) or adversary
     if isinstance(adversary, str):
         named: Adversary = build_player(ADVERSARIES.find(adversary), settings, sample=sample, learner=learner)
         return named

@@ -74,6 +74,8 @@ def build_match(
     if isinstance(learner, str):
         LEARNERS.find(resolve_learner(learner)[0])  # an unknown name is refused before data are read
     if isinstance(against, str):
+        against = ADVERSARIES.find_instance(against) or against
+    if isinstance(against, str):
         against_class: type[Adversary] = ADVERSARIES.find(against)
         sample = load_data(data, against_class)
     else:
@@ -88,9 +90,8 @@ def build_match(
     if against is None:
         from audits.registry.default_adversary import choose_adversary  # most commands name their adversary
 
-        chosen = choose_adversary(configured, sample, protocol)
-        against = default = chosen.name
-        notes += (chosen.note,)
+        default, note = choose_adversary(configured, sample, protocol)
+        against, notes = default, (*notes, note)
     adversary = configure_adversary(against, settings["adversary"], learner=configured, sample=sample)
     notes += configured.shortcomings
     if configured.own_coins:

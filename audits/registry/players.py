@@ -3,8 +3,9 @@
 There is no central list. A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a
 `name`, in any module of `learners` or `adversaries`; as a rule the module is named as the player. A package
 announces its players as entry points in the groups `arena.learners` and `arena.adversaries`, each under the
-player's name. A player in a file is named `path/to/file.py:ClassName`. A function in a file, or another
-callable, `path/to/file.py:function`, is a learner under Release.
+player's name. A player in a file is named `path/to/file.py:ClassName`; an adversary may also be named as an
+instance, `path/to/file.py:name`. A function in a file, or another callable, `path/to/file.py:function`, is a
+learner under Release.
 """
 
 from __future__ import annotations
@@ -66,6 +67,14 @@ class Registry:
                     )
             raise unknown_name(self.kind, text, self.list_names(), _FILE_FORM)
         return self._choose(text, shipped, entry_points)
+
+    def find_instance(self, text: str) -> Any | None:
+        """The player at `path/to/file.py:name`, an instance; None if `text` denotes something else.
+
+        Raises: InvalidArgument if the file cannot be loaded, or has no such name.
+        """
+        item = _load_from_file(text, self) if _is_file(text) else None
+        return item if isinstance(item, self.base) else None
 
     def list_names(self) -> list[str]:
         """The names of all players. Players of installed packages are not loaded for it."""
@@ -235,6 +244,8 @@ def _load_from_file(text: str, *registries: Registry) -> Any:
     if name in vars(module):
         return vars(module)[name]
     names = [item.__name__ for registry in registries for item in registry.list_players_in(module)]
+    if ADVERSARIES in registries:
+        names += [name for name, item in vars(module).items() if isinstance(item, Adversary)]
     things = "class"
     if LEARNERS in registries and any(_is_own_function(item, module) for item in vars(module).values()):
         things = "class or function"

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import attrs
 
 from arena.concepts import ConceptClass
-from arena.errors import ArenaError, InvalidArgument, describe_error, locate_error
+from arena.errors import ArenaError, InvalidArgument, describe_error, is_users_file, locate_error
 from arena.fingerprint import callable_name
 from arena.players import Adversary, Learner
 from arena.sample import Sample
@@ -153,6 +153,20 @@ def find_own_settings(player: Player) -> dict[str, Any]:
         for name, field in get_settable_fields(type(player)).items()
         if getattr(player, name) != get_default(field)
     }
+
+
+def format_own_settings(player: Player) -> dict[str, str]:
+    """The settings of a player that differ from their defaults, as texts that make the same values."""
+    return {name: _format_exactly(value) for name, value in find_own_settings(player).items()}
+
+
+def _format_exactly(value: object) -> str:
+    if isinstance(value, float):
+        return repr(float(value))
+    code = getattr(value, "__code__", None)
+    if code is None or not is_users_file(code.co_filename):
+        return format_value(value)
+    return f"{code.co_filename}:{value.__qualname__}"  # type: ignore[attr-defined]
 
 
 def summarize_player(player: Player) -> str:

@@ -1,4 +1,8 @@
-"""Python files of the user: their modules, and the functions in them."""
+"""Python files of the user: their modules, the functions in them, and what tells whether they have changed.
+
+A plan names its players. What they compute also depends on the modules that a plug-in imports, and on data.
+Their digests tell whether two parts of a run were played by the same players.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,21 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import attrs
+
 from arena.errors import InvalidArgument, describe_error, is_users_file
 from arena.parcels import register_source
-from arena.settings import read_file
+from arena.settings import file_guard, read_file
+from audits.registry.origins import list_imports
 from audits.registry.own_packages import OWN, import_own_package
 
+OUTSIDE = ".../"  # begins the name of a file that is in no plug-in's folder
 _MAX_SIZE = 4  # MiB
 _PREFIX = "arena_plugin_"  # of the names of plug-ins' modules
 _folders: list[str] = []  # of plug-ins, the last one first, at the end of sys.path
@@ -99,3 +107,91 @@ def _import_source(name: str, location: Path, source: bytes, path: str) -> Modul
             else f"Fix it; `python {path}` shows where it fails.",
         ) from error
     return module
+
+
+class NotTrusted(InvalidArgument):
+    """A file that a ledger names was about to be run or parsed, and the user has not agreed."""
+
+
+@attrs.define(eq=False)
+class UsedFiles:
+    """The files of one command: those that its options name, and the modules that its plug-ins import.
+
+    trusted: whether code may run, and other files than those of the digests `agreed` be read.
+    allow_changes: whether a run continues with other files than before.
+    digests: SHA-256 in hexadecimal, by path, when the file was first read. folders: of the plug-ins.
+    """
+
+    trusted: bool = True
+    allow_changes: bool = False
+    agreed: Collection[str] = ()
+    digests: dict[Path, str] = attrs.field(factory=dict)
+    folders: dict[Path, None] = attrs.field(factory=dict)
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Note every file that is read for settings or as a plug-in. Raises: NotTrusted before code runs."""
+        token = file_guard.set(self._admit)
+        try:
+            yield
+        finally:
+            file_guard.reset(token)
+
+    def _admit(self, path: Path, content: bytes, code: bool) -> None:
+        digest = hashlib.sha256(content).hexdigest()
+        if not self.trusted and (code or digest not in self.agreed):
+            raise NotTrusted("a file was not agreed on", value=str(path))
+        if code:
+            self.folders[path.parent] = None
+        self.digests[path] = digest
+
+    def look_up(self, recorded: Mapping[str, str]) -> None:
+        """Add the files of these names in the plug-ins' folders: they may be imported later."""
+        for name in recorded:
+            for path in (folder / name for folder in self.folders if ".." not in name.split("/")):
+                if path.is_file():
+                    self.digests.setdefault(path, compute_digest(path))
+
+    def digest_by_name(self) -> dict[str, str]:
+        """The digest of every file so far, by its name."""
+        for path in self._find_modules():
+            self.digests.setdefault(path, compute_digest(path))
+        by_name: dict[str, list[str]] = {}
+        for path, digest in self.digests.items():
+            by_name.setdefault(self.name(path), []).append(digest)
+        return {name: "+".join(sorted(found)) for name, found in sorted(by_name.items())}
+
+    def name(self, path: Path) -> str:
+        """The path from the plug-in's folder, or OUTSIDE and the last part: the same on other machines."""
+        for folder in self.folders:
+            if path.is_relative_to(folder):
+                return path.relative_to(folder).as_posix()
+        return OUTSIDE + path.name
+
+    def find_changed(self) -> list[str]:
+        """The names of the files that changed after they were first read."""
+        return sorted({self.name(path) for path, old in self.digests.items() if compute_digest(path) != old})
+
+    def _find_modules(self) -> Iterator[Path]:
+        """The user's modules that the plug-ins import, directly or not, as far as they are imported yet."""
+        # Not even parsed without trust: that can exhaust the interpreter.
+        sources = [*self.digests] if self.trusted else []
+        seen: set[str] = set()
+        while sources:
+            roots = list_imports(sources.pop())
+            for name, module in [*sys.modules.items()]:
+                file = str(getattr(module, "__file__", None))
+                is_new = name.partition(".")[0] in roots and name not in seen
+                if is_new and file.endswith(".py") and is_users_file(file):
+                    seen.add(name)
+                    sources.append(Path(file).resolve())
+                    yield sources[-1]
+
+
+def compute_digest(path: Path) -> str:
+    """The SHA-256 of a file in hexadecimal; "gone" if it cannot be read."""
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+    return "gone"

@@ -12,8 +12,8 @@ import numpy as np
 
 from arena import Adversary, Claim, Learner, Referee, Relation
 from arena.privacy_curves import PrivacyCurve, describe_curve
+from audits.registry.origins import versions
 from audits.registry.settings_text import format_settings
-from audits.runs.plan import versions
 
 SCHEMA = 1  # of the JSON objects; it grows when an entry changes its name or its meaning
 

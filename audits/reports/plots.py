@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,3 +87,18 @@ def draw_curve(
 def set_title(axes: Axes, subject: str, explanation: str) -> None:
     """The title of a chart: its subject, and below it how to read it."""
     axes.set_title(f"{subject}\n{explanation}", fontsize=11, loc="left")
+
+
+def draw_bars(axes: Axes, rows: Sequence[tuple[str, float]], *, label: str, title: str) -> None:
+    """One horizontal bar for each name and value; the first one is emphasised."""
+    names, values = zip(*rows, strict=True)
+    places: Any = range(len(rows))
+    widths = [min(value, LONGEST) for value in values]
+    axes.barh(places, widths, color=[BLUE, ORANGE, GREY, GREY][: len(rows)], height=0.6)
+    for place, (value, width) in enumerate(zip(values, widths, strict=True)):
+        axes.annotate(f"{value:.4g}", (width, place), xytext=(4, 0), textcoords="offset points", va="center")
+    axes.set_yticks(places, names)
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.set(xlabel=label)
+    axes.set_title(title, fontsize=11, loc="left")

@@ -13,11 +13,11 @@ from arena import Adversary, GameAdversary, Learner, Played, Referee, Unsupporte
 from arena.randomness import block_seed, streams
 from arena.released import LEAST
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
+from audits.registry.origins import find_other_versions, find_packages
 from audits.registry.tested_claim import check_protected
-from audits.registry.used_files import UsedFiles, find_other_versions
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, WorkersFailed, map_in_order
-from audits.statistics.score_bins import EXACT, ScoreBins
+from audits.statistics.score_histogram import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
 _SEVERAL_GAMES = 64  # which show whether the adversary returns a score, and whether text is released
@@ -38,9 +38,7 @@ def play_blocks(
     """
     play_one = partial(play_block, plan, bins=bins)
     if not Workers.from_jobs(workers).local:
-        play_one = partial(
-            play_with_packages, UsedFiles().find_packages(plan.learner, plan.adversary), play_one
-        )
+        play_one = partial(play_with_packages, find_packages((plan.learner, plan.adversary)), play_one)
     return map_in_order(play_one, indices, workers, keep=keep, find_fault=partial(find_fault, plan))
 
 
@@ -172,7 +170,7 @@ def choose_distinguisher(
 
 def _shows_numbers(played: Played) -> bool:
     """Whether the adversary saw nothing but finite numbers."""
-    return all((np.abs(part.astype(float)) < LEAST).all() for reply in played.replies for part in reply.parts)
+    return all((np.abs(part.astype(float)) < LEAST).all() for part in played.shown)
 
 
 def check_outcome(plan: Plan, played: Played) -> None:

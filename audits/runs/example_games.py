@@ -13,6 +13,8 @@ from arena.randomness import block_seed
 
 _MAX_PAIRS = 32  # pairs of games to search for one that shows the worlds apart
 _RARE_PAIRS = 256  # pairs to search after these, all at once
+_FIRST_LINES, _LAST_LINES = 28, 12  # of an excerpt
+_MAX_WIDTH = 20_000  # characters of a line of it
 
 
 def write_example_games(
@@ -37,6 +39,21 @@ def write_example_games(
         with suppress(ArenaError):
             return _write_rare_pair(learner, adversary, referee, seed) or format_games(games)
     return format_games(games)
+
+
+def write_excerpt(
+    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
+) -> str:
+    """The first and the last lines of a telling pair of games; empty if it cannot be played."""
+    try:
+        games = write_example_games(learner, adversary, referee, seed=seed, faults=faults, telling=True)
+    except ArenaError:  # which must not keep an audit from starting
+        return ""
+    lines = [line[:_MAX_WIDTH] for line in games.splitlines()]
+    omitted = len(lines) - _FIRST_LINES - _LAST_LINES
+    if omitted > 0:
+        lines[_FIRST_LINES:-_LAST_LINES] = ["", f"({omitted:,} lines left out)", ""]
+    return "\n".join(lines)
 
 
 def _write_rare_pair(learner: Learner, adversary: Adversary, referee: Referee, seed: int) -> str:
@@ -80,7 +97,7 @@ def _tells_worlds_apart(batches: Sequence[Played]) -> bool:
 
 
 def _read_view(played: Played, game: int) -> list[bytes]:
-    return [np.asarray(part[game]).tobytes() for reply in played.replies for part in reply.parts]
+    return [np.asarray(part[game]).tobytes() for part in played.shown]
 
 
 def play_example_games(

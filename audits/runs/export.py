@@ -55,7 +55,7 @@ def export_blocks(
     Raises: InvalidArgument if the ledger cannot be read or has no audit or games, or as `check_table` does.
     """
     check_table(path, ledger)
-    with Ledger.read(ledger, check_all=False) as source:  # every block is checked as it is read
+    with Ledger.read(ledger) as source:
         read_audit(source)
         if not source.block_indices():
             raise no_games_yet(ledger)

@@ -1,10 +1,11 @@
-"""The first games of an audit: whether they could refute anything, whatever the players do in them."""
+"""The first games of an audit: they complete its plan, and show whether it could refute anything."""
 
 from __future__ import annotations
 
 import inspect
 import warnings
 from collections.abc import Iterator
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -27,15 +28,106 @@ from arena.capabilities import ReceivesPart
 from arena.errors import UnknownRelease, describe_error, format_place, is_users_file, locate_error
 from arena.randomness import block_seed
 from arena.referees.transcript import TrainingEntry
-from arena.testing import check_learner
-from audits.runs.blocks import check_outcome
-from audits.runs.plan import Plan
+from arena.testing import check_adversary, check_learner
+from arena.testing.independence import check_batches_independent, check_common_random_numbers
+from arena.testing.memory import Record, check_memory
+from audits.registry.match import Match
+from audits.registry.tested_claim import resolve_claim, resolve_curve
+from audits.runs.blocks import check_outcome, choose_distinguisher, uses_common_random_numbers
+from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan, PlanArguments, list_arguments
 
 REFUSALS = (PlayerError, InvalidArgument, BudgetExceeded)  # what a learner raises that cannot play a game
 
+_MAX_GAMES_UNTIL_REFUTED = 10_000_000
+_NOTES_WITHOUT_SCORE = {
+    LEARNED: "{} returns no score, so a distinguisher is learned from the games",
+    LIKELIHOOD: "{} returns no score, so the likelihood ratio distinguishes the worlds",
+}
+_FEW_BLOCKS = 8  # too few to see from their scores that the games of a block depend on each other
+_MIN_BATCHES, _MAX_BATCHES = 16, 64  # of fresh games, if the blocks are few or scatter
 _FIRST_PAIRS = 32
 _MORE_PAIRS = 1_024  # played if the worlds of the first do not differ, as some challenges are rare
 _checked: set[Learner] = set()  # learners that have passed `check_learner` in this process
+
+
+def plan_audit(
+    match: Match, *, option: str = "--epsilon, in nats", **asked: Unpack[PlanArguments]
+) -> tuple[Plan, tuple[str, ...]]:
+    """The plan of an audit of a match, and what the user should know about how it was chosen.
+
+    option: how the user names an ε. asked: what is missing or None has the default, for the claim the
+    learner's own. A learner that raises in some games, but not in all, is audited with `faults`.
+
+    Raises: InvalidArgument as `Plan` and `resolve_claim` do; whatever `arena.play` raises in a first game.
+    """
+    notes: tuple[str, ...] = ()
+    chosen = {name for name, field in list_arguments().items() if field.metadata["chosen"]}
+    given: dict[str, Any] = {
+        name: value for name, value in asked.items() if value is not None or name not in chosen
+    }
+    if "distinguisher" not in given:
+        players, faults = (match.learner, match.adversary, match.referee), given.get("faults", False)
+        try:
+            distinguisher = choose_distinguisher(*players, faults=faults)
+        except PlayerError as error:
+            if faults or not fails_sometimes(*players, error):
+                raise
+            given["faults"], distinguisher = True, choose_distinguisher(*players, faults=True)
+            notes = (f"{error}, which the adversary sees (faults)",)
+        if distinguisher != SCORE:
+            notes += (_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name),)
+        given["distinguisher"] = distinguisher
+    claim = given.pop("curve", None), given.pop("epsilon", None), given.pop("delta", None)
+    curve, epsilon, delta = resolve_curve(*claim, match.learner)
+    epsilon, delta = resolve_claim(match.learner, epsilon, delta, option=option)
+    if "games" not in given and given.get("until_refuted"):
+        given["games"] = _MAX_GAMES_UNTIL_REFUTED
+    given |= {"learner": match.learner, "adversary": match.adversary, "referee": match.referee}
+    return Plan(epsilon=epsilon, delta=delta, curve=curve, **given), notes
+
+
+def check_players(plan: Plan) -> Record | None:
+    """Check the properties of the players that the verdict relies on; returns as `check_memory` does.
+
+    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
+    the random numbers that it declares, common to both worlds or its own; NothingTested if the first games
+    show that none could refute the claim.
+    """
+    games = plan.blocks[0]
+    record = check_memory(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+    check_independence(plan, games)
+    if 1 < len(plan.blocks) < _FEW_BLOCKS and not plan.faults:
+        check_scatter(plan, games)
+    check_first_games(plan)
+    if plan.distinguisher == LIKELIHOOD:
+        from audits.exact_loss.declared_law import check_declared_law  # slow to import
+
+        check_declared_law(plan.learner, plan.adversary, plan.referee)
+    return record
+
+
+def check_independence(plan: Plan, games: int) -> None:
+    """Check in a batch of so many games that what a player does in one does not depend on the others.
+
+    Raises: NotConforming.
+    """
+    if not plan.faults:  # with faults, every game is played alone
+        check_adversary(plan.adversary, plan.learner, plan.referee, games=games)
+    if uses_common_random_numbers(plan):
+        check_common_random_numbers(plan.learner, plan.adversary, plan.referee, games=games)
+
+
+def check_scatter(plan: Plan, games: int) -> None:
+    """Check in fresh batches of so many games that the games of a batch are independent.
+
+    An adversary may draw random numbers for a whole batch, which make blocks differ and do no harm. So in
+    these games it draws the same in every batch.
+
+    Raises: NotConforming.
+    """
+    batches = min(max(len(plan.blocks), _MIN_BATCHES), _MAX_BATCHES)
+    players = (plan.learner, plan.adversary, plan.referee)
+    check_batches_independent(*players, games=games, batches=batches, faults=plan.faults)
 
 
 def check_first_games(plan: Plan) -> None:

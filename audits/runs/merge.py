@@ -12,8 +12,8 @@ from typing import ClassVar
 import attrs
 
 from arena import InvalidArgument
+from audits.registry.origins import check_origins, join_origins, read_origins
 from audits.runs.ledger import Ledger
-from audits.runs.ledger.origins import check_origins, drop_digests, join_origins, read_origins
 from audits.runs.ledger.schema import describe_differences
 from audits.runs.ledger.store import equal_results
 from audits.runs.plan import OWN_COINS
@@ -75,6 +75,8 @@ def merge(
     with ExitStack() as stack:
         ledgers = [stack.enter_context(Ledger.read(path, key=key)) for path in sources]
         settings, _ = read_audit(ledgers[0])
+        for ledger in ledgers:
+            ledger.check_blocks()
         for one, other in combinations(ledgers, 2):
             _check_consistent(one, other, allow_changes)
         origins = read_origins(ledgers[0].notes)
@@ -114,9 +116,8 @@ def _add_missing(target: Ledger, source: Ledger, watch: Callable[[], None] | Non
 
 def _check_consistent(one: Ledger, other: Ledger, allow_changes: bool) -> None:
     if not allow_changes:
-        check_origins(one.path, read_origins(one.notes), read_origins(other.notes), other.path)
-    plans = (drop_digests(ledger.plan) if allow_changes else ledger.plan for ledger in (one, other))
-    differences = describe_differences(*plans)
+        check_origins(one.path, read_origins(one.notes), read_origins(other.notes), f"in {other.path}")
+    differences = describe_differences(one.plan, other.plan, digests=not allow_changes)
     if differences:
         raise InvalidArgument(
             f"{one.path} and {other.path} have different plans: {differences}",

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from hashlib import sha256
-from importlib import metadata
-from typing import Any
+from math import ceil
+from typing import Any, TypedDict
 
 import attrs
 import numpy as np
 
-from arena import Adversary, InvalidArgument, Learner, Referee, Release, Sample
+from arena import Adversary, InvalidArgument, Learner, Referee, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
-from arena.privacy_curves import PrivacyCurve, describe_curve
-from arena.randomness import STREAMS
+from arena.privacy_curves import PrivacyCurve, describe_curve, read_curve
+from arena.referees import name_protocols
 from arena.settings import (
     at_least,
+    check_value,
     is_number,
     less_than,
     more_than,
@@ -26,13 +31,33 @@ from arena.settings import (
     yes_or_no,
 )
 from audits.registry.given_players import check_player, copy_learner
+from audits.registry.origins import versions
 from audits.registry.tested_claim import read_claim
-from audits.runs.block_sizes import MAX_BLOCK_PAIRS, MAX_RELEASE_PAIRS, BlockSizes, first_block_pairs
+from audits.statistics.betting import LATE_START
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
-_COUNTS = ("games", "seed", "block", "first_block")
+MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
+EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
+_ROLES = ("learner", "adversary", "referee")
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
+_STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str} | dict.fromkeys(
+    ("Learner", "Adversary", "Referee"), dict
+)
+
+
+class PlanArguments(TypedDict, total=False):
+    """What a caller may say of a plan besides its players; None leaves it to them. See `PlanSettings`."""
+
+    epsilon: float | None
+    delta: float | None
+    curve: PrivacyCurve | str | None
+    games: int | None
+    until_refuted: bool
+    confidence: float
+    distinguisher: str | None
+    faults: bool
+    seed: int
 
 
 def _read_float(value: Any) -> Any:
@@ -40,21 +65,161 @@ def _read_float(value: Any) -> Any:
     return float(value) if is_number(value) else value
 
 
+def _explain(
+    help: str, metavar: str | None = None, *, choices: tuple[str, ...] = (), chosen: bool = False
+) -> dict[str, Any]:
+    """What `arena audit --help` says of a field. chosen: whether None leaves it to the players."""
+    return {"help": help, "metavar": metavar, "choices": choices, "chosen": chosen}
+
+
 @attrs.frozen(kw_only=True)
-class Plan:
+class PlanSettings:
+    """What a plan says besides its players. Each field is an argument of `audits.audit` and `arena audit`.
+
+    epsilon, delta: the claim under test, ε in nats. curve: a privacy curve to test with it, in place of the
+        curve of the learner's own claim.
+    games: games in each world; with `until_refuted`, which stops as soon as the claim is refuted, the largest
+        number of games.
+    confidence: the certified bound is wrong with probability at most 1 - confidence.
+    distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
+        views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
+    faults: a learner that raises does not end the audit; the adversary is told that it failed.
+    seed: random seed.
+
+    Raises: InvalidArgument if a value makes no sense.
+    """
+
+    epsilon: float = attrs.field(
+        converter=_read_float,
+        metadata=_explain(
+            "ε of the claim under test, in nats. Default: the learner's own.", "E", chosen=True
+        ),
+    )
+    delta: float = attrs.field(
+        converter=_read_float,
+        validator=[number, at_least(0), less_than(1)],
+        metadata=_explain(
+            "δ of the claim under test, a probability. Default: the learner's own.", "D", chosen=True
+        ),
+    )
+    given_curve: PrivacyCurve | None = attrs.field(
+        default=None,
+        alias="curve",
+        validator=attrs.validators.optional(attrs.validators.instance_of(PrivacyCurve)),  # type: ignore[type-abstract]
+        metadata=_explain(
+            "A claim for every ε at once, in place of --epsilon: mu=1 for Gaussian differential privacy, "
+            "gaussian=4,1e-5 for that of a Gaussian mechanism that is (4, 1e-5)-DP, rho=0.5 for "
+            "zero-concentrated privacy, rdp=8,2 for Rényi privacy of order 8 with ε = 2, or a CSV file with "
+            "the columns epsilon and delta, or type_1_error and type_2_error.",
+            "CURVE",
+            chosen=True,
+        ),
+    )
+    games: int = attrs.field(
+        default=100_000,
+        validator=[whole, at_least(1)],
+        metadata=_explain(
+            "Games in each world. Default: 100,000; with --until-refuted at most 10 million.",
+            "N",
+            chosen=True,
+        ),
+    )
+    until_refuted: bool = attrs.field(
+        default=False,
+        validator=yes_or_no,
+        metadata=_explain("Stop as soon as the claim is refuted. The confidence is the same."),
+    )
+    confidence: float = attrs.field(
+        default=0.95,
+        converter=_read_float,
+        validator=[number, more_than(0), less_than(1, "Write 0.95 for 95 %.")],
+        metadata=_explain("A true claim is refuted with probability at most 1 minus this."),
+    )
+    distinguisher: str = attrs.field(
+        default=SCORE,
+        validator=one_of(*DISTINGUISHERS),
+        metadata=_explain(
+            "What distinguishes the worlds: the adversary's score, a distinguisher learned from earlier "
+            "games, or the likelihood ratio. Default: the score if there is one, otherwise the better of the "
+            "others.",
+            choices=DISTINGUISHERS,
+            chosen=True,
+        ),
+    )
+    faults: bool = attrs.field(
+        default=False,
+        validator=yes_or_no,
+        metadata=_explain(
+            "Let the adversary see exceptions of the learner. By default an exception ends the audit."
+        ),
+    )
+    seed: int = attrs.field(
+        default=0, validator=[whole, at_least(0)], metadata=_explain("Random seed, an integer ≥ 0.")
+    )
+
+    @epsilon.validator
+    def _check_epsilon(self, attribute: Any, value: float) -> None:
+        number(self, attribute, value)
+        if not 0 < value < math.inf:
+            raise InvalidArgument(
+                "epsilon of the claim under test must be more than 0 nats and finite",
+                value=value,
+                remedy="Name a claim to test with --epsilon, for instance 1.",
+            )
+
+    @property
+    def curve(self) -> PrivacyCurve | None:
+        """The privacy curve under test, if any."""
+        return self.given_curve
+
+    def of_betting(self) -> dict[str, Any]:
+        """The settings of the betting tests, on which the ceiling depends, too.
+
+        Of a claim with a curve there are two tests, which share the error evenly.
+        """
+        return {
+            "delta": self.delta,
+            "confidence": self.confidence if self.curve is None else 1 - (1 - self.confidence) / 2,
+            "keep_half": keeps_half(self.games, until_refuted=self.until_refuted),
+            "log_ratios": self.distinguisher == LIKELIHOOD,
+        }
+
+    @staticmethod
+    def read_stored(stored: Mapping[str, Any]) -> PlanSettings:
+        """The settings in a plan that a ledger stores. Raises: InvalidArgument unless it is an audit's."""
+        values: dict[str, Any] = {}
+        for field in attrs.fields(Plan):
+            name, kind = field.name, _STORED_TYPES.get(str(field.type))
+            if kind is None or not (name in stored or name in _ALWAYS_STORED):
+                continue
+            rule: Any = field.validator
+            value = values[name] = stored.get(name)
+            if type(value) is not kind:
+                wanted = f"a {kind.__name__} called {name}"
+                raise InvalidArgument(f"the plan of an audit must have {wanted}", value=value)
+            if rule is not None:
+                check_value(f"{name} in the plan of an audit", value, rule)
+        curve = read_curve(stored["curve"]) if "curve" in stored else None
+        own = attrs.fields_dict(PlanSettings)
+        return PlanSettings(**{name: values[name] for name in own if name in values}, curve=curve)
+
+
+_ALWAYS_STORED = ("epsilon", "delta", "confidence", "games", "until_refuted")  # in plans of every schema
+
+
+def list_arguments() -> dict[str, attrs.Attribute[Any]]:
+    """The arguments of `audits.audit` that are settings of a plan, by name."""
+    return {field.alias or field.name: field for field in attrs.fields(PlanSettings)}
+
+
+@attrs.frozen(kw_only=True)
+class Plan(PlanSettings):
     """What is played and tested.
 
     learner, adversary, referee: the players' configurations and the protocol. The learner is a copy, of
         which the adversary has no hold.
-    epsilon, delta: the claim under test, ε in nats. given_curve: a privacy curve to test with it, in place of
-        the curve of the learner's own claim.
-    confidence: the certified bound is wrong with probability at most 1 - confidence.
-    games: games in each world; with `until_refuted`, the largest number of games.
-    until_refuted: stop as soon as the claim is refuted. seed: random seed.
     first_block, block: pairs of games in the first block and in the largest; see `BlockSizes`.
-    distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
-        views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
-    faults: a learner that raises does not end the audit; the adversary is told that it failed.
+    The other fields are those of `PlanSettings`.
 
     Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.
     """
@@ -62,22 +227,6 @@ class Plan:
     learner: Learner = attrs.field(converter=copy_learner)
     adversary: Adversary
     referee: Referee
-    epsilon: float = attrs.field(converter=_read_float)
-    delta: float = attrs.field(converter=_read_float, validator=[number, at_least(0), less_than(1)])
-    given_curve: PrivacyCurve | None = attrs.field(
-        default=None,
-        validator=attrs.validators.optional(attrs.validators.instance_of(PrivacyCurve)),  # type: ignore[type-abstract]
-    )
-    confidence: float = attrs.field(
-        default=0.95,
-        converter=_read_float,
-        validator=[number, more_than(0), less_than(1, "Write 0.95 for 95 %.")],
-    )
-    games: int = attrs.field(default=100_000, validator=[whole, at_least(1)])
-    until_refuted: bool = attrs.field(default=False, validator=yes_or_no)
-    seed: int = attrs.field(default=0, validator=[whole, at_least(0)])
-    distinguisher: str = attrs.field(default=SCORE, validator=one_of(*DISTINGUISHERS))
-    faults: bool = attrs.field(default=False, validator=yes_or_no)
     first_block: int = attrs.field(validator=[whole, at_least(1)])
     block: int = attrs.field(validator=[whole, at_least(1)])
 
@@ -87,17 +236,7 @@ class Plan:
 
     @block.default
     def _choose_block(self) -> int:
-        return MAX_RELEASE_PAIRS if isinstance(self.referee, Release) else MAX_BLOCK_PAIRS
-
-    @epsilon.validator
-    def _check_epsilon(self, attribute: Any, value: float) -> None:
-        number(self, attribute, value)
-        if not 0 < value < np.inf:
-            raise InvalidArgument(
-                "epsilon of the claim under test must be more than 0 nats and finite",
-                value=value,
-                remedy="Name a claim to test with --epsilon, for instance 1.",
-            )
+        return self.referee.block_pairs
 
     def __attrs_post_init__(self) -> None:
         check_player("learner", self.learner, Learner)
@@ -119,7 +258,7 @@ class Plan:
         if not self.referee.two_worlds:
             raise InvalidArgument(
                 f"{self.referee.name} has one world, so its games show nothing about privacy",
-                remedy="Audit under Figure1, Release, Voting, TrainingRun or SpecialRound.",
+                remedy=f"These have two: {name_protocols(lambda kind: kind.two_worlds)}.",
             )
 
     @property
@@ -137,10 +276,12 @@ class Plan:
 
     def describe(self) -> dict[str, object]:
         """The plan as plain data, which a ledger stores: equal for equal plans, on any machine."""
-        names = (field.name for field in attrs.fields(Plan) if field.name != "given_curve")
-        entries = {name: getattr(self, name) for name in names}
-        entries |= {role: describe(entries[role]) for role in ("learner", "adversary", "referee")}
-        entries |= {name: int(entries[name]) for name in _COUNTS}  # perhaps numpy's
+        fields = [field for field in attrs.fields(Plan) if field.name != "given_curve"]
+        entries = {field.name: getattr(self, field.name) for field in fields}
+        entries |= {role: describe(entries[role]) for role in _ROLES}
+        entries |= {
+            field.name: int(entries[field.name]) for field in fields if str(field.type) == "int"
+        }  # numpy's
         # These entries are missing in the plans of learners that need none.
         own_coins = {OWN_COINS: True} if self.learner.own_coins else {}
         curve = self.curve
@@ -172,15 +313,6 @@ def identify_class(module: str, class_name: str, name: str = "") -> dict[str, st
     return identity or {"class": class_name}
 
 
-def versions() -> dict[str, str]:
-    """The software that figures depend on besides the plan: random streams may change between versions."""
-    try:
-        own = metadata.version("dp-arena")
-    except metadata.PackageNotFoundError:
-        own = "not installed"
-    return {"dp-arena": own, "numpy": np.__version__, "streams": str(STREAMS)}
-
-
 def _describe_value(value: object) -> object:
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -193,3 +325,69 @@ def _describe_value(value: object) -> object:
     if callable(value) and not isinstance(value, ConceptClass):
         return fingerprint(value)
     return repr(value)
+
+
+def first_block_pairs(games: int, *, until_refuted: bool) -> int:
+    """The usual size of the first block of a run of `games` pairs.
+
+    Nothing is bet on the first block, and bets chosen from few games lose a little. So it is small only where
+    the run may stop early.
+    """
+    return 16 if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
+
+
+def keeps_half(games: int, *, until_refuted: bool) -> bool:
+    """Whether the test keeps half of its wealth at first, as blocks are small and many games may follow."""
+    return until_refuted and games > 2 * LATE_START
+
+
+@attrs.frozen
+class BlockSizes:
+    """The sizes of the blocks of a run of `games` pairs.
+
+    Each block holds half as many pairs as all before it, but at least `first` and at most `largest`.
+    """
+
+    games: int
+    first: int
+    largest: int
+
+    def __len__(self) -> int:
+        return self._count_before(self.games)
+
+    def __iter__(self) -> Iterator[int]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, index: int) -> int:
+        """The number of pairs in block `index`. Raises: IndexError."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return min(self._start(index + 1), self.games) - self._start(index)
+
+    @property
+    def exact(self) -> int:
+        """The number of blocks that count scores exactly."""
+        return min(self._count_before(EXACT_PAIRS), len(self))
+
+    def _count_before(self, pairs: int) -> int:
+        """The number of blocks that start before so many pairs."""
+        starts = _growing_starts(self.first, self.largest)
+        if pairs <= starts[-1]:
+            return bisect_left(starts, pairs)
+        return len(starts) - 1 + ceil((pairs - starts[-1]) / self.largest)
+
+    def _start(self, index: int) -> int:
+        """The number of pairs before block `index`."""
+        starts = _growing_starts(self.first, self.largest)
+        extra = index - (len(starts) - 1)
+        return starts[-1] + extra * self.largest if extra > 0 else starts[index]
+
+
+@lru_cache(maxsize=256)
+def _growing_starts(first: int, largest: int) -> list[int]:
+    """The numbers of pairs before each block, up to the first from which on all blocks are of one size."""
+    starts, size = [0], 0
+    while size < largest:
+        size = min(max(starts[-1] // 2, first), largest)
+        starts.append(starts[-1] + size)
+    return starts

@@ -3,35 +3,202 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from arena.errors import InvalidArgument
-from arena.testing import check_adversary
-from arena.testing.independence import check_batches_independent, check_common_random_numbers
-from arena.testing.memory import Record, check_memory, check_memory_after
-from audits.distinguishers.view_features import Block
-from audits.registry.used_files import SEVERAL, UsedFiles
-from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
+from arena import Claim, InvalidArgument, PrivacyUnit, Relation
+from arena.testing.memory import Record, check_memory_after
+from audits.distinguishers.learned_distinguisher import DistinguisherTraining
+from audits.distinguishers.view_features import Block, ViewCounts
+from audits.registry.origins import Origins, find_packages
+from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import choose_bins, play_blocks, uses_common_random_numbers
-from audits.runs.first_games import check_first_games
+from audits.runs.first_games import check_independence, check_players, check_scatter
 from audits.runs.interrupts import defer_interrupts
-from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
-from audits.runs.verdict import RunStopped, Verdict
+from audits.runs.plan import LEARNED, Plan, PlanSettings
+from audits.runs.verdict import PlayerSummary, RunStopped, Verdict
 from audits.runs.workers import Workers
-from audits.statistics.score_bins import EXACT
+from audits.statistics.betting import Betting, ceiling, is_refutable
+from audits.statistics.block_scatter import BlockScatter
+from audits.statistics.estimates import Estimate, Estimator, EstimatorContext, estimate_epsilon
+from audits.statistics.estimators import ESTIMATORS
+from audits.statistics.estimators.held_out import OneEvent
+from audits.statistics.score_histogram import EXACT
+from audits.statistics.score_pairs import PairCounts
 
 if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
-    from audits.runs.ledger.origins import Origins
 
-_FEW_BLOCKS = 8  # too few to see from their scores that the games of a block depend on each other
-_MIN_BATCHES, _MAX_BATCHES = 16, 64  # of fresh games, if the blocks are few or scatter
+_CHOOSING_SHARE = 5  # one game in five serves to choose a distinguisher
 _SMALL_BATCH = 16  # games, which are enough if no game differs from the others of its block
+
+
+@attrs.frozen(kw_only=True)
+class RunProgress:
+    """The state of a run: games tested in each world, of how many, and the certified bound so far (nats)."""
+
+    games: int
+    games_planned: int
+    epsilon_lower: float
+    refuted: bool
+
+
+class AuditEstimators:
+    """The test of a plan's claim, and its estimators. Update them with the plan's blocks in order.
+
+    all_estimators: include those that a report shows and a verdict does not need; they take as long again.
+    """
+
+    def __init__(self, plan: PlanSettings, *, all_estimators: bool = False) -> None:
+        self.plan = plan
+        self._kinds = ESTIMATORS if all_estimators else [OneEvent]
+        self.betting = Betting(epsilon_claim=plan.epsilon, **plan.of_betting())
+        self._tests = [self.betting]
+        if plan.curve is not None:
+            self._tests.append(Betting(curve=plan.curve, **plan.of_betting()))
+        self.estimators: list[Estimator] = []  # from the first block that the final distinguisher scores
+        self.scatter = BlockScatter()
+        self._learning: DistinguisherTraining | None = None
+        self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
+        self.games = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether a run until the claim is refuted has ended."""
+        return self.plan.until_refuted and self.refuted
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is certified to be false."""
+        return any(test.refuted for test in self._tests)
+
+    @property
+    def log_wealth(self) -> float:
+        """The current log wealth against the claim, of the better test."""
+        return max(test.log_wealth_now for test in self._tests)
+
+    @property
+    def log_evidence(self) -> float:
+        """The evidence against the claim in nats; see `Betting`."""
+        return max(test.log_evidence for test in self._tests)
+
+    @property
+    def progress(self) -> RunProgress:
+        """The state of the run after the last block."""
+        return RunProgress(
+            games=self.games,
+            games_planned=self.plan.games,
+            epsilon_lower=self.betting.epsilon_lower,
+            refuted=self.refuted,
+        )
+
+    def update(self, block: Block) -> None:
+        """Use the next block."""
+        self.games += block.pairs
+        self.block_sizes.append(block.pairs)
+        if isinstance(block, ViewCounts):
+            self._learn(block)
+        else:
+            self._bet(block)
+            self._update_estimators(block)
+
+    def update_from_ledger(self, ledger: Ledger, watch: Callable[[], None] | None = None) -> None:
+        """Use the next blocks of a ledger up to the first missing one; watch: called after every block."""
+        for index, block in ledger.blocks(start=len(self.block_sizes)):
+            if index != len(self.block_sizes) or self.done:
+                return
+            self.update(block)
+            if watch is not None:
+                watch()
+
+    def _bet(self, block: PairCounts) -> None:
+        for test in self._tests:
+            test.update(block)
+        self.scatter.update(block)
+
+    def _learn(self, views: ViewCounts) -> None:
+        """Bet on a block with the distinguisher learned from earlier blocks, then learn from the block."""
+        if self._learning is None:
+            choosing = max(1, self.plan.games // _CHOOSING_SHARE)
+            self._learning = DistinguisherTraining(pairs=choosing, delta=self.plan.delta)
+        scores, final = self._learning.score(views), self._learning.done
+        if scores is not None:
+            self._bet(scores)
+            if final:
+                self._update_estimators(scores)
+        relearned = self._learning.learn(views)
+        if relearned is not None:
+            for test in self._tests:
+                test.start_again(relearned)
+            self.scatter.start_again(relearned)
+
+    def _update_estimators(self, block: PairCounts) -> None:
+        if not self.estimators:  # their games follow from the sizes of the blocks alone
+            self.estimators = self._make_estimators(block.pairs + self.plan.games - self.games)
+        for estimator in self.estimators:
+            estimator.update(block)
+
+    def _make_estimators(self, games: int) -> list[Estimator]:
+        plan = self.plan
+        context = EstimatorContext(
+            delta=plan.delta,
+            confidence=plan.confidence,
+            games=games,
+            games_planned=plan.games,
+            epsilon=plan.epsilon,
+            curve=plan.curve,
+        )
+        return [kind(context) for kind in self._kinds]
+
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The rows of all estimators, that of the betting test first; requires `all_estimators`."""
+        betting = estimate_epsilon(
+            "betting", self.betting.epsilon_lower, assumes="nothing: it holds at any time"
+        )
+        estimators = self.estimators or self._make_estimators(self.plan.games)
+        return betting, *(row for estimator in estimators for row in estimator.rows())
+
+    def make_verdict(
+        self,
+        *,
+        protects: tuple[PrivacyUnit, ...],
+        neighbours: Relation | str,
+        interrupted: bool,
+        **details: Any,
+    ) -> Verdict:
+        """The verdict after the last block. protects, neighbours: of the claim. details: other fields."""
+        plan, epsilon_lower = self.plan, self.betting.epsilon_lower
+        curve, on_curve = plan.curve, self._tests[-1]
+        # The ceiling is computed from joined blocks, which may move it by one step of the grid.
+        highest = max(ceiling(self.block_sizes, **plan.of_betting()), epsilon_lower)
+        refutable = highest >= plan.epsilon or (
+            curve is not None and is_refutable(self.block_sizes, curve, **plan.of_betting())
+        )
+        # This bound is valid only at a number of games fixed beforehand.
+        is_fixed = self.estimators and not (plan.until_refuted or interrupted)
+        one_event = [one for one in self.estimators if isinstance(one, OneEvent)]
+        return Verdict(
+            claim=Claim(
+                epsilon=plan.epsilon, delta=plan.delta, protects=protects, neighbours=neighbours, curve=curve
+            ),
+            refuted=self.refuted,
+            epsilon_lower=epsilon_lower,
+            curve_epsilon_lower=None if curve is None else on_curve.epsilon_lower,
+            curve_lower=None if curve is None else on_curve.curve_lower,
+            confidence=plan.confidence,
+            ceiling=highest,
+            refutable=refutable,
+            clopper_pearson=one_event[0].epsilon_lower if is_fixed else None,
+            games=self.games,
+            interrupted=interrupted,
+            until_refuted=plan.until_refuted,
+            **details,
+        )
 
 
 def run(
@@ -70,7 +237,7 @@ def run(
     start = time.perf_counter()
     record = check_players(plan)
     workers = workers.choose_for(plan)
-    estimators = AuditEstimators(EstimatorSettings.from_plan(plan), all_estimators=all_estimators)
+    estimators = AuditEstimators(plan, all_estimators=all_estimators)
     played_now, interrupted = 0, False
     failure: RunStopped | None = None
     with (
@@ -85,7 +252,7 @@ def run(
                     played_now += block.pairs if is_new else 0
                     estimators.update(block)
                 if watch is not None:
-                    watch(estimators.progress())
+                    watch(estimators.progress)
                 if estimators.done:
                     break
         except KeyboardInterrupt:
@@ -112,31 +279,13 @@ def run(
         seed=plan.seed,
         interrupted=interrupted,
         estimates=estimators.estimates() if all_estimators else None,
+        players=PlayerSummary.from_plan(plan),
+        plan=plan,
     )
     if failure is not None:
         failure.verdict = verdict
         raise failure
     return verdict
-
-
-def check_players(plan: Plan) -> Record | None:
-    """Check the properties of the players that the verdict relies on; returns as `check_memory` does.
-
-    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
-    the random numbers that it declares, common to both worlds or its own; NothingTested if the first games
-    show that none could refute the claim.
-    """
-    games = plan.blocks[0]
-    record = check_memory(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
-    check_independence(plan, games)
-    if 1 < len(plan.blocks) < _FEW_BLOCKS and not plan.faults:
-        check_scatter(plan, games)
-    check_first_games(plan)
-    if plan.distinguisher == LIKELIHOOD:
-        from audits.exact_loss.declared_law import check_declared_law  # slow to import
-
-        check_declared_law(plan.learner, plan.adversary, plan.referee)
-    return record
 
 
 def _check_after(plan: Plan, estimators: AuditEstimators, record: Record | None) -> None:
@@ -154,30 +303,6 @@ def _check_after(plan: Plan, estimators: AuditEstimators, record: Record | None)
         check_scatter(plan, largest)
     elif estimators.refuted and estimators.scatter.unclear and uses_common_random_numbers(plan):
         check_scatter(plan, min(largest, _SMALL_BATCH))
-
-
-def check_independence(plan: Plan, games: int) -> None:
-    """Check in a batch of so many games that what a player does in one does not depend on the others.
-
-    Raises: NotConforming.
-    """
-    if not plan.faults:  # with faults, every game is played alone
-        check_adversary(plan.adversary, plan.learner, plan.referee, games=games)
-    if uses_common_random_numbers(plan):
-        check_common_random_numbers(plan.learner, plan.adversary, plan.referee, games=games)
-
-
-def check_scatter(plan: Plan, games: int) -> None:
-    """Check in fresh batches of so many games that the games of a batch are independent.
-
-    An adversary may draw random numbers for a whole batch, which make blocks differ and do no harm. So in
-    these games it draws the same in every batch.
-
-    Raises: NotConforming.
-    """
-    batches = min(max(len(plan.blocks), _MIN_BATCHES), _MAX_BATCHES)
-    players = (plan.learner, plan.adversary, plan.referee)
-    check_batches_independent(*players, games=games, batches=batches, faults=plan.faults)
 
 
 def open_ledger(
@@ -210,19 +335,21 @@ def describe_origins(
     learning = ("sklearn",) if plan.distinguisher == LEARNED else ()
     return {
         "files": files.digest_by_name(),
-        "packages": files.find_packages(plan.learner, plan.adversary, more=learning),
+        "packages": find_packages((plan.learner, plan.adversary), sources=files.digests, more=learning),
     }
 
 
 def check_files_after(ledger: Ledger, plan: Plan, files: UsedFiles | None) -> None:
-    """Look at the files of the players once more, and add to the ledger those that were opened late.
+    """Look at the files of the players once more, and add to the ledger those that were imported late.
 
     Raises: InvalidArgument if one changed while the run went on. The ledger then matches no version of it.
     """
     ledger.record_origins(describe_origins(plan, files))
     changed = [] if files is None or files.allow_changes else files.find_changed()
     if changed:
-        ledger.record_origins({"files": dict.fromkeys(changed, SEVERAL), "packages": {}}, replace=True)
+        ledger.record_origins(
+            {"files": dict.fromkeys(changed, "several versions"), "packages": {}}, replace=True
+        )
         raise InvalidArgument(
             f"files of the players changed while the run went on ({', '.join(changed)}), so that the ledger "
             f"{ledger.path} may hold games from before and after",

@@ -10,12 +10,12 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument
-from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.notes import LedgerNotes
+from audits.runs.plan import PlanSettings
+from audits.runs.run import AuditEstimators
 from audits.runs.verdict import Verdict
-from audits.statistics.betting.ceilings import ceilings
-from audits.statistics.estimates import Estimates
+from audits.statistics.betting import ceilings
 
 MAX_POINTS = 400  # of a curve; more cannot be told apart on a page
 
@@ -24,17 +24,17 @@ MAX_POINTS = 400  # of a curve; more cannot be told apart on a page
 class RunHistory:
     """The verdict of a run and how it was reached.
 
-    plan: as the ledger stores it. verdict: with a duration of 0 seconds. ceilings: as of `ceilings`.
+    plan: as the ledger stores it. verdict: with all estimators and a duration of 0 seconds. ceilings: as of
+    `ceilings`.
     Shapes, all (B + 1,), before the first and after each of B blocks: games, in each world; epsilon_lower,
     log_wealth, log_evidence, in nats, as in `AuditEstimators`. threshold: the log_evidence that refutes
     the claim.
     """
 
     plan: dict[str, Any]
-    settings: EstimatorSettings
+    settings: PlanSettings
     notes: LedgerNotes
     verdict: Verdict
-    estimates: Estimates
     games: np.ndarray
     epsilon_lower: np.ndarray
     log_wealth: np.ndarray
@@ -43,10 +43,10 @@ class RunHistory:
     ceilings: list[tuple[int, float]]
 
 
-def read_audit(ledger: Ledger) -> tuple[EstimatorSettings, LedgerNotes]:
+def read_audit(ledger: Ledger) -> tuple[PlanSettings, LedgerNotes]:
     """The settings and notes of the audit in a ledger. Raises: InvalidArgument if it contains no audit."""
     try:
-        return EstimatorSettings.from_ledger(ledger.plan), LedgerNotes.from_ledger(ledger.notes, ledger.plan)
+        return PlanSettings.read_stored(ledger.plan), LedgerNotes.from_ledger(ledger.notes, ledger.plan)
     except ValueError as error:  # also of notes that no claim can have
         raise InvalidArgument(
             f"the ledger {ledger.path} contains no audit: {error}", remedy="Give the ledger of an audit."
@@ -68,7 +68,7 @@ def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> Ru
 
     Raises: as `read_figures`.
     """
-    with Ledger.read(path, check_all=False) as ledger:
+    with Ledger.read(path) as ledger:
         plan, (settings, notes) = ledger.plan, read_audit(ledger)
         estimators = AuditEstimators(settings, all_estimators=True)
         games, epsilon_lower, log_wealth, log_evidence = _update_from_ledger(estimators, ledger, watch)
@@ -76,8 +76,7 @@ def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> Ru
         plan=plan,
         settings=settings,
         notes=notes,
-        verdict=make_verdict(estimators, notes, plan),
-        estimates=estimators.estimates(),
+        verdict=make_verdict(estimators, notes, plan, estimates=estimators.estimates()),
         games=games,
         epsilon_lower=epsilon_lower,
         log_wealth=log_wealth,
@@ -92,7 +91,7 @@ def read_figures(path: str | os.PathLike[str]) -> np.ndarray:
 
     Raises: InvalidArgument if the ledger cannot be read or contains no audit or no first block.
     """
-    with Ledger.read(path, check_all=False) as ledger:
+    with Ledger.read(path) as ledger:
         return _update_from_ledger(AuditEstimators(read_audit(ledger)[0]), ledger)
 
 
@@ -120,7 +119,9 @@ def _update_from_ledger(
     )
 
 
-def make_verdict(estimators: AuditEstimators, notes: LedgerNotes, plan: dict[str, Any]) -> Verdict:
+def make_verdict(
+    estimators: AuditEstimators, notes: LedgerNotes, plan: dict[str, Any], **details: Any
+) -> Verdict:
     """The verdict of estimators that were updated from a ledger, with a duration of 0 seconds."""
     return estimators.make_verdict(
         learner=notes.learner,
@@ -128,8 +129,10 @@ def make_verdict(estimators: AuditEstimators, notes: LedgerNotes, plan: dict[str
         protocol=notes.protocol,
         protects=notes.protects,
         neighbours=notes.neighbours,
-        interrupted=not estimators.done and estimators.games < estimators.settings.games,
+        interrupted=not estimators.done and estimators.games < estimators.plan.games,
         played_now=0,
         seconds=0.0,
         seed=plan.get("seed", 0),
+        players=notes.summarize_players(plan),
+        **details,
     )

@@ -15,12 +15,13 @@ from typing import Self
 import attrs
 
 from arena import InvalidArgument
-from audits.registry.used_files import UsedFiles
+from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import choose_bins, play_blocks
+from audits.runs.first_games import check_players
 from audits.runs.plan import Plan
-from audits.runs.run import check_files_after, check_players, open_ledger
+from audits.runs.run import check_files_after, open_ledger
 from audits.runs.workers import Workers
-from audits.statistics.score_bins import EXACT
+from audits.statistics.score_histogram import EXACT
 
 
 @attrs.frozen

@@ -10,13 +10,16 @@ from typing import Any
 import attrs
 
 from arena import InvalidArgument
-from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.copying import log_of
-from audits.runs.ledger.discovery import is_running
-from audits.runs.ledger.notes import LedgerNotes, PlayerSummary
+from audits.runs.ledger.notes import LedgerNotes
+from audits.runs.run import AuditEstimators
 from audits.runs.run_history import make_verdict, read_audit
 from audits.runs.verdict import Verdict
+
+# SQLite's lock bytes (https://sqlite.org/fileformat2.html#the_lock_byte_page): readers hold a shared lock on
+# them, and a run holds an exclusive one.
+_SHARED_FIRST, _SHARED_SIZE = 0x40000000 + 2, 510
 
 
 @attrs.frozen(kw_only=True)
@@ -60,17 +63,13 @@ class RunFollower:
     @property
     def may_end_early(self) -> bool:
         """Whether the run may end before all its games are played. Known after `read_status`."""
-        return self._estimators is not None and self._estimators.settings.until_refuted
+        return self._estimators is not None and self._estimators.plan.until_refuted
 
     def make_verdict(self) -> Verdict | None:
         """The verdict on the blocks read so far; None if there were none. Slow after many blocks."""
         if self._plan is None or self._estimators is None or not self._estimators.games:
             return None
         return make_verdict(self._estimators, self._notes, self._plan)
-
-    def summarize_players(self) -> PlayerSummary | None:
-        """The players, from the notes of the ledger; None if these lack some of it."""
-        return None if self._plan is None else self._notes.summarize_players(self._plan)
 
     def read_status(self, *, test: bool = True, watch: Callable[[], None] | None = None) -> RunStatus:
         """The present status of the run.
@@ -79,7 +78,7 @@ class RunFollower:
         Raises: InvalidArgument if the ledger cannot be read, contains no audit, or another one than before.
         """
         running = is_running(self.path)  # before reading: a run that ends meanwhile still counts as running
-        with Ledger.read(self.path, check_all=False) as ledger:
+        with Ledger.read(self.path) as ledger:
             estimators, games = self._check_same_run(ledger), ledger.count_pairs()
             if test:
                 estimators.update_from_ledger(ledger, watch)
@@ -88,13 +87,13 @@ class RunFollower:
             ledger=self.path,
             learner=self._notes.learner,
             adversary=self._notes.adversary,
-            epsilon=estimators.settings.epsilon,
+            epsilon=estimators.plan.epsilon,
             games=games,
-            games_planned=estimators.settings.games,
+            games_planned=estimators.plan.games,
             games_tested=estimators.games if tested else None,
             refuted=estimators.refuted if tested else None,
             epsilon_lower=estimators.betting.epsilon_lower if tested else None,
-            finished=estimators.done or games == estimators.settings.games,
+            finished=estimators.done or games == estimators.plan.games,
             running=running,
             bytes=sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists()),
         )
@@ -108,3 +107,25 @@ class RunFollower:
                 f"the ledger {self.path} was replaced by that of another run", remedy="Follow the new run."
             )
         return self._estimators
+
+
+def is_running(path: Path) -> bool | None:
+    """Whether another process has the ledger at `path` open for a run; None if that cannot be known.
+
+    Asks for the lock that a run holds and releases it at once. Do not call it in the process that has the
+    ledger open: releasing the lock would release that of the run.
+    """
+    try:
+        import fcntl  # not on Windows
+    except ImportError:
+        return None
+    if not path.is_file():  # opening a pipe might never end
+        return None
+    try:
+        with path.open("rb") as file:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
+    except BlockingIOError:
+        return True
+    except OSError:  # the file cannot be read, or its file system has no locks
+        return None
+    return False

@@ -79,6 +79,7 @@ def verify(
             remedy="arena runs report and export check checksums, and arena runs verify --key signatures.",
         )
     with Ledger.read(path, key=key) as ledger:
+        ledger.check_blocks()
         ledger.check_plan(plan.describe(), allow_changes=allow_changes)
         stored = sorted(ledger.block_indices())
         if not stored:
@@ -114,6 +115,7 @@ def verify_signatures(path: str | os.PathLike[str], key: bytes) -> Verification:
     Raises: InvalidArgument if it cannot be read, is damaged, was not signed with the key, or has no games.
     """
     with Ledger.read(path, key=key) as ledger:
+        ledger.check_blocks()
         blocks = len(ledger.block_indices())
     if not blocks:
         raise no_games_yet(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import attrs
@@ -10,7 +10,8 @@ import numpy as np
 
 from arena import AnswerLaw, Learner, PrivacyUnit, Sample, Unsupported
 from audits.exact_loss.answer_paths import AnswerLaws
-from audits.solver.linear_game import LinearGame, Step, compress
+from audits.registry.pairing import find_protocol
+from audits.solver.linear_game import LinearGame, Step, Watch, compress, ignore_progress
 
 _PROBES = 3  # random measures by which ways to answer are told apart
 _PIECE = 2**20  # probabilities of states that are followed together
@@ -22,7 +23,7 @@ def answer_game(
     samples: Sequence[Sample],
     points: np.ndarray,
     rounds: int,
-    watch: Callable[[int], None] | None = None,
+    watch: Watch = ignore_progress,
 ) -> tuple[LinearGame, np.ndarray]:
     """The game in which training samples are neighbours and every query is one of the points (p, ...).
 
@@ -53,7 +54,7 @@ def challenge_game(
     sample: Sample,
     points: np.ndarray,
     rounds: int,
-    watch: Callable[[int], None] | None = None,
+    watch: Watch = ignore_progress,
 ) -> tuple[LinearGame, np.ndarray]:
     """The game of Figure 1 with one sample and one challenge: in one round the queries of the worlds differ.
 
@@ -63,9 +64,10 @@ def challenge_game(
 
     Also the queries (moves, 2, ...) of each move in worlds 0 and 1.
 
-    Raises: Unsupported if the learner does not play Figure1, or tells no distribution of answers.
+    Raises: Unsupported if queries are public, or the learner tells no distribution of answers.
     """
-    if "Figure1" not in learner.protocols:
+    protocol = find_protocol(learner, AnswerLaw)
+    if protocol is None or PrivacyUnit.QUERY not in protocol.challenges:
         raise Unsupported(
             f"{learner.name} answers at public points, so there is no challenge query",
             remedy="Give two neighbouring samples.",
@@ -94,12 +96,11 @@ def build_game(
     samples: Sequence[Sample],
     points: np.ndarray,
     rounds: int,
-    watch: Callable[[int], None] | None = None,
+    watch: Watch = ignore_progress,
 ) -> tuple[LinearGame, np.ndarray, PrivacyUnit]:
     """The game of two samples: `answer_game` if they differ, otherwise `challenge_game`.
 
-    Also the queries (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ. watch: as
-    of `compress`.
+    Also the queries (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ.
     """
     first, second = samples
     if first == second:

@@ -10,14 +10,14 @@ that pairs of them are pairs of numbers. See docs/proofs/solver.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 
 import attrs
 import numpy as np
 
 from arena.errors import Unsupported
-from audits.solver.linear_game import LinearGame
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress
 
 SAME = 1e-10  # log ratios of one pair of beliefs that differ by less are merged
 NEGLIGIBLE = 1e-15  # an outcome of less probability is not followed
@@ -103,10 +103,9 @@ class BeliefGraph:
         ratios: np.ndarray,
         limits: GraphLimits,
         *,
-        watch: Callable[[int, int], None] | None = None,
+        watch: Watch = ignore_progress,
     ) -> None:
-        """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε). watch: receives each
-        round and the number of pairs of beliefs.
+        """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε).
 
         Raises: TooManyBeliefs if a stage has too many pairs, as soon as this can be foreseen.
         """
@@ -122,8 +121,7 @@ class BeliefGraph:
         only = np.zeros(1, np.intp)
         self.stages = [Stage((first, second), np.zeros((2, 1), int), only, np.zeros(1))]
         for time, following in enumerate(zip(*worlds, strict=False)):
-            if watch is not None:
-                watch(time, self.stages[-1].beliefs.shape[1])
+            watch("rounds", time, game.rounds)
             self._add_stage(following, limits)
             if not self.stages[-1].beliefs.size:  # every answer tells the worlds apart
                 self.stages.pop()

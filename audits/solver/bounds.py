@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 
 from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
 from audits.solver.decision_graph import DecisionGraph, extract_decisions
 from audits.solver.game_value import GameSolution, Values
-from audits.solver.linear_game import MOST_ROUNDS, LinearGame
+from audits.solver.linear_game import MOST_ROUNDS, LinearGame, Watch, ignore_progress
 from audits.solver.ratio_grid import RatioGrid
 from audits.solver.restarts import RestartSolution, find_restart
 from audits.solver.search.point_search import DROPPED, PointSearch, SearchLimits
@@ -19,7 +18,6 @@ from audits.solver.search.point_search import DROPPED, PointSearch, SearchLimits
 _FEW = 16  # rounds in which log ratios of games without hidden states may be listed
 FAR = 12.0  # ε beyond which no bounds are of interest
 
-Watch = Callable[[str, int, int], None]
 # At increasing ε: upper bounds (e,), and lines (2, e). From its own ε on, the line lines[0] - e^ε·lines[1] is
 # below δ*(ε).
 UpperAndLines = tuple[np.ndarray, np.ndarray]
@@ -52,23 +50,23 @@ class GraphBounds(Bounds):
     """From a graph of all beliefs."""
 
     def __init__(
-        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch | None = None
+        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch = ignore_progress
     ) -> None:
         """Raises: TooManyBeliefs."""
         self.epsilons, self.rounds = epsilons, game.rounds
         self._game, self._limits, self._watch = game, limits, watch
-        graph = self._build_graph(epsilons)
         # Values at further log ratios follow from those of later rounds, unless those are at a few only.
         self._few = len(game.masses) == 1
+        graph = self._build_graph(epsilons)
         if self._few and any(len(family.ratios) > limits.knots for family in graph.families):
             raise TooManyBeliefs("there are too many log ratios", remedy="Allow fewer rounds.")
-        self._solution = self._solve(graph)
+        self._solution = GameSolution(graph, watch=watch)
 
     def at(self, epsilons: np.ndarray) -> UpperAndLines:
         if np.array_equal(epsilons, self.epsilons):
             values = self._solution.root.values
         elif self._few:
-            values = self._solve(self._build_graph(epsilons)).root.values
+            values = GameSolution(self._build_graph(epsilons), watch=self._watch).root.values
         else:
             values = self._solution.stage_values(0, epsilons)[0]
         return _read_values(values)
@@ -77,13 +75,7 @@ class GraphBounds(Bounds):
         return extract_decisions(self._solution, number)
 
     def _build_graph(self, epsilons: np.ndarray) -> BeliefGraph:
-        watch, rounds = self._watch, self.rounds
-        report = None if watch is None else lambda done, _: watch("rounds", done, rounds)
-        return BeliefGraph(self._game, epsilons, self._limits, watch=report)
-
-    def _solve(self, graph: BeliefGraph) -> GameSolution:
-        watch = self._watch
-        return GameSolution(graph, watch=None if watch is None else lambda *done: watch("values", *done))
+        return BeliefGraph(self._game, epsilons, self._limits, watch=self._watch)
 
 
 def _read_values(values: Values) -> UpperAndLines:
@@ -94,13 +86,12 @@ def _read_values(values: Values) -> UpperAndLines:
 class GridBounds(Bounds):
     """From a uniform grid of log ratios, for games in which nothing is remembered."""
 
-    def __init__(self, game: LinearGame, epsilons: np.ndarray, watch: Watch | None = None) -> None:
+    def __init__(self, game: LinearGame, epsilons: np.ndarray, watch: Watch = ignore_progress) -> None:
         """If it is interrupted, fewer rounds are solved. Raises: KeyboardInterrupt if none is."""
         self.epsilons, self._grid = epsilons, RatioGrid(game, min(float(epsilons[-1]), FAR))
         try:
             for done in range(game.rounds):
-                if watch is not None:
-                    watch("rounds", done, game.rounds)
+                watch("rounds", done, game.rounds)
                 self._grid.add_round()
         except KeyboardInterrupt:
             if not self._grid.rounds:
@@ -124,7 +115,7 @@ class RestartBounds(Bounds):
     )
 
     def __init__(
-        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch | None = None
+        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch = ignore_progress
     ) -> None:
         """Raises: TooManyBeliefs, also if no outcome makes the learner start afresh."""
         self.epsilons, self.rounds = epsilons, game.rounds
@@ -147,20 +138,14 @@ class SearchBounds(Bounds):
     measured = f"the search for bounds leaves out parts of the learner's states below {DROPPED:.0e}"
 
     def __init__(
-        self,
-        game: LinearGame,
-        epsilons: np.ndarray,
-        limits: SearchLimits,
-        watch: Watch | None = None,
+        self, game: LinearGame, epsilons: np.ndarray, limits: SearchLimits, watch: Watch = ignore_progress
     ) -> None:
         self.epsilons, self.rounds = epsilons, game.rounds
-        report = None if watch is None else lambda *done: watch("pairs of beliefs", *done)
-        search = PointSearch(game, epsilons, limits, watch=report)
+        search = PointSearch(game, epsilons, limits, watch=watch)
         self._upper, self.interrupted = search.upper, search.interrupted
         self._played = []
         for number in range(len(epsilons)):
-            if watch is not None:
-                watch("adversaries", number, len(epsilons))
+            watch("adversaries", number, len(epsilons))
             self._played.append(search.play(number))
 
     def at(self, epsilons: np.ndarray) -> UpperAndLines:
@@ -179,12 +164,11 @@ def find_bounds(
     few: np.ndarray | None = None,
     graph_limits: GraphLimits | None = None,
     search_limits: SearchLimits | None = None,
-    watch: Watch | None = None,
+    watch: Watch = ignore_progress,
 ) -> Bounds:
     """The bounds of a game at increasing ε.
 
-    few: fewer ε, in order, for a search, in which each takes its time; None: there is no search. watch:
-    receives a stage of the computation, how much of it is done, and the whole.
+    few: fewer ε, in order, for a search, in which each takes its time; None: there is no search.
 
     Raises: TooManyBeliefs if there are too many for a graph and there is no search.
     """

@@ -13,15 +13,14 @@ from arena import Adversary, AnswerLaw, InvalidArgument, Learner, Sample, Traini
 from arena.capabilities import finite_domain
 from arena.concepts.finite.finite_class import build_vote_pairs
 from arena.players import read_relation_of
-from arena.referees import REFEREES
+from arena.referees import name_protocols
 from audits.exact_loss.answer_paths import AnswerLaws
-from audits.exact_loss.path_enumeration import ANSWERING
 from audits.exact_loss.wrapped_players import PresetStates
+from audits.registry.pairing import find_protocol
 from audits.solver.answer_games import answer_game, number_points
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.bounds import Watch
 from audits.solver.game_value import GameSolution
-from audits.solver.linear_game import drop_dominated
+from audits.solver.linear_game import Watch, drop_dominated, ignore_progress
 from audits.solver.posed_game import QueryGame
 
 MOST_POINTS = 4_096  # that are listed as queries
@@ -99,17 +98,17 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
     Raises: Unsupported if the learner does not answer queries, the adversary does not train it, or infinitely
         many points may be answered differently.
     """
-    protocol = next((name for name in learner.protocols if name in ANSWERING), None)
-    if protocol is None:
+    kind = find_protocol(learner, AnswerLaw)
+    if kind is None:
         raise Unsupported(
             f"{learner.name} does not answer queries, so there are no samples to give it",
             value=", ".join(learner.protocols),
-            remedy=f"Choose a learner of {' or '.join(ANSWERING)}.",
+            remedy=f"Choose a learner of {name_protocols(lambda kind: kind.law is AnswerLaw)}.",
         )
     samples = []
     for world in (False, True):
         state = _TrainingReader()
-        players = PresetStates.of(learner, state), adversary, REFEREES[protocol]()
+        players = PresetStates.of(learner, state), adversary, kind()
         try:
             play(*players, games=1, seed=seed, worlds=np.array([world]))
         except _Received as received:
@@ -203,13 +202,12 @@ def pose_smallest(
     *,
     size: int | None = None,
     limits: GraphLimits | None = None,
-    watch: Watch | None = None,
+    watch: Watch = ignore_progress,
 ) -> WorstSamples:
     """The neighbouring samples of a finite domain for which δ*(ε) of T queries is largest, by trying all.
 
     size: n, the number of examples; default: the least that the learner needs. Samples are multisets, and
-    those whose first two answers have the same distributions, whatever the queries, count once. watch: as of
-    `solve`.
+    those whose first two answers have the same distributions, whatever the queries, count once.
 
     Raises: Unsupported if the domain is not finite, the size is open, the order of examples matters, or there
         are too many samples.
@@ -223,13 +221,11 @@ def pose_smallest(
         )
     points = np.array(domain, float)
     _check_count(learner, size, 2 * len(points))
-    if watch is not None:
-        watch("pairs of samples", 0, 0)
+    watch("pairs of samples", 0, 0)
     pairs = _list_neighbours(learner, size, points)
     best, delta = pairs[0], -np.inf
     for done, pair in enumerate(pairs):
-        if watch is not None:
-            watch("pairs of samples", done, len(pairs))
+        watch("pairs of samples", done, len(pairs))
         for ordered in (pair, pair[::-1]):
             game, _ = drop_dominated(answer_game(learner, ordered, points, rounds)[0])
             graph = BeliefGraph(game, np.array([epsilon]), limits or GraphLimits())

@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 
 from audits.solver.game_value import GameSolution, Values
+from audits.solver.posed_game import GameMoves
 
 END = -1  # the game is over after this outcome
 
@@ -106,3 +107,17 @@ class _Extraction:
             ratios = self._solution.graph.families[family].ratios[line : line + 1]
             self._values[family, line] = self._solution.stage_values(family, ratios)
         return self._values[family, line]
+
+
+@attrs.frozen(eq=False)
+class Strategy:
+    """The best adversary that was found for one ε, in nats: it reaches the lower bound delta there.
+
+    graph: its decisions, None if there are more than 2,000; the scores are log-likelihood ratios of world 1
+    against world 0. moves: of the game.
+    """
+
+    epsilon: float
+    delta: float
+    graph: DecisionGraph | None
+    moves: GameMoves

@@ -8,12 +8,13 @@ consists of lines, each the two probabilities of one adversary. See docs/proofs/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 import numpy as np
 
 from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, Stage
+from audits.solver.linear_game import Watch, ignore_progress
 
 _CHUNK = 2**24  # values that are kept at the same time
 _CACHED = 2**13  # values that are computed together: their arrays fit into a processor's cache
@@ -95,31 +96,26 @@ class GameSolution:
         graph: BeliefGraph,
         *,
         ends: Mapping[int, Sequence[FamilyValues]] | None = None,
-        watch: Callable[[int, int], None] | None = None,
+        watch: Watch = ignore_progress,
     ) -> None:
         """ends: for outcomes that end the game of the graph but not the whole game, the values of what
-        follows with 1, 2, ... rounds left. watch: receives how many groups of values are known, and of all.
+        follows with 1, 2, ... rounds left.
         """
         self.graph = graph
         self._ends = ends or {}
         self.families: dict[int, FamilyValues] = {}
         self.places = [_place_in_family(stage) for stage in graph.stages]
+        ratios = np.array([len(family.ratios) for family in graph.families])
         self._watch, self._done = watch, 0
-        self._all = 0 if watch is None else sum(map(self._count_groups, range(len(graph.families))))
+        self._total = sum(int(ratios[stage.family].sum()) for stage in graph.stages)
         for number in reversed(range(len(graph.families))):
             self.families[number] = self._solve(number)
-        self._watch = None
+        self._watch = ignore_progress
 
     @property
     def root(self) -> FamilyValues:
         """The values at the start of the game."""
         return self.families[0]
-
-    def _count_groups(self, family: int) -> int:
-        """The number of groups of values that are computed together for a family."""
-        head = self.graph.families[family]
-        sizes = [int((stage.family == family).sum()) for stage in self.graph.stages[head.time :]]
-        return sum(-(-size // _count_rows(piece)) for piece in self._split(family) for size in sizes)
 
     def _split(self, family: int) -> list[np.ndarray]:
         """The log ratios of a family, in pieces whose values can be kept at the same time."""
@@ -160,10 +156,9 @@ class GameSolution:
         )
         rows = _count_rows(ratios)
         for start in range(0, len(members), rows):
-            if self._watch is not None:
-                self._watch(self._done, self._all)
-                self._done += 1
             piece = slice(start, start + rows)
+            self._watch("values", self._done, self._total)
+            self._done += members[piece].size * len(ratios)
             self._induce_nodes(time, members[piece], family, ratios, later, best.select(piece))
         return best
 

@@ -17,7 +17,12 @@ _ROUNDING = 1e-15  # of probabilities; a move that tells more by less than this 
 _SKETCH = 200  # combinations of measures from which their axes are found
 _MOST_NUMBERS = 2**28  # of the measures that one round leads to, 2 GB
 
+Watch = Callable[[str, int, int], None]  # receives a stage of a computation, how much is done, and the whole
 Step = Callable[[np.ndarray], np.ndarray]  # from measures (n, m) those after each outcome, (k, n, m)
+
+
+def ignore_progress(stage: str, done: int, total: int) -> None:
+    """A `Watch` that shows nothing."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -70,14 +75,13 @@ def compress(
     *,
     rounds: int,
     halts: np.ndarray,
-    watch: Callable[[int], None] | None = None,
+    watch: Watch = ignore_progress,
 ) -> LinearGame:
     """The game with the fewest coordinates that hold all measures of T rounds, but for parts below 1e-13.
 
     What is left out is noted in `dropped`, and enters the bounds of a graph of beliefs. A hidden number with
     a quadrature of 2,000 nodes becomes some 40 coordinates: probabilities of answers are smooth in it, and so
-    are all measures that a game can reach. steps: of each kernel. start: (2, m). watch: receives the number
-    of rounds whose measures are known.
+    are all measures that a game can reach. steps: of each kernel. start: (2, m).
 
     Raises: Unsupported if there are too many rounds for that, or too many moves.
     """
@@ -110,14 +114,7 @@ def compress(
 
     # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
     scale = 1 / np.sqrt(_mean_measure(steps, start, rounds))
-    basis = _reachable_axes(
-        start * scale,
-        1 / scale,
-        step_all,
-        rounds,
-        _NEGLIGIBLE,
-        watch,
-    )
+    basis = _reachable_axes(start * scale, 1 / scale, step_all, rounds, _NEGLIGIBLE, watch)
     kernels, dropped = [], []
     for step in steps:
         reached = step(basis / scale) * scale
@@ -142,13 +139,8 @@ def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
 
 def span_game(game: LinearGame, kernels: np.ndarray, negligible: float) -> np.ndarray:
     """Axes (d, m) of what a game reaches with some kernels (κ, k, m, m), but for negligible parts."""
-    return _reachable_axes(
-        game.start,
-        game.masses,
-        lambda measures: measures @ kernels.swapaxes(-1, -2),
-        game.rounds,
-        negligible,
-    )
+    transposed = kernels.swapaxes(-1, -2)
+    return _reachable_axes(game.start, game.masses, lambda m: m @ transposed, game.rounds, negligible)
 
 
 def project_game(game: LinearGame, basis: np.ndarray) -> LinearGame:
@@ -169,7 +161,7 @@ def _reachable_axes(
     follow: Step,
     rounds: int,
     negligible: float,
-    watch: Callable[[int], None] | None = None,
+    watch: Watch = ignore_progress,
 ) -> np.ndarray:
     """Orthonormal axes (d, m) of the measures (n, m) before each round, up to small parts.
 
@@ -179,8 +171,7 @@ def _reachable_axes(
     size = start.shape[1]
     basis, reached = np.empty((0, size)), start
     for done in range(rounds):
-        if watch is not None:
-            watch(done)
+        watch("matrices", done, rounds)
         axes, sizes = _principal_axes(reached, basis, negligible if done else _ROUNDING)
         if not len(axes):
             break

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-import attrs
 import numpy as np
 
 from arena import Learner, OnlineLaw, Unsupported
 from arena.capabilities import DeclaresOnlineLaw
+from audits.registry.pairing import find_protocol
 from audits.solver.linear_game import LinearGame
 
 MOST_STATES = 5_000  # states of a learner that are listed
@@ -19,15 +19,7 @@ MOST_NUMBERS = 2**24  # in the matrices of a game, eight bytes each
 Transitions = list[list[tuple[int, int, float]]]
 
 
-@attrs.frozen(eq=False)
-class OnlineMoves:
-    """The examples of each move in worlds 0 and 1: points (moves, 2, ...) and labels (moves, 2)."""
-
-    points: np.ndarray
-    labels: np.ndarray
-
-
-def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, OnlineMoves]:
+def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, np.ndarray, np.ndarray]:
     """The game of Definition 2.4 in T rounds, in which an adversary sees the hypotheses h_1 to h_T.
 
     Examples are those of the learner's points, of which one stands for all with the same effect. In one
@@ -35,6 +27,8 @@ def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, OnlineMoves]
     equal examples, then pairs; a second special round, which is refused, ends the game. The first move only
     asks for h_1, whatever it is: move t makes the example of round t - 1, and that of round T has no effect.
     Outcomes are the numbers of the hypotheses in the learner's `OnlineLaw`, then "over".
+
+    Also the examples of each move in worlds 0 and 1: points (moves, 2, ...) and labels (moves, 2).
 
     Raises: Unsupported if the learner does not declare what it shows, plays fewer rounds, or has too many
         states.
@@ -75,11 +69,11 @@ def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, OnlineMoves]
         masses=np.full(size, 1 / np.sqrt(size)),
         halts=np.arange(shown + 1) == shown,
     )
-    return game, OnlineMoves(law.points[places][chosen], labels[chosen])
+    return game, law.points[places][chosen], labels[chosen]
 
 
 def _read_law(learner: Learner) -> OnlineLaw[Any]:
-    if "SpecialRound" not in learner.protocols or not isinstance(learner, DeclaresOnlineLaw):
+    if find_protocol(learner, OnlineLaw) is None or not isinstance(learner, DeclaresOnlineLaw):
         raise Unsupported(
             f"{learner.name} does not declare the distribution of the hypotheses that it shows",
             remedy="Audit it by playing, or define online_law() on the learner.",

@@ -1,4 +1,4 @@
-"""Games of a solved learner, played and compared with the output distribution that was solved.
+"""Solved games that are played: by the best adversary, and to compare a learner with its distribution.
 
 What is computed speaks of the declared distribution. So the learner plays games of the solved length: along
 the best adversary that was found, and along sequences of its moves that repeat, alternate, change once and
@@ -7,19 +7,188 @@ mix, since a learner may answer by the declared distribution at first and not la
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import attrs
 import numpy as np
 
-from arena import REFEREES, Adversary, Example, Query, Ready, Sample, Train
+from arena import (
+    REFEREES,
+    Adversary,
+    AnswerLaw,
+    Example,
+    InvalidArgument,
+    OnlineLaw,
+    Query,
+    Ready,
+    Sample,
+    Train,
+)
 from arena.players import Moves
 from arena.testing import RATE
 from arena.testing.laws.comparison import compare_with_law
 from arena.testing.laws.goodness_of_fit import Comparison
-from audits.exact_loss.path_enumeration import ANSWERING
+from audits.registry.pairing import find_protocol
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.posed_game import GameMoves, PosedGame, QueryGame
 
 _SEQUENCES = 32  # of moves in a batch of games, so that games share histories
+
+
+class _Walk:
+    """Games that walk through decisions. live: (n,), those that do; score: (n,), of those that have ended."""
+
+    def __init__(self, graph: DecisionGraph, live: np.ndarray) -> None:
+        self.live, self.score = live, np.zeros(len(live))
+        self._graph, self._node = graph, np.zeros(len(live), int)
+
+    @property
+    def move(self) -> np.ndarray:
+        """(n,): the move of each game; of games that have ended, the last one."""
+        return self._graph.move[self._node]
+
+    def follow(self, outcome: np.ndarray) -> None:
+        """Go on after an outcome (n,) of each game."""
+        outcome = np.minimum(outcome, self._graph.after.shape[1] - 1)  # others occur in games that have ended
+        after = self._graph.after[self._node, outcome]
+        self.score = np.where(self.live & (after == END), self._graph.score[self._node, outcome], self.score)
+        self.live = self.live & (after != END)
+        self._node = np.where(self.live, after, self._node)
+
+
+def _play_moves(
+    moves: GameMoves,
+    samples: tuple[Any, ...],
+    rounds: int,
+    choose: Callable[[int], tuple[np.ndarray, Any, Any]],
+    follow: Callable[[np.ndarray], None],
+) -> Moves:
+    """Play games. samples: to train on; none online.
+
+    choose: receives the round from 0 on, and returns the move (n,) of each game, and the worlds whose points
+    and labels it makes in worlds 0 and 1. follow: receives the outcome (n,) of each game.
+    """
+    if moves.hypotheses is None:
+        yield Train(*samples)
+        for t in range(rounds):
+            move, first, second = choose(t)
+            reply = yield Query(moves.points[move, first], moves.points[move, second])
+            outcome = np.full(len(move), len(moves.answers) + 1)  # silence, after a halt in a challenge
+            for number, (label, halted) in enumerate(moves.answers):
+                outcome[(reply.label == label) & (reply.halted == halted)] = number
+            outcome[moves.differ[move]] = len(moves.answers)  # withheld
+            follow(outcome)
+        return None
+    assert moves.labels is not None
+    hypotheses = moves.hypotheses.reshape(1, len(moves.hypotheses), -1)
+    shown = yield Ready()
+    for t in range(rounds):  # the first decision only asks for h_1; move t makes the example of round t - 1
+        concepts = np.asarray(shown.hypothesis.concepts, float)
+        concepts = concepts.reshape(len(concepts), 1, -1)
+        follow((concepts == hypotheses).all(axis=2).argmax(axis=1))
+        move, *worlds = choose(t)
+        (x, other_x), (y, other_y) = (
+            [part[move, world] for world in worlds] for part in (moves.points, moves.labels)
+        )
+        shown = yield Example(x, y, other_x, other_y)
+    return None
+
+
+@attrs.frozen
+class Decision:
+    """What an adversary does at one point of a game, and what follows each outcome.
+
+    world_0, world_1: the query in each world; online, the example (point, label). after: for each outcome the
+    number of the next decision, -1 where the game is over. scores: where it is over, the log-likelihood ratio
+    of world 1 against world 0; elsewhere 0.
+    """
+
+    world_0: Any
+    world_1: Any
+    after: tuple[int, ...]
+    scores: tuple[float, ...]
+
+
+@attrs.frozen(kw_only=True)
+class BestAdversary(Adversary):
+    """Does what tells most of the world, given all that it has seen.
+
+    protocol: Figure1, Voting or SpecialRound. rounds: of a game. world_0, world_1: the training sample of
+    each world, except under SpecialRound; world_1=None: the same.
+    answers: the outcomes of a query, as labels and whether the learner halts; then come a withheld answer and
+    silence. hypotheses: the outcomes under SpecialRound, as concepts. decisions: the game begins with the
+    first.
+    """
+
+    name = "best-adversary"
+    protocols = ("Figure1", "Voting", "SpecialRound")
+    returns_score = True
+
+    protocol: str
+    rounds: int
+    world_0: Sample | None = None
+    world_1: Sample | None = None
+    answers: tuple[tuple[int, bool], ...] = ()
+    hypotheses: tuple[Any, ...] = ()
+    decisions: tuple[Decision, ...]
+
+    @classmethod
+    def of(
+        cls, posed: PosedGame, moves: GameMoves, graph: DecisionGraph | None, rounds: int
+    ) -> BestAdversary:
+        """The adversary of some decisions. Raises: InvalidArgument if they were too many to be listed."""
+        if graph is None:
+            raise InvalidArgument(
+                f"the best adversary of {rounds:,} rounds makes too many different decisions for a file",
+                remedy="Allow fewer rounds.",
+            )
+        samples = posed.samples if isinstance(posed, QueryGame) else (None, None)
+        worlds = [_list_plain(moves.points[:, world]) for world in range(2)]
+        if moves.labels is not None:
+            worlds = [[*zip(x, y, strict=True)] for x, y in zip(worlds, moves.labels.T.tolist(), strict=True)]
+        scores = np.where(np.isnan(graph.score), 0.0, graph.score)
+        rows = zip(graph.move.tolist(), graph.after.tolist(), scores.tolist(), strict=True)
+        return cls(
+            protocol=next(name for name in cls.protocols if name in posed.learner.protocols),
+            rounds=rounds,
+            world_0=samples[0],
+            world_1=None if samples[0] == samples[1] else samples[1],
+            answers=moves.answers,
+            hypotheses=() if moves.hypotheses is None else tuple(_list_plain(moves.hypotheses)),
+            decisions=tuple(
+                Decision(worlds[0][move], worlds[1][move], tuple(after), tuple(ends))
+                for move, after, ends in rows
+            ),
+        )
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        made = [(decision.world_0, decision.world_1) for decision in self.decisions]
+        moves = GameMoves(names=(), outcomes=(), points=np.array(made), answers=self.answers)
+        if self.world_0 is None:
+            points, labels = ([[example[part] for example in pair] for pair in made] for part in range(2))
+            hypotheses = np.array(self.hypotheses)
+            moves = attrs.evolve(
+                moves, points=np.array(points), labels=np.array(labels), hypotheses=hypotheses
+            )
+        after, scores = ([getattr(d, name) for d in self.decisions] for name in ("after", "scores"))
+        graph = DecisionGraph(np.arange(len(made)), np.array(after), np.array(scores))
+        walk = _Walk(graph, np.ones(games, bool))
+
+        def choose(t: int) -> tuple[np.ndarray, int, np.ndarray]:
+            return walk.move, 0, walk.live.astype(int)  # no second challenge in games that have ended
+
+        yield from _play_moves(moves, (self.world_0, self.world_1), self.rounds, choose, walk.follow)
+        return walk.score
+
+
+def _list_plain(points: np.ndarray) -> list[Any]:
+    """Points as plain data: numbers, or nested tuples of numbers."""
+
+    def plain(value: Any) -> Any:
+        return tuple(map(plain, value)) if isinstance(value, list) else value
+
+    return [plain(point) for point in points.tolist()]
 
 
 @attrs.frozen(eq=False)
@@ -27,15 +196,13 @@ class PlayedMoves(Adversary):
     """Makes the moves of a solved game as one of its worlds does, in both worlds alike.
 
     A quarter of the games follow the decisions of `graph`, if there are any; the others follow one of some
-    sequences of moves. world: whose points and labels are taken. sample: to train on, None online; then
-    hypotheses (H, c) are those that can be shown.
+    sequences of moves. world: whose points and labels are taken. sample: to train on, None online.
     """
 
     moves: GameMoves
     rounds: int
     world: int
     sample: Sample | None
-    hypotheses: np.ndarray | None
     graph: DecisionGraph | None
 
     name = "played-moves"
@@ -43,44 +210,17 @@ class PlayedMoves(Adversary):
     returns_score = True
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        return (yield from (self._ask if self.moves.labels is None else self._give_examples)(games, rng))
-
-    def _ask(self, games: int, rng: np.random.Generator) -> Moves:
-        move, node = self._draw_moves(games, rng)
-        assert self.sample is not None
-        yield Train(self.sample)
-        for t in range(self.rounds):
-            self._decide(move[:, t], node)
-            reply = yield Query(self.moves.points[move[:, t], self.world])
-            # Answers are the first outcomes; a challenge is withheld, and after a halt there is silence.
-            outcome = np.full(games, len(self.moves.outcomes) - 1)
-            for number, (label, halted) in enumerate(self.moves.answers):
-                outcome[(reply.label == label) & (reply.halted == halted)] = number
-            outcome[self.moves.differ[move[:, t]]] = len(self.moves.answers)
-            self._follow(node, outcome)
-        return np.zeros(games)
-
-    def _give_examples(self, games: int, rng: np.random.Generator) -> Moves:
-        """The first decision only asks for h_1; move t makes the example of round t - 1."""
-        assert self.moves.labels is not None
-        assert self.hypotheses is not None
-        move, node = self._draw_moves(games, rng)
-        shown = yield Ready()
-        for t in range(self.rounds):
-            concepts = np.asarray(shown.hypothesis.concepts, float).reshape(games, 1, -1)
-            self._follow(node, (concepts == self.hypotheses).all(axis=2).argmax(axis=1))
-            self._decide(move[:, t], node)
-            x = self.moves.points[move[:, t], self.world]
-            shown = yield Example(x, self.moves.labels[move[:, t], self.world])
-        return np.zeros(games)
-
-    def _draw_moves(self, games: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """(n, T): the moves of sequences; (n,): the nodes at which games begin that follow decisions."""
         sequences = np.stack([self._draw_sequence(number % 4, rng) for number in range(_SEQUENCES)])
-        node = np.full(games, END)
-        if self.graph is not None:
-            node[: games // 4] = 0
-        return sequences[rng.integers(_SEQUENCES, size=games)], node
+        moves = sequences[rng.integers(_SEQUENCES, size=games)]
+        walk = None if self.graph is None else _Walk(self.graph, np.arange(games) < games // 4)
+
+        def choose(t: int) -> tuple[np.ndarray, int, int]:
+            move = moves[:, t] if walk is None else np.where(walk.live, walk.move, moves[:, t])
+            return move, self.world, self.world
+
+        follow = (lambda outcome: None) if walk is None else walk.follow
+        yield from _play_moves(self.moves, (self.sample,), self.rounds, choose, follow)
+        return np.zeros(games)
 
     def _draw_sequence(self, kind: int, rng: np.random.Generator) -> np.ndarray:
         """(T,): one move, two in turn, one and from some round on another, or any."""
@@ -90,16 +230,6 @@ class PlayedMoves(Adversary):
         one, other = rng.integers(every, size=2)
         change = (times < 0, times % 2 == 1, times >= rng.integers(1, self.rounds + 1))[kind]
         return np.where(change, other, one)
-
-    def _decide(self, move: np.ndarray, node: np.ndarray) -> None:
-        if self.graph is not None:
-            follows = node != END
-            move[follows] = self.graph.move[node[follows]]
-
-    def _follow(self, node: np.ndarray, outcome: np.ndarray) -> None:
-        if self.graph is not None:
-            follows = (node != END) & (outcome < self.graph.after.shape[1])
-            node[:] = np.where(follows, self.graph.after[node, np.where(follows, outcome, 0)], END)
 
 
 def compare_solved_game(
@@ -113,13 +243,10 @@ def compare_solved_game(
     worlds = []
     for world in range(2):
         sample = posed.samples[world] if isinstance(posed, QueryGame) else None
-        hypotheses = None
-        if sample is None:
-            concepts = posed.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
-            hypotheses = np.asarray(concepts, float).reshape(len(concepts), -1)
-        adversary = PlayedMoves(moves, rounds, world, sample, hypotheses, graph)
-        name = next(name for name in (*ANSWERING, "SpecialRound") if name in learner.protocols)
-        referee = REFEREES[name]() if sample is not None else REFEREES["SpecialRound"](T=rounds)  # type: ignore[call-arg]
+        adversary = PlayedMoves(moves, rounds, world, sample, graph)
+        kind = find_protocol(learner, OnlineLaw if sample is None else AnswerLaw)
+        assert kind is not None
+        referee = kind.with_rounds(rounds)
         worlds.append(compare_with_law(learner, adversary, referee, rate=RATE / 2, worlds=(bool(world),)))
     first, second = worlds
     assert first is not None  # since the points are those of the distribution

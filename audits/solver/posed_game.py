@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -13,7 +12,7 @@ from arena.points import format_point
 from arena.referees.transcript import describe_answer
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.solver.answer_games import build_game
-from audits.solver.linear_game import LinearGame
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress
 from audits.solver.online_games import online_game
 
 
@@ -23,7 +22,8 @@ class GameMoves:
 
     points: (moves, 2, ...) of each move in worlds 0 and 1. labels: (moves, 2) of online games, otherwise
     None. names: of the moves. outcomes: the names of the outcomes. answers: the label of each answer of a
-    predictor, and whether it halts; these are the first outcomes.
+    predictor, and whether it halts; these are the first outcomes. hypotheses: (H, ...), online, the concepts
+    that can be shown; these are the first outcomes.
     """
 
     points: np.ndarray
@@ -31,6 +31,7 @@ class GameMoves:
     names: tuple[str, ...]
     outcomes: tuple[str, ...]
     answers: tuple[tuple[int, bool], ...] = ()
+    hypotheses: np.ndarray | None = None
 
     @property
     def differ(self) -> np.ndarray:
@@ -38,15 +39,6 @@ class GameMoves:
         parts = [self.points, *([] if self.labels is None else [self.labels])]
         return np.any(
             [(part[:, 0] != part[:, 1]).reshape(len(part), -1).any(axis=1) for part in parts], axis=0
-        )
-
-    def select(self, kept: np.ndarray) -> GameMoves:
-        """Some of the moves."""
-        return attrs.evolve(
-            self,
-            points=self.points[kept],
-            labels=None if self.labels is None else self.labels[kept],
-            names=tuple(self.names[move] for move in kept),
         )
 
 
@@ -64,12 +56,8 @@ class PosedGame(ABC):
     measured: str = ""
 
     @abstractmethod
-    def build(
-        self, rounds: int, watch: Callable[[int], None] | None = None
-    ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
         """The game of T rounds as matrices, its moves, and in what the worlds differ.
-
-        watch: receives the number of rounds that are done.
 
         Raises: Unsupported if a distribution is unknown, or the game is too large.
         """
@@ -87,9 +75,7 @@ class QueryGame(PosedGame):
     points: np.ndarray
     names: tuple[str, ...] | None = None
 
-    def build(
-        self, rounds: int, watch: Callable[[int], None] | None = None
-    ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
         game, points, unit = build_game(self.learner, self.samples, self.points, rounds, watch)
         texts = map(format_point, self.points) if self.names is None else self.names
         names = dict(zip(map(_key, self.points), texts, strict=True))
@@ -107,20 +93,19 @@ class QueryGame(PosedGame):
 class ExampleGame(PosedGame):
     """Examples of an online learner's domain, which differ between the worlds in one round."""
 
-    def build(
-        self, rounds: int, watch: Callable[[int], None] | None = None
-    ) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        game, examples = online_game(self.learner, rounds)
+    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+        game, points, labels = online_game(self.learner, rounds)
         hypotheses = self.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
         names = (
             _join(*(f"({format_point(point)}, {label})" for point, label in zip(*pair, strict=True)))
-            for pair in zip(examples.points, examples.labels, strict=True)
+            for pair in zip(points, labels, strict=True)
         )
         moves = GameMoves(
-            points=examples.points,
-            labels=examples.labels,
+            points=points,
+            labels=labels,
             names=tuple(names),
             outcomes=(*(f"h = {format_point(concept)}" for concept in hypotheses), "over"),
+            hypotheses=hypotheses,
         )
         return game, moves, PrivacyUnit.STREAM_EXAMPLE
 

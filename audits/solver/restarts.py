@@ -6,15 +6,13 @@ between chords and lines. The graph of beliefs needs to hold only what precedes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import attrs
 import numpy as np
 
 from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, GraphLimits, Stage
 from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
 from audits.solver.game_value import FamilyValues, GameSolution
-from audits.solver.linear_game import LinearGame, project_game, span_game
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress, project_game, span_game
 
 _DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
 _SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
@@ -71,20 +69,12 @@ class RestartSolution:
         ratios: np.ndarray,
         limits: GraphLimits,
         *,
-        watch: Callable[[str, int, int], None] | None = None,
+        watch: Watch = ignore_progress,
     ) -> None:
-        """watch: receives a stage of the computation, how much of it is done, and the whole.
-
-        Raises: TooManyBeliefs if the game up to the restart, or after it, is too large.
-        """
+        """Raises: TooManyBeliefs if the game up to the restart, or after it, is too large."""
         limits = attrs.evolve(limits, pairs=_LARGER * limits.pairs)
         game, self._outcome = restart.before, restart.outcome
-
-        def report(done: int, _: int) -> None:
-            if watch is not None:
-                watch("rounds", done, game.rounds)
-
-        graph = BeliefGraph(game, ratios, limits, watch=report)
+        graph = BeliefGraph(game, ratios, limits, watch=watch)
         knots = []
         for left in range(1, game.rounds):
             early = graph.stages[
@@ -96,8 +86,7 @@ class RestartSolution:
         rest = BeliefGraph(restart.rest, np.unique(np.concatenate(knots)), limits)
         self._rests = []
         for left, grid in enumerate(knots, 1):
-            if watch is not None:
-                watch("restarts", left, game.rounds)
+            watch("restarts", left, game.rounds)
             self._rests.append(GameSolution(rest.shorten(left, grid)))
         ends = {restart.outcome: [rest.root for rest in self._rests]}
         self._solution = GameSolution(graph, ends=ends)

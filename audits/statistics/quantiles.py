@@ -12,6 +12,11 @@ import attrs
 import numpy as np
 
 
+def format_figure(figure: float, form: str) -> str:
+    """A figure as text; a question mark stands for one that is not finite."""
+    return f"{round(figure, 4) + 0.0:{form}}" if math.isfinite(figure) else "?"  # a sum of 0 may be -1e-17
+
+
 @attrs.frozen(eq=False)
 class Quantile:
     """A q-quantile at each of k marks, with confidence limits.
@@ -23,6 +28,12 @@ class Quantile:
     values: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+
+    def format(self, mark: int, form: str) -> str:
+        """The value and its limits at a mark, as text."""
+        figures = (self.values, self.lower, self.upper)
+        value, lower, upper = (format_figure(figure[mark], form) for figure in figures)
+        return f"{value} ({lower} to {upper})"
 
 
 @lru_cache(maxsize=64)

@@ -1,10 +1,9 @@
 """Tests of privacy claims, for authors of private learners. docs/testing.md explains them."""
 
 from arena.testing import check_adversary, check_learner
-from audits.adversary_search import referee_for
+from audits.adversary_search.protocols.stream_scripts import streams
 from audits.adversary_search.script_strategies import adversaries
 from audits.adversary_search.script_strategies import neighbours as neighbouring_samples
-from audits.adversary_search.step_strategies import streams
 from audits.testing.assertions import ERROR, assert_private, assert_refuted
 from audits.testing.budget import BUDGETS, Budget, Underpowered, games_needed
 from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
@@ -25,6 +24,5 @@ __all__ = [
     "check_learner",
     "games_needed",
     "neighbouring_samples",
-    "referee_for",
     "streams",
 ]

@@ -10,7 +10,7 @@ import attrs
 from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, check_value, is_number, number, whole
-from audits.adversary_search import Script, referee_for, search, share_of_error
+from audits.adversary_search import Script, search, share_of_error
 from audits.registry.given_players import GivenLearner, configure_adversary, configure_learner
 from audits.registry.pairing import choose_protocol, configure_game
 from audits.registry.suggestions import explain_arguments
@@ -21,10 +21,9 @@ from audits.registry.tested_claim import (
     resolve_claim,
     resolve_curve,
 )
-from audits.runs.block_sizes import MAX_BLOCK_PAIRS
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.first_games import check_learner_first
-from audits.runs.plan import Plan
+from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.testing.budget import (
@@ -185,7 +184,7 @@ class _PrivacyTest:
             referee=referee,
             epsilon=self.claim.epsilon,
             delta=self.claim.delta,
-            given_curve=get_given_curve(self.learner, self.claim),
+            curve=get_given_curve(self.learner, self.claim),
             confidence=compute_confidence(share),
             games=games,
             until_refuted=self.until_refuted,
@@ -201,7 +200,7 @@ class _PrivacyTest:
             raise InvalidArgument("protocol must be a name or a referee", value=self.protocol)
         name = choose_protocol(self.learner, adversary, self.protocol)
         if isinstance(adversary, Script):
-            return adversary, referee_for(adversary)
+            return adversary, adversary.referee
         return configure_game(REFEREES[name], adversary)
 
     def _search(self) -> Outcome:

@@ -11,8 +11,8 @@ import attrs
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
 from audits.registry.suggestions import unknown_name
-from audits.runs.block_sizes import MAX_BLOCK_PAIRS, BlockSizes, first_block_pairs, keeps_half
-from audits.statistics.betting.ceilings import ceiling, is_refutable
+from audits.runs.plan import MAX_BLOCK_PAIRS, BlockSizes, first_block_pairs, keeps_half
+from audits.statistics.betting import ceiling, is_refutable
 from audits.statistics.betting.hypotheses import EPSILON_MAX
 
 MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point

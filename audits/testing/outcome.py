@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from functools import cached_property
 
 import attrs
 
 from arena import Adversary, ArenaError, Claim
-from audits.adversary_search import Script, SearchResult
-from audits.adversary_search.source_code import format_script
-from audits.reports import verdict_rows
+from audits.adversary_search import SearchResult
 from audits.reports.formatting import name_table
 from audits.runs.example_games import find_telling_games, format_games
-from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import Plan
+from audits.runs.replay import FOUND, FOUND_FILE, format_replay, name_player, write_adversary
 from audits.runs.verdict import Verdict
-from audits.testing.replay_command import SOURCE_FILE, format_replay
 
 _FIGURES = ("claim under test", "certified", "adversary", "protocol", "games")
 _MAX_LINES = 60  # of a printed game
@@ -40,16 +36,14 @@ class Refutation:
 
     @property
     def source(self) -> str:
-        """A Python file with the adversary, if a search found it; otherwise empty."""
-        if not isinstance(self.adversary, Script):
-            return ""
-        claim = f"Found against {self.verdict.learner} under the claim {self.verdict.claim}."
-        return format_script(self.adversary, about=textwrap.fill(claim, 100))
+        """A file of Python with the adversary; empty if a command line can name it."""
+        is_named = name_player(self.adversary, self.plan.learner) is not None
+        return "" if is_named else write_adversary(self.plan, self.verdict)
 
     @cached_property
     def replay(self) -> str:
-        """The command line that replays the audit, or Python code if no command line can name the players."""
-        return format_replay(self.plan, self.search)
+        """The command line that replays the audit, or Python code if no command line can name the learner."""
+        return format_replay(self.plan)
 
     @cached_property
     def game(self) -> str:
@@ -75,8 +69,8 @@ class Refutation:
 
     @property
     def details(self) -> str:
-        """The figures, a game, the adversary's source if a search found it, and the line that replays it."""
-        figures = dict(verdict_rows(self.verdict, PlayerSummary.from_plan(self.plan)))
+        """The figures, a game, the adversary if it has no name, and the line that replays the audit."""
+        figures = dict(self.verdict.rows())
         if self.search is not None:
             tries = self.search.examples
             figures["adversary"] = f"found by a search, in {tries:,} tr{'y' if tries == 1 else 'ies'}"
@@ -84,8 +78,8 @@ class Refutation:
             name_table([(name, figures[name]) for name in _FIGURES]),
             f"One game in each world:\n\n{self.game}",
         ]
-        if self.source:
-            sections.append(f"The adversary, as {SOURCE_FILE}:\n\n{self.source.rstrip()}")
+        if f"{FOUND_FILE}:{FOUND}" in self.replay:
+            sections.append(f"The adversary, as {FOUND_FILE}:\n\n{self.source.rstrip()}")
         return "\n\n".join([*sections, f"Replay it:\n\n{self.replay}"])
 
     def __str__(self) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import product
 from typing import Any
 
 import attrs
@@ -14,54 +14,18 @@ from arena import REFEREES, InvalidArgument, Learner
 from arena.capabilities import DrawsFromPopulation
 from arena.errors import RAISED
 from arena.settings import at_least, check_value, less_than, more_than, whole
-from audits.races.online_race import OnlineRace, plan_online_race
+from audits.races import Race, plan_online_race
 from audits.registry.given_players import GivenAdversary, check_player, is_function
 from audits.registry.match import Match, build_match
+from audits.registry.origins import versions
+from audits.registry.pairing import list_common
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, resolve_learner
 from audits.registry.suggestions import unknown_name
 from audits.registry.tested_claim import read_claim
-from audits.runs.plan import describe, versions
-from audits.tournaments.cell_result import CellResult, describe_refusal
+from audits.tournaments.cells import REFERENCE_EPSILON, Cell, CellResult
 
 CONFIDENCE = 0.999  # of each cell: of a thousand true claims one is refuted
-REFERENCE_EPSILON = 1.0  # nats, against which learners without a claim are tested
-# Games of each cell, by protocol: games of Figure1 are long, those of Release are single draws.
-GAMES = {"Release": 1_000_000, "Voting": 100_000, "Figure1": 50_000, "SpecialRound": 5_000}
-RACE_GAMES = 500
 _SEED_BYTES = 4
-_INCOMPATIBLE = "they play no protocol in common"
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Cell:
-    """A learner and an adversary that play a protocol in common.
-
-    learner, adversary: names. game: the players that are audited, or the race; None if there is a refusal,
-        which is the result of the cell.
-    claim: as text. epsilon, delta: the claim under test (nats, probability), a reference if there is none.
-    command: the line that plays the cell again; empty for players that are given as objects.
-    """
-
-    learner: str
-    adversary: str
-    protocol: str
-    games: int
-    seed: int
-    game: Match | OnlineRace | None = None
-    refusal: CellResult | None = None
-    claim: str = ""
-    epsilon: float = REFERENCE_EPSILON
-    delta: float = 0.0
-    has_claim: bool = False
-    command: str = ""
-
-    @property
-    def quantity(self) -> str:
-        """What is counted: mistakes or regret; empty if the cell is an audit."""
-        return self.game.quantity if isinstance(self.game, OnlineRace) else ""
-
-    def __str__(self) -> str:
-        return f"{self.learner} against {self.adversary}"
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -80,7 +44,7 @@ class Tournament:
     def describe(self) -> dict[str, object]:
         """The plan as plain data, which a ledger stores: equal for equal plans, on any machine."""
         return {
-            "tournament": {str(cell): _describe_cell(cell) for cell in self.cells},
+            "tournament": {str(cell): cell.describe() for cell in self.cells},
             "confidence": self.confidence,
             "seed": self.seed,
             "versions": versions(),
@@ -98,9 +62,10 @@ def plan_tournament(
 ) -> Tournament:
     """Plan a tournament.
 
-    learners, adversaries: players, names, or path/to/file.py:ClassName; none stands for all of `arena list`.
+    learners, adversaries: players, names, or path/to/file.py:name; none stands for all of `arena list`.
         Adversaries of which none is given by its name join those of `arena list`.
-    protocols: the protocols to play; none stands for all. games: of each cell; by default GAMES.
+    protocols: the protocols to play; none stands for all. games: of each cell; default: the usual number of
+        the protocol.
 
     Raises: InvalidArgument for unknown names, two players of one name, values out of range, and if no two
     players can meet.
@@ -117,30 +82,27 @@ def plan_tournament(
     unmatched = [(name, "", reason) for name, reason in unloadable]
     unmatched += [("", name, reason) for name, reason in unloadable_too]
     cells = []
-    for learner, (own, learner_given) in chosen.items():
-        for adversary, (others, adversary_given) in opponents.items():
-            common = [name for name in REFEREES if name in own and name in others]
-            allowed = [name for name in protocols or common if name in common]
-            if not allowed:
-                reason = f"they play {', '.join(common)} only" if common else _INCOMPATIBLE
-                unmatched.append((learner, adversary, reason))
-                continue
-            allowed.sort(key=lambda name: not REFEREES[name].two_worlds)
-            cells.append(
-                _plan_cell(
-                    (learner, learner_given),
-                    (adversary, adversary_given),
-                    protocol=allowed[0],
-                    restricted=bool(protocols),
-                    games=games,
-                    confidence=confidence,
-                    seed=derive_seed(seed, learner, adversary),
-                )
-            )
+    for (learner, (own, given)), (adversary, (others, given_too)) in product(
+        chosen.items(), opponents.items()
+    ):
+        common = [name for name in list_common(own, others) if not REFEREES[name].one_run]
+        allowed = [name for name in protocols or common if name in common]
+        if not allowed:
+            reason = f"they play {', '.join(common)} only" if common else "they play no protocol in common"
+            unmatched.append((learner, adversary, reason))
+            continue
+        protocol = min(allowed, key=common.index)
+        cell = Cell(
+            learner=learner,
+            adversary=adversary,
+            protocol=protocol,
+            games=REFEREES[protocol].usual_games if games is None else games,
+            seed=derive_seed(seed, learner, adversary),
+        )
+        cells.append(_plan_cell(cell, given, given_too, bool(protocols), confidence))
     if all(cell.game is None for cell in cells):
-        reasons = [cell.refusal.reason for cell in cells if cell.refusal] or [
-            reason for *_, reason in unmatched
-        ]
+        reasons = [cell.refusal.reason for cell in cells if cell.refusal]
+        reasons += [reason for *_, reason in unmatched]
         raise InvalidArgument(
             f"no learner of this tournament can meet an adversary of it ({reasons[0]})",
             remedy="`arena list` shows who plays what.",
@@ -189,6 +151,9 @@ def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
     """The name and the protocols of a player."""
     if isinstance(item, str) and registry is LEARNERS and is_function(item):
         return item.rpartition(":")[2], LEARNERS.find(resolve_learner(item)[0]).protocols
+    instance = registry.find_instance(item) if isinstance(item, str) and registry is ADVERSARIES else None
+    if instance is not None:
+        return item.rpartition(":")[2], instance.protocols
     if isinstance(item, str):
         player = registry.find(item)
     else:
@@ -196,35 +161,19 @@ def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
     return player.name, player.protocols
 
 
-def _plan_cell(
-    learner: tuple[str, Any],
-    adversary: tuple[str, Any],
-    *,
-    protocol: str,
-    restricted: bool,
-    games: int | None,
-    confidence: float,
-    seed: int,
-) -> Cell:
-    """The cell of two players; each is given by its name and what the user gave.
+def _plan_cell(cell: Cell, learner: Any, adversary: Any, restricted: bool, confidence: float) -> Cell:
+    """The cell with its game, or with the reason why its players cannot meet.
 
-    restricted: whether the user chose protocols, so that the command must name this one.
+    learner, adversary: what the user gave. restricted: whether the user chose protocols, so that the command
+    must name this one.
     """
-    by_protocol = GAMES.get(protocol, RACE_GAMES)
-    cell = Cell(
-        learner=learner[0],
-        adversary=adversary[0],
-        protocol=protocol,
-        games=by_protocol if games is None else games,
-        seed=seed,
-    )
     try:
         match = build_match(
-            learner[1],
-            adversary[1],
+            learner,
+            adversary,
             settings={"learner": {}, "adversary": {}},
             data=None,
-            protocol=protocol if restricted else None,
+            protocol=cell.protocol if restricted else None,
             rounds=None,
         )
         claim = read_claim(match.learner)
@@ -237,60 +186,33 @@ def _plan_cell(
                 f"{cell.adversary} draws all examples from one distribution, the same in both worlds",
                 remedy="`arena race` counts errors.",
             )
-        game = match if match.referee.two_worlds else _plan_race(match, cell, confidence)
+        game: Match | Race = match
+        if not match.referee.two_worlds:
+            game = plan_online_race(
+                [(cell.learner, match.learner, match.adversary)],
+                rounds=match.referee.T,  # type: ignore[attr-defined] # as all of one world have
+                games=cell.games,
+                protocol=match.referee.name,
+                confidence=confidence,
+                seed=cell.seed,
+            )
     except RAISED as error:
-        return attrs.evolve(cell, refusal=describe_refusal(error))
-    return attrs.evolve(
+        return attrs.evolve(cell, refusal=CellResult.of_error(error))
+    planned = attrs.evolve(
         cell,
         game=game,
         protocol=match.referee.name,
         claim=str(claim),
-        epsilon=REFERENCE_EPSILON if claim.empty else claim.epsilon,
-        delta=0.0 if claim.empty else claim.delta,
-        has_claim=not claim.empty,
-        command=_write_command(cell, game, learner[1], adversary[1], claim.empty, restricted, confidence),
+        claim_epsilon=None if claim.empty else claim.epsilon,
+        claim_delta=None if claim.empty else claim.delta,
     )
-
-
-def _plan_race(match: Match, cell: Cell, confidence: float) -> OnlineRace:
-    referee: Any = match.referee
-    return plan_online_race(
-        [(cell.learner, match.learner, match.adversary)],
-        rounds=referee.T,
-        games=cell.games,
-        protocol=referee.name,
-        confidence=confidence,
-        seed=cell.seed,
-    )
-
-
-def _write_command(
-    cell: Cell,
-    game: Match | OnlineRace,
-    learner: Any,
-    adversary: Any,
-    without_claim: bool,
-    restricted: bool,
-    confidence: float,
-) -> str:
     if not isinstance(learner, str) or not isinstance(adversary, str):
-        return ""
-    words = ["arena", "race" if isinstance(game, OnlineRace) else "audit", learner, "--against", adversary]
-    if isinstance(game, OnlineRace):
+        return planned
+    words = ["arena", "race" if isinstance(game, Race) else "audit", learner, "--against", adversary]
+    if isinstance(game, Race):
         words += ["--rounds", str(game.rounds)]
-    elif without_claim:
+    elif claim.empty:
         words += ["--epsilon", f"{REFERENCE_EPSILON:g}"]
-    if restricted:
-        words += ["--protocol", cell.protocol]
+    words += ["--protocol", cell.protocol] if restricted else []
     words += ["--games", str(cell.games), "--seed", str(cell.seed), "--confidence", repr(confidence)]
-    return shlex.join(words)
-
-
-def _describe_cell(cell: Cell) -> dict[str, object]:
-    """What the figures of a cell depend on; its players and their settings as a digest."""
-    game: Any = cell.game.entrants[0] if isinstance(cell.game, OnlineRace) else cell.game
-    players = (
-        [] if game is None else [describe(item) for item in (game.learner, game.adversary, game.referee)]
-    )
-    digest = sha256(json.dumps(players, sort_keys=True).encode()).hexdigest()[:16]
-    return {"games": cell.games, "seed": cell.seed, "players": digest}
+    return attrs.evolve(planned, command=shlex.join(words))

@@ -1,15 +1,66 @@
-"""The result of a tournament: its cells with their verdicts, and the ranking of the adversaries."""
+"""The result of a tournament: how it is played, its verdicts, its ranking, and the reports on it."""
 
 from __future__ import annotations
 
+import csv
+import os
 from collections import defaultdict
-from typing import ClassVar
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from functools import partial
+from importlib import resources
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from arena import REFEREES
-from audits.tournaments.cell_result import AUDITED, RACED, CellResult
-from audits.tournaments.tournament_plan import Cell, Tournament
+from arena import REFEREES, InvalidArgument
+from audits.data.output_files import check_extra, write_atomically
+from audits.data.terminal_text import escape_controls
+from audits.reports.document import Document, Facts, Picture, Prose, Table
+from audits.reports.formatting import nats, percent
+from audits.reports.json_form import to_data
+from audits.reports.page_policy import make_policy
+from audits.reports.plots import draw_bars
+from audits.reports.report import Report
+from audits.runs.workers import Workers, map_missing
+from audits.tournaments.cells import (
+    AUDITED,
+    RACED,
+    REFERENCE_EPSILON,
+    REFUSED,
+    Cell,
+    CellResult,
+    TournamentLedger,
+    play_cell,
+)
+from audits.tournaments.tournament_plan import Tournament
+
+if TYPE_CHECKING:
+    from audits.reports.figure import ReportFigure
+
+# The columns of a row, as JSON and the CSV file have them, and how text formats them.
+_COLUMNS = {
+    **dict.fromkeys(("protocol", "learner", "adversary", "claim"), ""),
+    **{"claim_epsilon": ".4g", "claim_delta": ".3g", "epsilon_lower": ".4g", "share": ".3f", "rank": ""},
+    **{"ceiling": ".4g", "exact": ".4g", "exact_reason": "", "delta_star": ".3g", "delta_star_reason": ""},
+    **{"quantity": "", "mean": ",.4g", "games": ",", "seed": "", "seconds": ".1f"},
+    **dict.fromkeys(("verdict", "reason", "command"), ""),
+}
+# The columns of tables, by their headers.
+_PLAYERS = {"learner": "learner", "adversary": "adversary"}
+_CLAIM = {"claim: ε": "claim_epsilon", "δ": "claim_delta"}
+_FIGURES = {"certified ε": "epsilon_lower", "of claim": "share", "exact ε": "exact", "δ*": "delta_star"}
+_RACE = {"counted": "quantity", "mean": "mean"}
+_END = {"games": "games", "seconds": "seconds", "verdict": "verdict"}
+_TEXT_COLUMNS = {
+    AUDITED: {**_PLAYERS, **_CLAIM, **_FIGURES, **_END},
+    RACED: {**_PLAYERS, "protocol": "protocol", **_RACE, **_END},
+}
+_PAGE_COLUMNS = {"protocol": "protocol", **_PLAYERS, "claim": "claim", **_FIGURES, **_RACE}
+_RANKING = ("protocol", "rank", "adversary", "mean of claim", "refuted", "best", "learners")
+_VERDICTS = ("refuted", "not refuted", "no claim", "raced", "bound violated", "not played", "failed")
+_SHADES = 8  # of a heat map
+_BARS = 20  # of the chart
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -27,21 +78,52 @@ class TournamentRow:
     @property
     def share(self) -> float | None:
         """The certified ε as a multiple of the claim's ε; None if the cell is no audit of a claim."""
-        epsilon = self.result.epsilon_lower
-        return epsilon / self.cell.epsilon if self.cell.has_claim and epsilon is not None else None
+        own, certified = self.cell.claim_epsilon, self.result.epsilon_lower
+        return None if own is None or certified is None else certified / own
 
     @property
     def verdict(self) -> str:
         if self.result.outcome == AUDITED:
-            return "no claim" if not self.cell.has_claim else "refuted" if self.refuted else "not refuted"
+            tested = "refuted" if self.refuted else "not refuted"
+            return "no claim" if self.cell.claim_epsilon is None else tested
         if self.result.outcome == RACED:
             return "bound violated" if self.result.refuted else "raced"
-        return "not played" if self.result.outcome == "refused" else "failed"
+        return "not played" if self.result.outcome == REFUSED else "failed"
 
     @property
     def refuted(self) -> bool:
         """Whether the learner's own claim is refuted, or a promised bound is violated."""
-        return self.result.refuted and (self.cell.has_claim or self.result.outcome == RACED)
+        return self.result.refuted and (self.cell.claim_epsilon is not None or self.result.outcome == RACED)
+
+    @property
+    def sort_key(self) -> tuple[object, ...]:
+        """By protocol, those of two worlds first, and learner; best adversaries first."""
+        cell, bound = self.cell, self.result.epsilon_lower
+        one_world = not REFEREES[cell.protocol].two_worlds
+        return (one_world, cell.protocol, cell.learner, bound is None, -(bound or 0.0), cell.adversary)
+
+    def describe(self) -> dict[str, Any]:
+        """A flat record, by _COLUMNS."""
+        parts = (self, self.result, self.cell)
+        return {name: next(getattr(x, name) for x in parts if hasattr(x, name)) for name in _COLUMNS}
+
+    def format(self, columns: dict[str, str]) -> list[str]:
+        """The texts of some columns; empty for what is unknown."""
+        values = self.describe()
+        return ["" if values[c] is None else format(values[c], _COLUMNS[c]) for c in columns.values()]
+
+    def shade(self) -> tuple[str, str]:
+        """The text and the style of the row's cell in a heat map."""
+        figures, share = self.result, self.share
+        if share is None and figures.epsilon_lower is not None:
+            return nats(round(figures.epsilon_lower, 2)), "n"
+        if share is None and figures.mean is None:
+            return ("failed", "f") if self.verdict == "failed" else ("–", "n")
+        if share is not None:
+            text = f"{share:.2f}" if share < 10 else f"{share:.0f}"
+        else:
+            text, share = f"{figures.mean:.3g}", (figures.mean or 0.0) / getattr(self.cell.game, "rounds", 1)
+        return text, "x" if self.refuted else f"h{min(_SHADES - 1, int(_SHADES * max(0.0, share)))}"
 
 
 @attrs.frozen(kw_only=True)
@@ -61,9 +143,13 @@ class AdversaryRank:
     best: int
     learners: int
 
+    def format(self) -> list[str]:
+        """The row of a table, under _RANKING."""
+        return [f"{value:.3f}" if isinstance(value, float) else str(value) for value in attrs.astuple(self)]
 
-@attrs.frozen(kw_only=True, eq=False)
-class TournamentResult:
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class TournamentResult(Report):
     """The results of the cells in their order; None for cells that an interruption left."""
 
     kind: ClassVar[str] = "tournament"
@@ -77,17 +163,16 @@ class TournamentResult:
         """The played cells by protocol, those of two worlds first, and learner; best adversaries first."""
         pairs = zip(self.tournament.cells, self.results, strict=True)
         rows = [TournamentRow(cell=cell, result=result) for cell, result in pairs if result is not None]
-        rows.sort(key=_sort_key)
-        places: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        rows.sort(key=lambda row: row.sort_key)
+        shares: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
         for row in rows:
             if row.share is not None:
-                places[row.cell.protocol, row.cell.learner].append(row.share)
-        return [
-            row
-            if row.share is None
-            else attrs.evolve(row, rank=1 + sum(share > row.share for share in places[_game_of(row)]))
-            for row in rows
-        ]
+                shares[row.cell.protocol, row.cell.learner].append(row.share)
+        for number, row in enumerate(rows):
+            if row.share is not None:
+                others = shares[row.cell.protocol, row.cell.learner]
+                rows[number] = attrs.evolve(row, rank=1 + sum(share > row.share for share in others))
+        return rows
 
     @property
     def refuted(self) -> list[TournamentRow]:
@@ -120,12 +205,153 @@ class TournamentResult:
             for number, place in enumerate(places)
         ]
 
+    @property
+    def headline(self) -> str:
+        played = sum(result is not None for result in self.results)
+        end = ", interrupted" if self.interrupted else ""
+        return f"{played} of {len(self.results)} pairs, {len(self.refuted)} refuted{end}"
 
-def _game_of(row: TournamentRow) -> tuple[str, str]:
-    return row.cell.protocol, row.cell.learner
+    def document(self) -> Document:
+        rows, places = self.rows, self.ranking
+        tables = [
+            Table(tuple(columns), [row.format(columns) for row in rows if row.result.outcome == outcome])
+            for outcome, columns in _TEXT_COLUMNS.items()
+        ]
+        tables.append(Table(_RANKING, [place.format() for place in places], "Adversaries by protocol:"))
+        unplayed: dict[tuple[str, str], list[str]] = {}
+        for row in rows:
+            if row.verdict in ("failed", "not played"):
+                unplayed.setdefault((row.verdict.capitalize(), row.result.reason), []).append(str(row.cell))
+        reasons = [f"{verdict}: {', '.join(pairs)}: {why}" for (verdict, why), pairs in unplayed.items()]
+        prose = map(Prose, [*reasons, *self._explain()])
+        bars = [(place.adversary, place.score) for place in sorted(places, key=lambda place: -place.score)]
+        label, title = "mean of certified ε / ε of the claim, at most 1", "The best adversaries"
+        draw = partial(draw_bars, rows=bars[:_BARS], label=label, title=title)
+        return Document(
+            parts=[Facts(self._describe_plan()), *(table for table in tables if table.rows), *prose],
+            picture=Picture(draw),
+        )
+
+    def plot(self) -> ReportFigure:
+        """The best adversaries. Raises: InvalidArgument without matplotlib, or if no claim was audited."""
+        if not self.ranking:
+            raise InvalidArgument("no claim was audited, so no adversary is ranked", remedy="Show rows.")
+        return super().plot()
+
+    def write_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write one row for each cell. Empty: unknown. Raises: InvalidArgument if it cannot be written."""
+        with (
+            write_atomically("CSV file", path) as unfinished,
+            unfinished.open("w", newline="", encoding="utf-8") as file,
+        ):
+            table = csv.DictWriter(file, _COLUMNS)
+            table.writeheader()
+            table.writerows(row.describe() for row in self.rows)
+
+    def _describe(self) -> dict[str, Any]:
+        plan, names = self.tournament, ("learner", "adversary", "reason")
+        return {
+            "seed": plan.seed,
+            "confidence": plan.confidence,
+            "interrupted": self.interrupted,
+            "cells": [to_data(row.describe()) for row in self.rows],
+            "cells_planned": len(plan.cells),
+            "ranking": to_data(self.ranking),
+            "unmatched": [dict(zip(names, entry, strict=True)) for entry in plan.unmatched],
+        }
+
+    def _render_page(self) -> str:
+        """Heat maps, the ranking and all pairs: the same bytes for the same figures, without durations."""
+        check_extra("the page", "jinja2")
+        from jinja2 import Environment  # an extra, and slow to import
+
+        rows = dict(enumerate(self.rows, 1))
+        maps: dict[str, dict[tuple[str, str], int]] = {}
+        for number, row in rows.items():
+            maps.setdefault(row.cell.protocol, {})[row.cell.learner, row.cell.adversary] = number
+        template = resources.files("audits.tournaments").joinpath("tournament.html.j2")
+        environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
+        environment.filters["policy"] = make_policy
+        return environment.from_string(template.read_text(encoding="utf-8")).render(
+            title="Every learner against every adversary",
+            facts=self._describe_plan(),
+            notes=self._explain(),
+            maps=maps,
+            races=[name for name in maps if not REFEREES[name].two_worlds],
+            ranking_headers=_RANKING,
+            ranking=[place.format() for place in self.ranking],
+            columns=_PAGE_COLUMNS,
+            rows=rows,
+        )
+
+    def _describe_plan(self) -> list[tuple[str, str]]:
+        """What was played, as names and values."""
+        plan, verdicts = self.tournament, [row.verdict for row in self.rows]
+        learners, adversaries = ({getattr(c, role) for c in plan.cells} for role in ("learner", "adversary"))
+        counts = ", ".join(f"{verdicts.count(name)} {name}" for name in _VERDICTS if name in verdicts)
+        played = f"{len(verdicts):,} of {len(plan.cells):,}{' (interrupted)' if self.interrupted else ''}"
+        return [
+            ("players", f"{len(learners)} learners, {len(adversaries)} adversaries"),
+            ("pairs", f"{played}: {counts}"),
+            ("not paired", f"{len(plan.unmatched):,} pairs, whose players have no protocol in common"),
+            ("confidence", f"{percent(plan.confidence)} for each pair by itself"),
+            ("seed", str(plan.seed)),
+        ]
+
+    def _explain(self) -> list[str]:
+        """How to read the figures, in paragraphs."""
+        plan, claims = self.tournament, sum(row.share is not None for row in self.rows)
+        unloadable = [entry for entry in plan.unmatched if not (entry[0] and entry[1])]
+        return [
+            "ε is in nats. The certified ε of a pair is a lower bound on the learner's privacy loss, which "
+            f"holds with confidence {percent(plan.confidence)} by itself: if all {claims:,} claims that were "
+            f"tested were true, {claims * (1 - plan.confidence):.2g} of them at most would be refuted on "
+            "average. A claim that is not refuted is not thereby proved. A learner without a claim is tested "
+            f"against ε = {REFERENCE_EPSILON:g} at δ = 0, and counts in no ranking.",
+            "Adversaries are ranked by the mean of certified ε / ε of the claim over the learners that they "
+            "can meet, a refuted claim counting as 1. Their learners differ, and few games certify little of "
+            "a large ε: the ceiling of a pair is what an adversary that always tells the worlds apart would "
+            "certify.",
+            *(f"{learner or adversary}: {reason}" for learner, adversary, reason in unloadable),
+        ]
 
 
-def _sort_key(row: TournamentRow) -> tuple[object, ...]:
-    bound = row.result.epsilon_lower
-    one_world = not REFEREES[row.cell.protocol].two_worlds
-    return (one_world, *_game_of(row), bound is None, -(bound or 0.0), row.cell.adversary)
+def _escape(value: object) -> object:
+    """Text without characters that would reorder the page."""
+    return escape_controls(value) if type(value) is str else value
+
+
+def run_tournament(
+    tournament: Tournament,
+    *,
+    jobs: int | Workers = 1,
+    ledger: str | os.PathLike[str] | None = None,
+    watch: Callable[[int], None] | None = None,
+    command: str = "",
+) -> TournamentResult:
+    """Play the cells, or those that a ledger does not hold yet.
+
+    jobs, ledger, interrupts: as in `audits.runs.run.run`. watch: called with the cells so far. command: the
+    command line, for the notes of a new ledger.
+
+    Raises: InvalidArgument and `LedgerFailed` of the ledger; WorkersFailed. What the players raise ends their
+    cell only.
+    """
+    cells = range(len(tournament.cells))
+    book: Any = nullcontext()
+    if ledger is not None:
+        notes = {"command": command}
+        book = closing(TournamentLedger.open(ledger, tournament.describe(), notes=lambda: notes))
+    with book as store:
+        results, interrupted = map_missing(
+            lambda index: play_cell(tournament.cells[index], tournament.confidence),
+            # Cells of few games are long, and come first, so that at the end no worker is left with one.
+            sorted(cells, key=lambda index: tournament.cells[index].games),
+            {} if store is None else dict(store.blocks()),
+            jobs,
+            keep=None if store is None else store.add,
+            watch=watch,
+            unit="cell",
+        )
+    ordered = tuple(results.get(index) for index in cells)
+    return TournamentResult(tournament=tournament, results=ordered, interrupted=interrupted)

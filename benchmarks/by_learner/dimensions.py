@@ -34,7 +34,8 @@ AGAINST = {
 
 def play_race(adversary: Adversary) -> RaceResult:
     players = [(label, learner, adversary) for label, learner in LEARNERS.items()]
-    race = attrs.evolve(plan_online_race(players, rounds=ROUNDS, games=GAMES), marks=MARKS)
+    race = plan_online_race(players, rounds=ROUNDS, games=GAMES)
+    race = attrs.evolve(race, measure=attrs.evolve(race.measure, marks=MARKS))
     return run_race(race, jobs=os.cpu_count() or 1)
 
 
@@ -65,7 +66,7 @@ def draw(results: dict[str, RaceResult]) -> None:
         sharey=True,
     )
     for axis, (against, result) in zip(axes, results.items(), strict=True):
-        marks = np.array(result.race.marks)
+        marks = np.array(result.race.measure.marks)
         for one, colour, marker in zip(result.standings, (BLUE, RED, GREEN), "osD", strict=True):
             learner = LEARNERS[one.entrant.label]
             points = len(learner.concepts.domain or ())

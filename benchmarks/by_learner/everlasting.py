@@ -190,7 +190,7 @@ def worst(
     held = concepts.erm(points.reshape(teachers, chunk, *points.shape[2:]), labels.reshape(teachers, chunk))
     evaluation = EvaluationSet.of(people, concepts, 1, rng, 2_000)
     votes = concepts.vote(held, evaluation.points[0])
-    return float(evaluation.error_curves(votes[None]).at(0.5 + np.array([[extreme[0], -extreme[1]]])).max())
+    return float(evaluation.error_curves(votes[None])(0.5 + np.array([[extreme[0], -extreme[1]]])).max())
 
 
 def slope(x: list[float], n: list[float]) -> str:

@@ -34,8 +34,8 @@ from tabulate import tabulate
 from adversaries.online.adaptive import AdaptiveConsistent
 from arena import Learner
 from arena.concepts import Points
-from audits.races import OnlineRace, Quantile, RaceResult, plan_online_race, run_race
-from audits.races.game_plan import play_games
+from audits.races import Quantile, Race, RaceResult, plan_online_race, run_race
+from audits.races.race_plan import play_games
 from audits.races.race_result import make_result
 from learners.online.conservative import Soa
 from learners.online.golowich_livni import GolowichLivni
@@ -103,7 +103,7 @@ def measure_curve(label: str, learners: list[Learner], games: dict[int, int]) ->
     return Curve(label, games, found, settings)
 
 
-def one_by_one(race: OnlineRace) -> RaceResult:
+def one_by_one(race: Race) -> RaceResult:
     """The race with one game in a batch.
 
     `run_race` would first check the adversary on batches of eight games, for which the forests of long games

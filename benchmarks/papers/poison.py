@@ -10,25 +10,13 @@ import numpy as np
 
 from adversaries.figure1.poison import CROWD, REPEAT, SHIFT, Poison
 from arena import Learner
-from audits.races.game_plan import play_games
+from audits.api.race import build_predictor
 from audits.races.predictor_errors import ErrorRecorder
-from audits.races.predictor_race import PredictorRace, plan_predictor_race, queries_by_round
-from audits.races.predictor_setup import setup_predictor
+from audits.races.predictor_race import plan_predictor_race, queries_by_round
+from audits.races.race_plan import Race, play_games
 from audits.registry.entrants import find_entrants
 from audits.reports.formatting import column_table
 from benchmarks.papers.limits import MedianAndMean
-
-
-@attrs.frozen(kw_only=True)
-class PoisoningPlan(PredictorRace):
-    """A race in which every dose of every learner is an entrant: its aim and the fraction of its queries."""
-
-    def play_block(self, number: int, block: int) -> np.ndarray:
-        """(4, K, n): by rounds, the number of answers, the largest error of a hypothesis, the sum of the
-        errors, and the error of the concept that labels S_i.
-        """
-        record = self.record_block(number, block, PoisoningRecorder)
-        return np.stack([record.answers, record.worst, record.total, record.moved])
 
 
 class PoisoningRecorder(ErrorRecorder):
@@ -41,9 +29,9 @@ class PoisoningRecorder(ErrorRecorder):
         super().__attrs_post_init__()
         self.moved = np.full(self.answers.shape, np.nan)
 
-    def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
-        super().observe(state, x, labels, halted)
-        index, concepts = state.round.index, state.labelling
+    def observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
+        super().observe(x, labels, halted)
+        index, concepts = self.state.round.index, self.state.labelling
         if concepts is None or index > self._rounds or not np.isnan(self.moved[index - 1]).all():
             return
         evaluation = self.evaluation
@@ -51,6 +39,10 @@ class PoisoningRecorder(ErrorRecorder):
         predicted = np.stack([self._concepts.labels(concept[None], points)[0] for concept, points in pairs])
         errors = (predicted != evaluation.labels) @ evaluation.weights - evaluation.best_error
         self.moved[index - 1] = np.where(halted, np.nan, errors)
+
+    def read_figures(self) -> np.ndarray:
+        """(4, rounds, n): answers, worst, total and moved."""
+        return np.stack([self.answers, self.worst, self.total, self.moved])
 
 
 @attrs.frozen(kw_only=True)
@@ -73,10 +65,11 @@ def plan_poisoning(
     aims: tuple[str, ...],
     fractions: tuple[float, ...],
     **settings: Any,
-) -> PoisoningPlan:
-    """Plan the attack on learners, each given with its label; settings: as in `plan_predictor_race`.
+) -> Race:
+    """A race in which every dose of every learner is an entrant: its aim and the fraction of its queries.
 
-    A fraction of 0 is played once, since the aim does not matter.
+    learners: each with its label. settings: as in `plan_predictor_race`. A fraction of 0 is played once,
+    since the aim does not matter.
     """
     players = []
     for label, learner in learners:
@@ -84,11 +77,10 @@ def plan_poisoning(
             for aim in aims if fraction else aims[:1]:
                 dose = f"{label} {aim} {fraction:g}" if fraction else label
                 players.append((dose, learner, Poison(learner=learner, aim=aim, fraction=fraction)))
-    race = plan_predictor_race(players, **settings)
-    return PoisoningPlan(**attrs.asdict(race, recurse=False))
+    return plan_predictor_race(players, recorder=PoisoningRecorder, **settings)
 
 
-def measure_errors(plan: PoisoningPlan, *, jobs: int = 1) -> dict[str, list[Errors]]:
+def measure_errors(plan: Race, *, jobs: int = 1) -> dict[str, list[Errors]]:
     """The errors of each dose by rounds; all limits hold together with the confidence of the plan."""
     level = (1 - plan.confidence) / (3 * plan.rounds * len(plan.entrants))
 
@@ -139,7 +131,7 @@ def poison(
     """
     texts = dict(pair.split("=", 1) for pair in settings)
     players = [
-        (label, setup_predictor(label, player, texts, rounds, as_set=as_set)[0])
+        (label, build_predictor(label, player, texts, rounds, as_set=as_set)[0])
         for label, player in find_entrants(learners or ("everlasting-v2", "everlasting-fresh"))
     ]
     plan = plan_poisoning(players, rounds=rounds, **others)

@@ -7,15 +7,18 @@ import hashlib
 import inspect
 import json
 import os
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
-from joblib import Parallel, delayed
 from scipy import stats
 from tqdm import tqdm
+
+from audits.runs.workers import Workers, map_in_order
 
 KEPT = Path(__file__).parents[2] / "build" / "theorems"
 LEVEL = 0.95
@@ -43,13 +46,18 @@ def measure_cases(
     known = _read(path)
     missing = [task for task in tasks if task[0] not in known]
     path.parent.mkdir(parents=True, exist_ok=True)
-    parallel = Parallel(n_jobs=jobs or os.cpu_count(), return_as="generator_unordered")
-    found = parallel(delayed(_measure_one)(measure, *task) for task in missing)
+    workers = Workers.from_jobs(jobs or os.cpu_count() or 1)
     with path.open("a", encoding="utf-8") as file:
         print(file=file)  # ends a line that was cut off
-        for key, figures in tqdm(found, total=len(missing), desc=measure.__name__, leave=False):
-            known[key] = figures
-            print(json.dumps([key, figures]), file=file, flush=True)
+
+        def keep(task: tuple[str, Case, int], figures: list[float]) -> None:
+            known[task[0]] = figures
+            print(json.dumps([task[0], figures]), file=file, flush=True)
+
+        results = map_in_order(
+            partial(_measure_one, measure), missing, workers, keep=keep, unit="measurement"
+        )
+        deque(tqdm(results, total=len(missing), desc=measure.__name__, leave=False), maxlen=0)
     return np.array([known[key] for key, _, _ in tasks], float).reshape(len(cases), seeds, -1)
 
 
@@ -75,8 +83,9 @@ def _read_code(measure: Measure) -> str:
     return "\n".join(ast.unparse(defined[name]) for name in used)
 
 
-def _measure_one(measure: Measure, key: str, case: Case, seed: int) -> tuple[str, list[float]]:
-    return key, [float(figure) for figure in measure(seed=seed, **case)]
+def _measure_one(measure: Measure, task: tuple[str, Case, int]) -> list[float]:
+    _, case, seed = task
+    return [float(figure) for figure in measure(seed=seed, **case)]
 
 
 def _read(path: Path) -> dict[str, list[float]]:

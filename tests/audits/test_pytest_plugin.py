@@ -123,7 +123,7 @@ def check_report(ran: Run) -> None:
         "training in world 1: 10 examples: 9 x (0, 0), 1 x (0, 1)",
         "The worlds differ in a training example.",
         "arena audit laplace-count \\",
-        "class Found(Adversary):",
+        "found = Script(",
         "arena audit static-erm \\",
     ):
         assert line in lines

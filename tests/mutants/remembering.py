@@ -17,7 +17,7 @@ import numpy as np
 from support.players.named_by_class import NamedByClass
 
 from arena import Claim, Learner, PrivacyUnit, Sample
-from arena.game_style import GameLearner
+from arena.players import GameLearner
 
 RNG = np.random.Generator
 SYSTEM = secrets.SystemRandom()

@@ -76,19 +76,9 @@ def move_folder(path: Path) -> None:
     path.parent.rename(path.parent.with_name("moved"))
 
 
-# By what is done to the files and to their folder, what the run says of the ledger run.ledger.
+# What is done to the files and to their folder, and whether the run notices that its file is gone.
 FILES = {
-    delete: "was deleted or moved",
-    delete_with_log: "was deleted or moved",
-    move: "was deleted or moved",
-    move_and_link: "was replaced",
-    replace: "was replaced",
-    replace_by_a_ledger: "was replaced",
-    truncate: "was truncated",
-    empty: "was truncated",
-    overwrite: "was overwritten",
-    remove_log: "lost its log run.ledger-wal, which was deleted or moved",
-    replace_log: "lost its log run.ledger-wal, which was replaced",
-    truncate_log: "lost its log run.ledger-wal, which was truncated",
+    **dict.fromkeys((delete, delete_with_log, move, move_and_link, replace, replace_by_a_ledger), True),
+    **dict.fromkeys((truncate, empty, overwrite, remove_log, replace_log, truncate_log), False),
 }
-FOLDERS = {delete_folder: "was deleted or moved", move_folder: "was deleted or moved"}
+FOLDERS = dict.fromkeys((delete_folder, move_folder), True)

@@ -33,7 +33,8 @@ class Rough(LaplaceCount):
     client: int = attrs.field(factory=os.getpid)
 
     def start(self, games: int, rng: np.random.Generator) -> Any:
-        if os.getpid() != self.client and int(np.sum(rng.bit_generator.state["state"]["state"])) % 7 == 0:
+        in_worker = os.getpid() != self.client and games > 100  # fewer are played by checks before the run
+        if in_worker and int(np.sum(rng.bit_generator.state["state"]["state"])) % 7 == 0:
             if self.how == "always":
                 os._exit(3)
             if self.how == "kill" and claim_flag(self.flag):

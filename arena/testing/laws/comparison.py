@@ -15,12 +15,11 @@ import numpy as np
 from arena.capabilities import DeclaresOnlineLaw
 from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, describe_error
-from arena.game_style import GameAdversary
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
-from arena.players import Adversary, Learner
+from arena.players import Adversary, GameAdversary, Learner
 from arena.points import hash_rows
 from arena.randomness import block_seed, child_seed
-from arena.referees import Referee
+from arena.referees import Probe, Referee
 from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry
 from arena.released import fit_rows, format_value
 from arena.replies import Hypothesis, Released, Shown, Stream
@@ -29,7 +28,6 @@ from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_even
 from arena.testing.laws.predictions import Predictions, describe_outcomes, predict_answers, predict_hypotheses
 from arena.testing.laws.round_events import RoundEvents
 from arena.testing.laws.value_events import list_ratio_events, list_value_events
-from arena.testing.probe import Probe
 
 MOST_GAMES = 200_000  # in each world
 _FEW_GAMES = 4_000  # in each world, which are looked at before more are played
@@ -40,6 +38,7 @@ _MOST_PLAYED_ALONE = 4_000  # games of an adversary in game style, in each world
 _SMALLEST_BATCH = 8
 _BATCH_NUMBERS = 500_000  # numbers that are shown in a batch
 _SECONDS = 1.0  # for the games of each world, beyond the first batch
+_SHOWN = {ValueLaw: "values", AnswerLaw: "answers", OnlineLaw: "hypotheses"}
 
 
 @attrs.frozen(eq=False)
@@ -64,7 +63,7 @@ def compare_with_law(
 ) -> Comparison | None:
     """Compare games of an adversary with the output distribution that the learner declares.
 
-    Under Release values are compared, otherwise what is shown in each round given the rounds before. There
+    Released values are compared, otherwise what is shown in each round given the rounds before. There
     are as many games in each world as a fixed amount of work allows, at most `games`; players that take
     longer than usual play fewer.
 
@@ -95,8 +94,7 @@ def _compare(
     sums = [each for world in compared for each in world.sums]
     if len(compared) > 1:
         sums += _list_ratios(*compared)
-    shown = "values" if referee.name == "Release" else "answers" if referee.rounds is None else "hypotheses"
-    rule = f"its {shown} follow the output distribution that it declares"
+    rule = f"its {_SHOWN[referee.law]} follow the output distribution that it declares"  # type: ignore[index]
     games = min(each.games for each in compared)
     comparison = check_events(learner.name, rule, sums, games=games, rate=rate)
     for each in compared:
@@ -111,16 +109,16 @@ def _play_world(
     learner: Learner, adversary: Adversary, referee: Referee, world: bool, games: int
 ) -> _World | None:
     first = _record(learner, adversary, referee, world, 1, seed=0)
-    if referee.rounds is not None:
+    if referee.law is OnlineLaw:
         return _play_rounds(learner, adversary, referee, world, games, _read_online_law(learner))
     sample = _read_sample(first)
     if sample is None:
         return None
     law = learner.law(sample)
-    if referee.name == "Release":
-        return _play_releases(learner, sample, referee, law, games) if isinstance(law, ValueLaw) else None
-    if not isinstance(law, AnswerLaw):
+    if referee.law is None or not isinstance(law, referee.law):
         return None
+    if isinstance(law, ValueLaw):
+        return _play_releases(learner, sample, referee, law, games)
     if isinstance(adversary, GameAdversary):
         games = min(games, _MOST_PLAYED_ALONE)
     rounds = sum(isinstance(entry, QueryEntry) for entry in _entries(_join_single_games(first)[0]))
@@ -133,7 +131,7 @@ def _play_world(
 
 
 def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: ValueLaw, games: int) -> _World:
-    probe = Probe(sample, (), referee.name)
+    probe = Probe(referee, sample)
     parts: list[np.ndarray] = []
     batch, count, started = min(games, 500), 0, perf_counter()
     while batch:
@@ -271,7 +269,7 @@ def _name_hypotheses(kinds: int) -> list[str]:
 
 
 def _predict_answers(name: str, law: AnswerLaw, played: Played) -> Predictions:
-    """The predictions of a batch under Figure1 or Voting."""
+    """The predictions of the answers of a batch."""
     entries = [entry for entry in _entries(played) if isinstance(entry, QueryEntry)]
     games = len(played.worlds)
     x, answer, halted = (

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import inspect
+import os
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 import click
 
-from arena import Sample
+from arena import InvalidArgument, Sample
 from arena.privacy_curves import parse_curve
 from audits.cli.common.completion import (
     complete_adversaries,
@@ -16,10 +20,15 @@ from audits.cli.common.completion import (
     complete_settings,
 )
 from audits.cli.common.option_groups import TextType, argument, option, option_record
-from audits.cli.common.output import print_note
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
+from audits.runs.plan import list_arguments
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
+
+Record = TypeVar("Record")
+
+_MIN_KEY, _MAX_KEY = 16, 4096  # bytes; 128 bits cannot be guessed, and a longer file is hardly a key
+_MAKE_KEY = "Make one: (umask 077; head -c 32 /dev/urandom > FILE)."
 
 
 def _check_curve(name: str, text: str) -> str:
@@ -27,33 +36,52 @@ def _check_curve(name: str, text: str) -> str:
     return text  # as typed, since command lines are recorded
 
 
-CURVE_OPTION = option(
-    "--curve",
-    type=TextType("curve", _check_curve),
-    metavar="CURVE",
-    help="A claim for every ε at once, in place of --epsilon: mu=1 for Gaussian differential privacy, "
-    "gaussian=4,1e-5 for that of a Gaussian mechanism that is (4, 1e-5)-DP, rho=0.5 for zero-concentrated "
-    "privacy, rdp=8,2 for Rényi privacy of order 8 with ε = 2, or a CSV file with the columns epsilon and "
-    "delta, or type_1_error and type_2_error.",
-)
+def plan_option(name: str) -> Any:
+    """The option of an argument of a plan, as `PlanSettings` declares it."""
+    field = list_arguments()[name]
+    kind, said = str(field.type), field.metadata
+    settings: dict[str, Any] = {"help": said["help"], "metavar": said["metavar"]}
+    if said["choices"]:
+        settings["type"] = click.Choice(said["choices"])
+    if kind.startswith("PrivacyCurve"):
+        settings["type"] = TextType(name, _check_curve)
+    if kind != "bool" and not said["chosen"]:
+        settings["default"] = field.default
+    return option(f"--{name.replace('_', '-')}", **settings)
+
+
+def plan_options(*names: str) -> Callable[[type[Record]], type[Record]]:
+    """Make a class an option group of these arguments of a plan, and of its own options after them."""
+
+    def add(group: type[Record]) -> type[Record]:
+        kinds = {name: list_arguments()[name].type for name in names}
+        group.__annotations__ = kinds | inspect.get_annotations(group)
+        group.given = names  # type: ignore[attr-defined]
+        for name in names:
+            setattr(group, name, plan_option(name))
+        return option_record(group)
+
+    return add
+
+
+class GivenArguments:
+    """An option group with arguments of a plan; see `plan_options`."""
+
+    given: ClassVar[tuple[str, ...]]
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a plan among the options, by name."""
+        return {name: getattr(self, name) for name in self.given}
 
 
 @option_record
 class SeedOption:
-    seed: int = option("--seed", default=0, help="Random seed, an integer ≥ 0.")
+    seed: int = plan_option("seed")
 
 
-@option_record
-class ClaimOptions:
+@plan_options("epsilon", "delta", "curve")
+class ClaimOptions(GivenArguments):
     """The claim under test."""
-
-    epsilon: float | None = option(
-        "--epsilon", metavar="E", help="ε of the claim under test, in nats. Default: the learner's own."
-    )
-    delta: float | None = option(
-        "--delta", metavar="D", help="δ of the claim under test, a probability. Default: the learner's own."
-    )
-    curve: str | None = CURVE_OPTION
 
 
 @option_record
@@ -79,19 +107,19 @@ class WorkerOptions:
         "-j",
         metavar="N",
         help="Number of workers on this machine; the figures do not depend on it. Default: 1, or with "
-        "--backend dask or ray one for every core.",
+        "--backend dask one for every core.",
     )
     backend: str = option(
         "--backend",
         metavar="NAME",
         default=LOKY,
-        help="Kind of workers: loky (processes), threading, dask, or ray.",
+        help="Kind of workers: loky (processes), threading, or dask.",
     )
     cluster: str | None = option(
         "--cluster",
         metavar="ADDRESS",
-        help="Address of a dask scheduler or a ray head node (auto; ray://HOST:PORT from elsewhere) whose "
-        "workers play. Default: local, a cluster that ends with the run.",
+        help="Address of a dask scheduler whose workers play. Default: local, a cluster that ends with the "
+        "run.",
     )
     patience: float | None = option(
         "--patience",
@@ -135,14 +163,7 @@ class KeyOption:
 
     def load_key(self) -> bytes | None:
         """The key, if one is given; raises InvalidArgument as `read_key` does."""
-        if self.key is None:
-            return None
-        from audits.runs.ledger.signatures import can_others_read, read_key  # few commands need it
-
-        key = read_key(self.key)
-        if can_others_read(self.key):
-            print_note(f"other users can read the key {self.key}, and sign with it; chmod 600 {self.key}")
-        return key
+        return None if self.key is None else read_key(self.key)
 
 
 @option_record
@@ -267,3 +288,25 @@ def parse_settings(
             raise click.UsageError(f"{name} of the {player} is set twice.")
         settings[player][name] = text
     return settings
+
+
+def read_key(path: str) -> bytes:
+    """The key in a file: all its bytes. Raises: InvalidArgument if it is none, or is not the user's alone."""
+    try:
+        status = os.stat(path)
+        is_small = stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_KEY
+        content = Path(path).read_bytes() if is_small else b""
+    except OSError as error:
+        raise InvalidArgument(
+            f"the key {path} cannot be read ({error.strerror})", remedy=_MAKE_KEY
+        ) from error
+    if len(content) < _MIN_KEY:
+        raise InvalidArgument(
+            f"a key must be a file of {_MIN_KEY} to {_MAX_KEY:,} bytes", value=path, remedy=_MAKE_KEY
+        )
+    if os.name == "posix" and status.st_mode & 0o066:
+        raise InvalidArgument(
+            f"other users can read or write the key {path}, and so sign with it or replace it",
+            remedy=f"Run chmod 600 {path}.",
+        )
+    return content

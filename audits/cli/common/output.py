@@ -85,21 +85,25 @@ class Json:
     def print_result(
         self,
         result: Any,
-        format_text: Callable[[Any], str],
+        format_text: Callable[[Any], str] | None = None,
         format_json: Callable[[Any, dict[str, Any]], str] | None = None,
     ) -> None:
         """Print a result as text, or as one line of JSON that begins with a header.
 
-        format_json: makes the line of the result and the header; default: `to_json`.
+        format_text, format_json: make these of a result that is no `Report`; the second of the result and the
+        header. Default: its summary, and `to_json`.
         """
         context = click.get_current_context()
         context.meta[PRINTED] = True
         if not self.as_json:
-            text = escape_controls(format_text(result))
+            text = escape_controls(result.summary() if format_text is None else format_text(result))
             click.echo(colour_verdicts(text) if _has_colour() else text)
             return
         from audits.reports.json_form import describe_header, get_kind, to_json  # only JSON needs them
 
+        if format_text is None:
+            click.echo(to_json(result.to_dict(format_command())))
+            return
         header = describe_header(get_kind(result) or context.command.name or "", format_command())
         click.echo((format_json or to_json)(result, header))
 

@@ -5,28 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 from tabulate import tabulate
 from tqdm import tqdm
 
-from arena.errors import ArenaError
+from arena.errors import ArenaError, InvalidArgument
 from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.output import Output, print_note
 from audits.data.terminal_text import escape_controls
 from audits.reports.formatting import nats
-from audits.runs.ledger.discovery import find_ledgers
+from audits.runs.ledger.schema import is_ledger
 from audits.runs.run_status import RunFollower, RunStatus
 
 _HEADERS = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
-
-
-@attrs.frozen
-class UnreadableLedger:
-    """A ledger that cannot be read, and why."""
-
-    ledger: Path
-    error: str
 
 
 @option_record
@@ -56,7 +47,12 @@ def list_runs(searched: FolderOptions, output: Output) -> None:
     """
     paths: list[Path] = []
     for folder in map(Path, searched.folders or (".",)):
-        paths += [folder] if folder.is_file() else find_ledgers(folder, recursive=searched.recursive)
+        if not (folder.is_dir() or folder.is_file()):
+            raise InvalidArgument(
+                f"there is no folder {folder}", remedy="Name folders that contain ledgers, or ledgers."
+            )
+        found = folder.glob("**/*" if searched.recursive else "*")
+        paths += [folder] if folder.is_file() else [path for path in sorted(found) if is_ledger(path)]
     with output.progress_bar("blocks") as bar:
         results = [_read_status(path, test=not searched.fast, watch=bar.update) for path in paths]
     if output.as_json or not results:
@@ -67,15 +63,16 @@ def list_runs(searched: FolderOptions, output: Output) -> None:
         safe = [[escape_controls(cell, one_line=True) for cell in row] for row in rows]
         click.echo(tabulate(safe, _HEADERS, tablefmt="plain", disable_numparse=True))
     for result in results:
-        if isinstance(result, UnreadableLedger):
-            print_note(result.error)
+        if not isinstance(result, RunStatus):
+            print_note(result["error"])
 
 
-def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | UnreadableLedger:
+def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | dict[str, str]:
+    """The status of a run; of a ledger that cannot be read, the path and the error."""
     try:
         return RunFollower(path).read_status(test=test, watch=watch)
     except ArenaError as error:
-        return UnreadableLedger(path, str(error))
+        return {"ledger": str(path), "error": str(error)}
 
 
 def _format_row(status: RunStatus) -> tuple[str, ...]:

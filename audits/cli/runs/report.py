@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from audits import reports
 from audits.cli.common.option_groups import option, option_groups, option_record
 from audits.cli.common.options import LedgerArgument
 from audits.cli.common.output import Output
+from audits.runs.run_page import write_html
 
 
 @option_record
@@ -40,5 +40,5 @@ def report(asked: ReportOptions, output: Output) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
-        reports.write_html(asked.run, path, update)
+        write_html(asked.run, path, update)
     output.print_result({"report": path}, lambda result: f"The report is in {result['report']}.")

@@ -8,7 +8,7 @@ from audits.cli import REFUTED
 from audits.cli.common.option_groups import option, option_groups, option_record
 from audits.cli.common.options import ChangesOption, KeyOption, LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.common.output import Output
-from audits.cli.runs.recorded_command import rebuild_plan
+from audits.cli.runs.resume import rebuild_plan
 from audits.runs import verify as verification
 
 
@@ -83,29 +83,19 @@ def _format_text(result: verification.Verification) -> str:
             "They were altered, or played by a player, a library or a machine that computes other values."
         )
     checked = "checksums and signatures" if result.signatures == "correct" else "checksums"
+    text = f"All {checked} of the plan, the notes and {result.blocks:,} blocks are correct"
     if not result.played:
-        return (
-            f"All {checked} of the plan, the notes and {result.blocks:,} blocks are correct: who wrote them "
-            "had the key."
-        )
-    text = (
-        f"All {checked} of {result.blocks:,} blocks are correct, and {len(result.played):,} replayed blocks "
-        "are equal bit for bit."
-    )
+        return f"{text}: who wrote them had the key."
+    text += f", and {len(result.played):,} replayed blocks are equal bit for bit."
     if result.signatures == "not checked":
         text += "\nIts signatures were not checked: give the key, --key FILE."
-    if result.seed is None:
-        return text
-    return (
-        f"{text}\nIf one block were forged, this would have missed it with probability "
-        f"{_format_probability(result.miss_probability)}; --all plays all. (--seed {result.seed} chooses the "
-        "same blocks again.)"
-    )
-
-
-def _format_probability(probability: float) -> str:
-    """Two digits, or as many as tell a probability from 1."""
-    digits = 2
-    while round(probability, digits) == 1:
-        digits += 1
-    return f"{probability:.{digits}f}"
+    if result.seed is not None:
+        digits = 2  # or as many as tell the probability from 1
+        while round(result.miss_probability, digits) == 1:
+            digits += 1
+        text += (
+            "\nIf one block were forged, this would have missed it with probability "
+            f"{result.miss_probability:.{digits}f}; --all plays all. (--seed {result.seed} chooses the same "
+            "blocks again.)"
+        )
+    return text

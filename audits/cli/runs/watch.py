@@ -8,13 +8,13 @@ from contextlib import suppress
 import click
 
 from arena.errors import InvalidArgument
-from audits import reports
 from audits.cli import INTERRUPTED
 from audits.cli.audit import get_exit_status
 from audits.cli.common.option_groups import option, option_groups, option_record
 from audits.cli.common.options import LedgerArgument
 from audits.cli.common.output import Output, print_note
 from audits.data.terminal_text import escape_controls
+from audits.runs.run_page import check_html, write_html
 from audits.runs.run_status import RunFollower
 
 _MAX_SECONDS = 86_400.0
@@ -52,7 +52,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
     if not 0 < options.every <= _MAX_SECONDS:
         raise InvalidArgument("--every must be more than 0 seconds and at most a day", value=options.every)
     if options.html is not None:
-        reports.check_html(options.html, source.run)
+        check_html(options.html, source.run)
     started, follower = time.monotonic(), RunFollower(source.run)
     status = follower.read_status()
     with (
@@ -67,7 +67,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
             bar.update(status.games - bar.n)
             bar.refresh()
             if options.html is not None and status.epsilon_lower is not None:
-                reports.write_html(source.run, options.html)
+                write_html(source.run, options.html)
             if status.finished or status.running is False:
                 break
             time.sleep(max(options.every, _PAUSE_FACTOR * (time.monotonic() - started)))
@@ -76,7 +76,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
     verdict = follower.make_verdict()
     if not output.as_json:
         if verdict is not None:
-            click.echo(escape_controls(reports.verdict_text(verdict, follower.summarize_players())))
+            click.echo(escape_controls(verdict.summary()))
         elif status.games:
             print_note("block 0, which the test reads first, is missing")
         else:

@@ -1,8 +1,5 @@
 """Ledgers: the plan and the finished blocks of a run in one SQLite file, by which it can be resumed."""
 
-from audits.runs.ledger.audit_ledger import Ledger
-from audits.runs.ledger.failures import LedgerFailed, LedgerFull, LedgerLost
-from audits.runs.ledger.schema import APPLICATION_ID, SCHEMA_VERSION
-from audits.runs.ledger.store import Store
+from audits.runs.ledger.store import Ledger, LedgerFailed, Store
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "Ledger", "LedgerFailed", "LedgerFull", "LedgerLost", "Store"]
+__all__ = ["Ledger", "LedgerFailed", "Store"]

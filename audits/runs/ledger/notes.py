@@ -12,90 +12,51 @@ from typing import Any, Self
 import attrs
 from attrs.validators import deep_iterable, deep_mapping, instance_of, optional
 
-from arena import ArenaError, Claim, Neighbours, PrivacyUnit
+from arena import Claim, Neighbours, PrivacyUnit
 from arena.neighbours import read_relation
 from audits.data.terminal_text import escape_controls
-from audits.registry.settings_text import format_settings, summarize_player
-from audits.registry.tested_claim import read_claim
-from audits.runs.example_games import write_example_games
+from audits.runs.example_games import write_excerpt
 from audits.runs.plan import OWN_COINS, Plan
+from audits.runs.verdict import PlayerSummary
 
-_MAX_LINES = 40  # of a transcript
-_MAX_WIDTH = 20_000  # characters of a line
-_LAST_LINES = 12  # of a longer one, which are kept besides its first lines
-_TYPES = {"protects": list, "own_claim": list, "settings": dict}  # of entries that are no strings
+_SHARED = ("learner", "adversary", "learner_set", "adversary_set", "settings")
 
 
-@attrs.frozen(kw_only=True)
-class PlayerSummary:
-    """What the report on an audit says of its players.
-
-    learner: its name. learner_set, adversary_set: names with the settings that differ from the defaults.
-    settings: all of them, by "learner" and "adversary". own_claim: the learner's. own_coins: whether it draws
-    random numbers that do not follow from the seed. distinguisher: as in `Plan`.
-    """
-
-    learner: str
-    adversary: str
-    learner_set: str
-    adversary_set: str
-    settings: Mapping[str, Mapping[str, str]]
-    own_claim: Claim
-    own_coins: bool
-    distinguisher: str
-
-    @classmethod
-    def from_plan(cls, plan: Plan) -> Self:
-        """The players of a plan. Raises: InvalidArgument as `read_claim` does."""
-        return cls(
-            learner=plan.learner.name,
-            adversary=plan.adversary.name,
-            learner_set=summarize_player(plan.learner),
-            adversary_set=summarize_player(plan.adversary),
-            settings={
-                "learner": format_settings(plan.learner),
-                "adversary": format_settings(plan.adversary),
-            },
-            own_claim=read_claim(plan.learner),
-            own_coins=plan.learner.own_coins,
-            distinguisher=plan.distinguisher,
-        )
-
-
-def _name_relation(text: str) -> str:
-    return str(read_relation(text))  # an unknown one raises
+def _text() -> Any:
+    return attrs.field(default="", validator=instance_of(str))
 
 
 @attrs.frozen(kw_only=True)
 class LedgerNotes:
     """What a report says besides the figures. Unknown entries are empty.
 
-    learner, adversary, protocol: names. learner_set, adversary_set: names with the settings that differ from
-    the defaults. claim: the learner's own, in words. protects, neighbours: see `Claim`. theorem: its source.
-    settings: as of `PlayerSummary`. own_claim: ε (None for infinity) and δ of the learner's own claim.
-    transcript: the first pair of games, as `arena play` prints it. command: the command line of the run.
+    learner, adversary, learner_set, adversary_set, settings: as of `PlayerSummary`. protocol: its name.
+    claim: the learner's own, in words. own_claim: its ε (None for infinity) and δ. protects, neighbours: see
+    `Claim`. theorem: its source. transcript: the first pair of games. command: the command line of the run.
     """
 
-    learner: str = ""
-    adversary: str = ""
-    protocol: str = ""
-    learner_set: str = ""
-    adversary_set: str = ""
-    claim: str = ""
+    learner: str = _text()
+    adversary: str = _text()
+    protocol: str = _text()
+    learner_set: str = _text()
+    adversary_set: str = _text()
+    claim: str = _text()
+    theorem: str = _text()
+    transcript: str = _text()
+    command: str = _text()
     protects: tuple[PrivacyUnit, ...] = attrs.field(
         default=(), converter=lambda units: tuple(map(PrivacyUnit, units))
     )
-    neighbours: str = attrs.field(default=str(Neighbours.REPLACE_ONE), converter=_name_relation)
-    theorem: str = ""
+    neighbours: str = attrs.field(
+        default=str(Neighbours.REPLACE_ONE), converter=lambda text: str(read_relation(text))
+    )
     settings: Mapping[str, Mapping[str, str]] = attrs.field(
         factory=dict,
         validator=deep_mapping(instance_of(str), deep_mapping(instance_of(str), instance_of(str))),
     )
     own_claim: list[float | None] = attrs.field(
-        factory=list, validator=deep_iterable(optional(instance_of(float)))
+        factory=list, validator=deep_iterable(optional(instance_of(float)), instance_of(list))
     )
-    transcript: str = ""
-    command: str = ""
 
     @classmethod
     def from_plan(cls, plan: Plan, command: str | None = None) -> Self:
@@ -103,18 +64,16 @@ class LedgerNotes:
         players = PlayerSummary.from_plan(plan)
         claim = players.own_claim
         return cls(
-            learner=players.learner,
-            adversary=players.adversary,
+            **{name: getattr(players, name) for name in _SHARED},
             protocol=plan.referee.name,
-            learner_set=players.learner_set,
-            adversary_set=players.adversary_set,
-            settings=players.settings,
             claim=str(claim),
             own_claim=[claim.epsilon if isfinite(claim.epsilon) else None, claim.delta],
             protects=claim.protects,
             neighbours=str(claim.neighbours),
             theorem=plan.learner.theorem,
-            transcript=_write_transcript(plan),
+            transcript=write_excerpt(
+                plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults
+            ),
             command=command or "",
         )
 
@@ -124,21 +83,19 @@ class LedgerNotes:
 
         Raises: ValueError if an entry is not what `from_plan` writes.
         """
-        entries = {field.name: notes[field.name] for field in attrs.fields(cls) if field.name in notes}
-        for entry, value in entries.items():
-            if not isinstance(value, _TYPES.get(entry, str)):
-                raise ValueError(f"its notes have a wrong entry {entry}")
-            if isinstance(value, str):  # each is one line, but for the games
-                entries[entry] = escape_controls(value, one_line=entry != "transcript")
+        names = {field.name for field in attrs.fields(cls)}
+        entries = {name: value for name, value in notes.items() if name in names}
         for role, entry in (("learner", "learner"), ("adversary", "adversary"), ("referee", "protocol")):
             spec = plan.get(role)
             if not entries.get(entry) and isinstance(spec, dict):
-                name = spec.get("name") or spec.get("class", "").rpartition(":")[2]
-                entries[entry] = escape_controls(name, one_line=True)
+                entries[entry] = str(spec.get("name") or spec.get("class"))
+        for entry, value in entries.items():
+            if isinstance(value, str):  # each is one line, but for the games
+                entries[entry] = escape_controls(value, one_line=entry != "transcript")
         try:
             return cls(**entries)
         except TypeError as error:  # of a validator
-            raise ValueError("its notes have a wrong entry settings or own_claim") from error
+            raise ValueError(f"its notes make no sense ({error.args[0]})") from error
 
     def summarize_players(self, plan: Mapping[str, Any]) -> PlayerSummary | None:
         """The players of the ledger with these notes and this plan; None if they lack some of it."""
@@ -146,26 +103,8 @@ class LedgerNotes:
             return None
         epsilon, delta = (inf if number is None else number for number in self.own_claim)
         return PlayerSummary(
-            learner=self.learner,
-            adversary=self.adversary,
-            learner_set=self.learner_set,
-            adversary_set=self.adversary_set,
-            settings=self.settings,
+            **{name: getattr(self, name) for name in _SHARED},
             own_claim=Claim(epsilon=epsilon, delta=delta, protects=self.protects, neighbours=self.neighbours),
             own_coins=bool(plan.get(OWN_COINS)),
             distinguisher=str(plan.get("distinguisher", "")),
         )
-
-
-def _write_transcript(plan: Plan) -> str:
-    """A pair of games; empty if it cannot be played, which must not keep the audit from starting."""
-    players = (plan.learner, plan.adversary, plan.referee)
-    try:
-        games = write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)
-    except ArenaError:
-        return ""
-    lines = [line[:_MAX_WIDTH] for line in games.splitlines()]
-    omitted = len(lines) - _MAX_LINES
-    if omitted > 0:
-        lines[_MAX_LINES - _LAST_LINES : -_LAST_LINES] = ["", f"({omitted:,} lines left out)", ""]
-    return "\n".join(lines)

@@ -6,48 +6,41 @@ plan, to the same counts. So a ledger needs no repair; it only has to detect dam
 
 from __future__ import annotations
 
-import operator
 import os
 import sqlite3
+import time
 from abc import abstractmethod
-from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import attrs
 import numpy as np
 
-from arena.errors import InternalError, InvalidArgument
-from audits.runs.ledger.connection import connect_exclusively
-from audits.runs.ledger.copying import check_links, copy_ledger, resolve
-from audits.runs.ledger.failures import (
-    READABLE,
-    LedgerFailed,
-    LedgerLost,
-    damage_error,
-    explain_errors,
-)
-from audits.runs.ledger.losses import LedgerFiles, Row, save_rows
-from audits.runs.ledger.origins import Origins, check_origins, drop_digests, join_origins, read_origins
+from arena.errors import ArenaError, InternalError, InvalidArgument
+from audits.distinguishers.view_features import Block, ViewCounts, decode_block
+from audits.registry.origins import Origins, check_origins, join_origins, read_origins
+from audits.runs.ledger.copying import LOG_PAGES, copy_ledger, find_obstacle, not_a_ledger
 from audits.runs.ledger.schema import (
-    Head,
-    canonical,
+    Seal,
     create,
+    damage_error,
     describe_differences,
     is_empty,
-    migrate,
     read_head,
-    replace_notes,
-    transaction,
+    seal_notes,
 )
-from audits.runs.ledger.signatures import Seal, check_signable
-from audits.runs.ledger.stored_plan import name_kind
+from audits.runs.plan import BlockSizes
+from audits.runs.verdict import RunStopped
 
-_ROWS_AT_ONCE = 256
-_LEAST_INDEX = -(2**63)  # that SQLite has
+_TRIES = 5  # to open a ledger that another process has opened at the same instant
+
+
+class LedgerFailed(RunStopped):
+    """The disk is full or failed, or the file is gone. The blocks that were added before are safe."""
 
 
 class Storable(Protocol):
@@ -69,25 +62,28 @@ class Store(Generic[BlockType]):
     Only one thread: the one that opened it.
 
     Whatever is read is checked, since checksums only show damage: anybody can compute them.
-    """
 
-    kind: ClassVar[str]  # of its plans, as in `name_kind`
+    plan, notes: entries, as JSON returns them. signed: whether the checksums have signatures.
+    """
 
     @staticmethod
     @abstractmethod
     def decode(blob: bytes) -> BlockType:
         """The inverse of `to_bytes` of a result. Raises InvalidArgument if `blob` is no encoding."""
 
-    @abstractmethod
-    def find_fault(self, block: int, pairs: int, result: BlockType | None) -> str:
-        """Why the plan has no block of this index, number of pairs and result (if it is given), in words."""
+    @property
+    def sizes(self) -> Any:
+        """The number of pairs of each block of the plan, as a sequence; None if the plan does not say so."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, head: Head) -> None:
-        self.path = path
+    def find_fault(self, result: BlockType) -> str:
+        """Why this cannot be a result of the plan, in words; empty if it can."""
+        return ""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, seal: Seal) -> None:
+        self.path, self._seal = path, seal
+        self.plan, self.notes, self._digest, self.signed = read_head(connection, path, seal)
         self._connection: sqlite3.Connection | None = connection
-        self._head = head
-        self._files: LedgerFiles | None = None  # of a run
-        self._stored = array("q")  # indices of the blocks, of a run
+        self._file: tuple[Path, os.stat_result] | None = None  # of a run
 
     @classmethod
     def open(
@@ -100,39 +96,39 @@ class Store(Generic[BlockType]):
         allow_changes: bool = False,
         key: bytes | None = None,
     ) -> Self:
-        """Open the ledger at `path` for `plan`, after comparing every block with its checksum.
+        """Open the ledger at `path` for `plan`, after checking every block. A missing file becomes a new one.
 
-        A missing or empty file becomes a new ledger; one of an older schema is migrated to the present one.
         plan: entries that JSON can hold (a tuple counts as a list), nested mappings included.
         notes: called for such entries if the ledger is new; an existing ledger keeps its notes.
         origins: the present digests and versions, given the recorded ones; they join the notes.
         allow_changes: these and the digests in the plan may differ from what the ledger holds. key: signs it.
 
-        Raises: InvalidArgument if the ledger holds another plan, is in use, is damaged, was written by a
-        newer version or with another key, is not a ledger, or cannot be written; LedgerFull or LedgerFailed
-        if the disk fails.
+        Raises: InvalidArgument if the ledger holds another plan, is in use, is damaged, was signed with
+        another key, is not a ledger, or cannot be written; LedgerFailed if the disk fails.
         """
-        name, text, seal = Path(path), canonical(plan), Seal(key)
-        file = resolve(name)
-        check_links(name, file)
-        with explain_errors(name, failure="the plan was not stored"):
-            connection = connect_exclusively(file)
+        name, file, seal = Path(path), Path(os.path.realpath(path)), Seal(key)
+        if name.exists() and not name.is_file():
+            raise _cannot_write(name)
+        with explain_errors(name, "the plan was not stored"):
+            connection = _connect_exclusively(file)
             try:
                 if is_empty(connection):
-                    create(connection, text, canonical(notes()), seal)
-                ledger = cls(name, connection, read_head(connection, name, seal=seal))
-                check_signable(name, ledger._head.signed, key)
+                    create(connection, plan, notes(), seal)
+                ledger = cls(name, connection, seal)
+                if ledger.signed and key is None:
+                    raise InvalidArgument(
+                        f"the ledger {path} is signed, so only blocks with signatures can be added",
+                        remedy="Give the key with which it was begun: --key FILE.",
+                    )
                 present = origins(recorded := read_origins(ledger.notes))
                 if not allow_changes:
                     check_origins(name, recorded, present)
                 ledger.check_plan(plan, allow_changes=allow_changes)
                 ledger.check_blocks()
-                ledger._head = migrate(connection, ledger._head, ledger._rows)
                 ledger.record_origins(present)
                 # After this the file identifies itself as a ledger without its log.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                ledger._stored.extend(ledger.block_indices())
-                ledger._files = LedgerFiles(file)
+                ledger._file = file, file.stat()
                 return ledger
             except BaseException:
                 connection.close()
@@ -140,163 +136,104 @@ class Store(Generic[BlockType]):
 
     @classmethod
     @contextmanager
-    def read(
-        cls, path: str | os.PathLike[str], *, check_all: bool = True, key: bytes | None = None
-    ) -> Iterator[Self]:
+    def read(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Iterator[Self]:
         """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end.
 
         The file and its log are only read, so a run in another process may go on; in the same process,
-        reading would release the run's lock. check_all: check every block first; otherwise each is checked
-        when it is read. key: with which it must be signed; without one, signatures are not checked.
+        reading would release the run's lock. Every block is checked when it is read.
+        key: with which the ledger must be signed; without one, signatures are not checked.
 
-        Raises: InvalidArgument if it cannot be read, is damaged, was written by a newer version, or is not a
-        ledger; LedgerFull or LedgerFailed if there is no room for the copy.
+        Raises: InvalidArgument if it cannot be read, is damaged, or is not a ledger.
         """
         file = Path(path)
-        failure = "nothing was read"
-        with TemporaryDirectory() as folder, explain_errors(file, failure=failure, expected=READABLE):
+        with TemporaryDirectory() as folder, explain_errors(file, "nothing was read"):
             copy = Path(folder, "copy")
             copy_ledger(file, copy)
             with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
-                if is_empty(connection):
-                    raise InvalidArgument(
-                        f"no run was begun in {file}: it is empty, as a run leaves it that is killed while "
-                        "it makes its ledger",
-                        remedy=f"To begin, give the arena audit command again, with --ledger {file}.",
-                    )
-                ledger = cls(file, connection, read_head(connection, file, READABLE, seal=Seal(key)))
-                ledger._check_kind(cls.kind)
-                if check_all:
-                    ledger.check_blocks()
-                yield ledger
-
-    def _check_kind(self, expected: str) -> None:
-        kind, command = name_kind(self.plan)
-        if kind and expected and kind != expected:
-            raise InvalidArgument(
-                f"the ledger {self.path} contains {kind}, not {expected}",
-                remedy=f"To resume it, give it to the same {command} again.",
-            )
+                yield cls(file, connection, Seal(key))
 
     def check_plan(self, plan: Mapping[str, object], *, allow_changes: bool = False) -> None:
         """Check that the ledger holds this plan. allow_changes: digests of code and data may differ.
 
         Raises: InvalidArgument, with the differences.
         """
-        self._check_kind(name_kind(plan)[0])
-        unnamed = self._head.find_unnamed_players()
-        if unnamed:
-            raise InvalidArgument(
-                f"the ledger {self.path} of an older dp-arena does not name its players, only their classes "
-                f"({', '.join(unnamed)}), so its plan cannot be compared",
-                remedy="Finish the run with the dp-arena that wrote it; arena runs report and export "
-                "read it.",
-            )
-        old, new = (drop_digests(dict(p)) if allow_changes else p for p in (self.plan, plan))
-        differences = describe_differences(old, new)
+        differences = describe_differences(self.plan, plan, digests=not allow_changes)
         if differences:
             raise InvalidArgument(
                 f"the ledger {self.path} holds another plan: {differences}",
                 remedy="Give the plan that the ledger holds, or the path of a new file.",
             )
 
-    def record_origins(self, origins: Origins, *, replace: bool = False) -> None:
-        """Add to the notes what they lack. replace: also what they hold otherwise."""
-        recorded = read_origins(self.notes)
-        joined = join_origins(origins, recorded) if replace else join_origins(recorded, origins)
-        if joined != recorded:
-            with explain_errors(self.path, failure="the notes were not stored", was_writable=True):
-                self._head = replace_notes(self._live, self._head, {**self.notes, **joined})
-
     def check_blocks(self) -> None:
         """Raises: InvalidArgument if a block does not match its checksum, or the plan."""
         for _ in self.blocks():
             pass
 
-    @property
-    def plan(self) -> dict[str, Any]:
-        """The entries of the plan, as JSON returns them."""
-        return self._head.read_plan()
+    def record_origins(self, origins: Origins, *, replace: bool = False) -> None:
+        """Add to the notes what they lack. replace: also what they hold otherwise."""
+        recorded = read_origins(self.notes)
+        joined = join_origins(origins, recorded) if replace else join_origins(recorded, origins)
+        if joined != recorded:
+            self.notes = {**self.notes, **joined}
+            row = seal_notes(self._digest, self.notes, self._seal)
+            with self._explain_errors("the notes were not stored"):
+                self._live.execute("UPDATE notes SET json = ?, sha256 = ?", row)
 
-    @property
-    def notes(self) -> dict[str, Any]:
-        """The entries of the notes, as JSON returns them."""
-        return self._head.read_notes()
-
-    @property
-    def signed(self) -> bool:
-        """Whether its checksums have signatures."""
-        return self._head.signed
-
-    def blocks(self, *, start: int = _LEAST_INDEX) -> Iterator[tuple[int, BlockType]]:
-        """Index and result of every block from index `start` on, in order, also of blocks added meanwhile.
-
-        Raises: InvalidArgument if a block does not match its checksum, or the plan; LedgerLost.
-        """
+    def blocks(self, *, start: int = 0) -> Iterator[tuple[int, BlockType]]:
+        """Index and result of every block from index `start` on, in order. Raises: as `block`."""
+        # An open cursor would keep the log from being moved into the file.
+        query = "SELECT block FROM blocks WHERE block >= ? ORDER BY block"
         with self._explain_errors("the blocks were not read"):
-            for block, pairs, scores in self._rows(start):
-                yield block, self._decode(block, pairs, scores)
+            indices = self._live.execute(query, (start,)).fetchall()
+        for (index,) in indices:
+            yield index, self.block(index)
 
     def block(self, index: int) -> BlockType:
         """The result of block `index`.
 
         Raises: KeyError if the ledger lacks it; InvalidArgument if it does not match its checksum, or the
-        plan; LedgerLost.
+        plan.
         """
         with self._explain_errors("the block was not read"):
-            row = self._row(index)
-            if row is None:
-                raise KeyError(index)
-            return self._decode(*row)
+            result = self._find(index)
+        if result is None:
+            raise KeyError(index)
+        return result
 
     def block_indices(self) -> set[int]:
         """The indices of the blocks in the ledger. Raises: InvalidArgument if the plan has no such block."""
-        return {block for block, _ in self._sizes()}
+        return set(self._count_pairs())
 
     def count_pairs(self) -> int:
         """The number of pairs of games in all blocks together. Raises: as `block_indices`."""
-        return sum(pairs for _, pairs in self._sizes())
+        return sum(self._count_pairs().values())
 
     def add(self, index: int, result: BlockType) -> None:
-        """Store block `index` in one transaction; once this returns, killing the process does not lose it.
+        """Store block `index`; once this returns, killing the process does not lose it.
 
         Adding a block again changes nothing. Raises: InternalError if it then differs from the stored one;
-        LedgerFull or LedgerFailed if the disk fails; LedgerLost if others deleted, replaced or truncated the
-        ledger, after its content was saved elsewhere.
+        LedgerFailed if the disk fails, or the file is no longer where it was.
         """
-        block = operator.index(index)
-        if not 0 <= block < 2**63:
-            raise InvalidArgument("the index of a block must be at least 0 and less than 2^63", value=index)
-        self._check_not_lost()
-        with (
-            self._explain_errors(f"block {block} was not stored"),
-            transaction(self._live) as connection,
-        ):
-            stored = self._row(block)
+        block = int(index)
+        self._check_in_place()
+        with self._explain_errors(f"block {block} was not stored"):
+            stored = self._find(block)
             if stored is None:
                 scores = result.to_bytes()
-                checksum = self._head.checksum_block(block, result.pairs, scores)
-                connection.execute(
-                    "INSERT INTO blocks VALUES (?, ?, ?, ?)", (block, result.pairs, scores, checksum)
-                )
-                self._stored.append(block)
-            elif not equal_results(self._decode(*stored), result):
+                content = self._describe_block(block, result.pairs, scores)
+                row = (block, result.pairs, scores, self._seal.make_checksum("block", content))
+                self._live.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
+            elif not equal_results(stored, result):
                 raise InternalError(
                     f"block {block} of the ledger {self.path} was played again and its scores differ: "
                     "something in it does not follow from the plan and its seed"
                 )
-        if self._files is not None:
-            self._files.remember()
 
     def close(self) -> None:
-        """Move the log into the file and release the lock. Closing again does nothing. Raises: LedgerLost."""
-        self._check_not_lost()
+        """Move the log into the file and release the lock. Closing again does nothing."""
         if self._connection is not None:
-            connection, self._connection = self._connection, None
-            if self._files is None:
-                connection.close()
-            else:
-                self._files.close(connection)
+            self._connection.close()
+            self._connection = None
 
     def __enter__(self) -> Self:
         return self
@@ -307,85 +244,83 @@ class Store(Generic[BlockType]):
     @property
     def _live(self) -> sqlite3.Connection:
         if self._connection is None:
-            raise InvalidArgument(
-                f"the ledger {self.path} is closed", remedy="Open it again with Ledger.open."
-            )
+            raise InvalidArgument(f"the ledger {self.path} is closed", remedy="Open it again.")
         return self._connection
 
-    def _rows(self, start: int = _LEAST_INDEX) -> Iterator[Row]:
-        # Some indices at a time, because an open cursor would keep the log from being moved into the file.
-        query = "SELECT block FROM blocks WHERE block >= ? ORDER BY block LIMIT ?"
-        while indices := self._live.execute(query, (start, _ROWS_AT_ONCE)).fetchall():
-            for (index,) in indices:
-                row = self._row(index)
-                if row is None:
-                    raise damage_error(self.path, f"block {index} cannot be found")
-                yield row
-            start = indices[-1][0] + 1
-            if len(indices) < _ROWS_AT_ONCE or start == 2**63:
-                return
-
-    def _row(self, index: int) -> Row | None:
-        """Index, pairs and scores of a block that matches its checksum; None if there is none."""
-        query = "SELECT block, pairs, scores, sha256 FROM blocks WHERE block = ?"
-        row = self._live.execute(query, (index,)).fetchone()
+    def _find(self, block: int) -> BlockType | None:
+        """The result of a block, after all checks; None if the ledger lacks it."""
+        query = "SELECT pairs, CAST(scores AS BLOB), CAST(sha256 AS BLOB) FROM blocks WHERE block = ?"
+        row = self._live.execute(query, (block,)).fetchone()
         if row is None:
             return None
-        block, pairs, scores, checksum = row
-        if not isinstance(scores, bytes) or not self._head.is_intact(
-            self.path, block, pairs, scores, checksum
-        ):
-            raise damage_error(self.path, f"block {block} does not match its checksum")
-        return block, pairs, scores
-
-    def _decode(self, block: int, pairs: int, scores: bytes) -> BlockType:
-        fault = self.find_fault(block, pairs, None)
+        pairs, scores, checksum = row
+        content = self._describe_block(block, pairs, scores)
+        self._seal.check(self.path, "block", content, checksum, f"block {block}")
+        self._check_size(block, pairs)
         try:
             result = self.decode(scores)
+            fault = self.find_fault(result)
+            if result.pairs != pairs:
+                fault = f"it has {result.pairs:,} pairs of games, and says that it has {pairs!r}"
         except InvalidArgument as error:
-            fault = fault or str(error)
-        else:
-            fault = fault or self.find_fault(block, pairs, result)
+            fault = str(error)
         if fault:
-            raise damage_error(self.path, f"block {block} is none of its plan: {fault}")
+            raise self._not_of_its_plan(block, fault)
         return result
 
-    def _sizes(self) -> Iterator[tuple[int, int]]:
-        """Index and number of pairs of every block, as the plan says."""
+    def _describe_block(self, block: int, pairs: int, scores: bytes) -> bytes:
+        """What the checksum of a block covers: the plan too, so that no block can be moved to another one."""
+        return f"{self._digest.hex()} {block} {pairs} ".encode() + scores
+
+    def _count_pairs(self) -> dict[int, int]:
+        """The number of pairs of each block, by its index."""
         with self._explain_errors("the blocks were not read"):
-            for block, pairs in self._live.execute("SELECT block, pairs FROM blocks"):
-                fault = self.find_fault(block, pairs, None)
-                if fault:
-                    raise damage_error(self.path, f"block {block} is none of its plan: {fault}")
-                yield block, pairs
+            pairs_by_block = dict(self._live.execute("SELECT block, pairs FROM blocks"))
+        for block, pairs in pairs_by_block.items():
+            self._check_size(block, pairs)
+        return pairs_by_block
 
-    @contextmanager
-    def _explain_errors(self, failure: str) -> Iterator[None]:
-        """Explain errors of SQLite; if the files were lost meanwhile, save what can be read."""
-        try:
-            with explain_errors(self.path, failure=failure, was_writable=self._files is not None):
-                yield
-        except (LedgerFailed, InvalidArgument):
-            self._check_not_lost()
-            raise
-
-    def _check_not_lost(self) -> None:
-        """Raises: LedgerLost if others did something to the files, after the content was saved elsewhere."""
-        if self._files is None or self._connection is None:
+    def _check_size(self, block: int, pairs: int) -> None:
+        sizes = self.sizes
+        if sizes is None:
             return
-        loss = self._files.find_loss()
-        if loss:
-            saved, text = save_rows(self._files.path, self._head, lambda: map(self._try_row, self._stored))
-            connection, self._connection = self._connection, None
-            self._files.close(connection, saved=saved)
-            raise LedgerLost(f"the ledger {self.path} {loss} while a run had it open: {text}")
+        if not 0 <= block < len(sizes):
+            raise self._not_of_its_plan(block, f"it has {len(sizes):,} blocks")
+        if pairs != sizes[block]:
+            raise self._not_of_its_plan(block, f"it says that it has {pairs!r} pairs of games")
 
-    def _try_row(self, index: int) -> Row | None:
-        """As `_row`, also None if the block cannot be read."""
-        try:
-            return self._row(index)
-        except (sqlite3.Error, InvalidArgument):
-            return None
+    def _not_of_its_plan(self, block: int, fault: str) -> InvalidArgument:
+        return damage_error(self.path, f"block {block} is none of its plan: {fault}")
+
+    def _explain_errors(self, failure: str) -> Any:
+        return explain_errors(self.path, failure, was_writable=self._file is not None)
+
+    def _check_in_place(self) -> None:
+        """Raises: LedgerFailed if the file is no longer at its path, so that blocks would be lost."""
+        file, opened = self._file or (self.path, None)
+        if opened is not None and not (file.exists() and os.path.samestat(file.stat(), opened)):
+            raise LedgerFailed(
+                f"the ledger {self.path} was deleted, moved or replaced while a run had it open. Put it back "
+                "and give the same command again, or play every block again."
+            )
+
+
+class Ledger(Store[Block]):
+    """The ledger of an audit: blocks of games."""
+
+    decode = staticmethod(decode_block)
+
+    @cached_property
+    def sizes(self) -> BlockSizes | None:
+        games, first, largest = (self.plan.get(name) for name in ("games", "first_block", "block"))
+        if all(type(number) is int and 0 < number < 2**63 for number in (games, first, largest)):
+            return BlockSizes(games, first, largest)  # type: ignore[arg-type]
+        return None
+
+    def find_fault(self, result: Block) -> str:
+        has_views = isinstance(result, ViewCounts)
+        wrong = "distinguisher" in self.plan and has_views != (self.plan["distinguisher"] == "learned")
+        return f"it holds {'views' if has_views else 'scores'}" if wrong else ""
 
 
 def equal_results(one: Any, other: Any) -> bool:
@@ -395,4 +330,68 @@ def equal_results(one: Any, other: Any) -> bool:
     names = [field.name for field in attrs.fields(type(one)) if field.eq]
     return type(one) is type(other) and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    )
+
+
+def _connect_exclusively(file: Path) -> sqlite3.Connection:
+    """A connection with SQLite's own lock, which ends with the process and is not inherited by children."""
+    for tries_left in reversed(range(_TRIES)):
+        connection = sqlite3.connect(file, isolation_level=None, timeout=0)
+        try:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            # A commit is written before `add` returns, so a killed process loses no block. A power cut may
+            # lose the latest, which are then played again: waiting for the disk would gain nothing.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")
+            break
+        except sqlite3.Error as error:
+            connection.close()
+            if not tries_left or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+        # Two processes that open the file at once can refuse each other: each waits for its own time.
+        time.sleep(0.002 * (1 + os.getpid() % 16))
+    return connection
+
+
+@contextmanager
+def explain_errors(path: Path, failure: str, *, was_writable: bool = False) -> Iterator[None]:
+    """Replace errors of SQLite by errors that tell the user of the ledger at `path` what to do.
+
+    failure: what could not be done. was_writable: whether the ledger was written before.
+    """
+    try:
+        yield
+    except sqlite3.ProgrammingError:
+        raise
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may quote the file
+        raise _explain(path, error, failure, was_writable) from error
+
+
+def _explain(path: Path, error: Exception, failure: str, was_writable: bool) -> ArenaError:
+    kind = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits only say where it happened
+    failed = kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+    if kind == sqlite3.SQLITE_FULL or (failed and was_writable):
+        state, remedy = (f"failed ({error})", "Repair it") if failed else ("is full", "Free some space")
+        return LedgerFailed(
+            f"the disk of the ledger {path} {state}: {failure}, but every block that was added before is "
+            f"safe. {remedy} and give the same command again: it resumes the run."
+        )
+    if failed:
+        return _cannot_write(path)
+    if kind == sqlite3.SQLITE_BUSY:
+        return InvalidArgument(
+            f"the ledger {path} is in use by another run", remedy="Wait until it ends, or give another path."
+        )
+    if kind == sqlite3.SQLITE_NOTADB:
+        return not_a_ledger(path)
+    return damage_error(path, str(error) if kind else "its text cannot be read")
+
+
+def _cannot_write(path: Path) -> InvalidArgument:
+    read_only = "the file or its directory is read-only, or its file system cannot lock files"
+    return InvalidArgument(
+        f"the ledger {path} cannot be written: {find_obstacle(path, read_only)}",
+        remedy="Give a path that can be written.",
     )

@@ -17,9 +17,9 @@ import attrs
 
 from arena.errors import describe_error
 from arena.parcels import unpack
-from audits.runs.plan import versions
+from audits.registry.origins import versions
 
-RESULT, ERROR, UNOPENED = "result", "error", "unopened"
+RESULT, ERROR, MISSING, UNOPENED = "result", "error", "missing", "unopened"
 _MAX_CALLS = 8  # of runs that share a worker
 
 _CALLS: dict[str, Callable[[Any], Any]] = {}
@@ -29,9 +29,9 @@ _CALLS: dict[str, Callable[[Any], Any]] = {}
 class Envelope:
     """The outcome of one task.
 
-    place: of the task among the tasks. kind: RESULT, the ERROR that the call raised, or UNOPENED if the call
-    could not be unpickled. payload: the content, pickled. checksum: of these three. software: see `software`.
-    worker: its name.
+    place: of the task among the tasks. kind: RESULT, the ERROR that the call raised, MISSING if the worker
+    does not have the call, or UNOPENED if that could not be unpickled. payload: the content, pickled.
+    checksum: of these three. software: see `software`. worker: its name.
     """
 
     place: int
@@ -72,16 +72,18 @@ def software() -> dict[str, str]:
     return {**versions(), "Python": python, "byte order": sys.byteorder}
 
 
-def perform(parcel: Any, digest: str, place: int, task: Any) -> Envelope:
+def perform(digest: str, parcel: Any, place: int, task: Any) -> Envelope:
     """Do one task in this process: the function that every worker is asked to call.
 
-    parcel: the call; or its pickle, as an array of bytes or a reference to one in the object store of ray.
-    digest: of the pickle, by which it is unpickled only once.
+    digest: of the pickled call, by which it is unpickled only once. parcel: the call itself; or its pickle,
+    or None if this process should have unpickled it before.
     """
     try:
-        call = _unpack(parcel, digest)
+        call = parcel if callable(parcel) else _find_call(digest, parcel)
     except Exception as error:  # its modules may raise anything
         return Envelope.of(place, UNOPENED, describe_error(error))
+    if call is None:
+        return Envelope.of(place, MISSING, None)
     try:
         result = call(task)
         return Envelope.of(place, RESULT, result)
@@ -91,18 +93,13 @@ def perform(parcel: Any, digest: str, place: int, task: Any) -> Envelope:
         return Envelope.of(place, ERROR, _make_portable(error))
 
 
-def _unpack(parcel: Any, digest: str) -> Callable[[Any], Any]:
-    if callable(parcel):
-        return parcel
-    if digest not in _CALLS:
-        ray = sys.modules.get("ray")  # imported if it brought the parcel
-        if ray is not None and isinstance(parcel, ray.ObjectRef):
-            parcel = ray.get(parcel)
+def _find_call(digest: str, parcel: bytes | None) -> Callable[[Any], Any] | None:
+    if digest not in _CALLS and parcel is not None:
         call = unpack(parcel)
         while len(_CALLS) >= _MAX_CALLS:
             _CALLS.pop(next(iter(_CALLS)))
         _CALLS[digest] = call
-    return _CALLS[digest]
+    return _CALLS.get(digest)
 
 
 def _make_portable(error: Exception) -> tuple[Exception, str]:

@@ -1,4 +1,4 @@
-"""Which workers play: processes or threads of this machine, or the workers of a dask or ray cluster."""
+"""Which workers play: processes or threads of this machine, or the workers of a dask cluster."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ import attrs
 
 from arena.errors import CannotBeSent, InvalidArgument, PlaysAlone, suggest_extra
 from arena.parcels import pack
-from arena.settings import at_least
+from arena.settings import at_least, more_than
 from audits.registry.suggestions import unknown_name
 from audits.runs.verdict import RunStopped
 
-LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
+LOKY, THREADING, DASK = BACKENDS = ("loky", "threading", "dask")
 LOCAL = "local"
 JOBS_PER_CORE = 32  # blocks that wait for something else keep no core busy
-_PACKAGES = {DASK: "distributed", RAY: "ray"}
 
 
 @attrs.frozen(kw_only=True)
 class Workers:
     """The workers that play. No figure depends on them.
 
-    backend: of joblib: "loky" (processes of this machine), "threading" (of this process), "dask" or "ray".
+    backend: "loky" (processes of this machine), "threading" (of this process), or "dask".
     jobs: number of workers of this machine. Default: 1, or the number of cores for a local cluster.
-    cluster: for dask the address of a scheduler, for ray that of a head node or "auto"; "local", the default,
-        starts a cluster on this machine, which ends with the run.
+    cluster: the address of dask's scheduler; "local", the default, starts a cluster on this machine, which
+        ends with the run.
     patience: seconds after which the workers count as hanging if no block arrives; None waits for ever.
 
     With one job of loky or threading everything is played in this process.
@@ -38,7 +37,7 @@ class Workers:
     backend: str = LOKY
     jobs: int | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(1)))
     cluster: str | None = None
-    patience: float | None = None
+    patience: float | None = attrs.field(default=None, validator=attrs.validators.optional(more_than(0)))
 
     def __attrs_post_init__(self) -> None:
         if self.backend not in BACKENDS:
@@ -84,16 +83,15 @@ class Workers:
                 f"jobs must be at most {limit:,}, {JOBS_PER_CORE} for each core of this machine, "
                 "since more only wait for each other, and a process takes some 50 MB",
                 value=self.jobs,
-                remedy=f"Give one for each core, {cores}, or use a cluster with --backend dask or ray.",
+                remedy=f"Give one for each core, {cores}, or use a cluster with --backend dask.",
             )
 
     def _check_cluster(self) -> None:
-        package = _PACKAGES.get(self.backend)
-        if package is None and self.cluster is not None:
+        if self.backend != DASK and self.cluster is not None:
             raise InvalidArgument(
                 f"the backend {self.backend} has no cluster",
                 value=self.cluster,
-                remedy="Choose the backend dask or ray, or leave out the cluster.",
+                remedy="Choose the backend dask, or leave out the cluster.",
             )
         if self.jobs is not None and not self.local:
             raise InvalidArgument(
@@ -101,18 +99,14 @@ class Workers:
                 value=self.jobs,
                 remedy="Leave out jobs.",
             )
-        if package is not None and find_spec(package) is None:
+        if self.backend == DASK and find_spec("distributed") is None:
             raise InvalidArgument(
-                f"the backend {self.backend} needs {package}, which is not installed",
-                remedy=suggest_extra(self.backend),
+                "the backend dask needs distributed, which is not installed",
+                remedy=suggest_extra(DASK),
             )
 
     def _check_patience(self) -> None:
-        if self.patience is None:
-            return
-        if not self.patience > 0:
-            raise InvalidArgument("patience must be more than 0 seconds", value=self.patience)
-        if self.backend == THREADING or self.alone:
+        if self.patience is not None and (self.backend == THREADING or self.alone):
             raise InvalidArgument(
                 "patience ends workers that hang, but threads of this process cannot be ended",
                 value=self.patience,
@@ -122,6 +116,14 @@ class Workers:
 
 class WorkersFailed(InvalidArgument, RunStopped):
     """The workers failed. The blocks that they had finished are kept."""
+
+
+def report_gone(reason: str) -> WorkersFailed:
+    """The error that there are no workers any more."""
+    return WorkersFailed(
+        f"the workers are gone ({reason})",
+        remedy="With a ledger, the same command resumes the run once they are back.",
+    )
 
 
 def warn_of_one_process(error: CannotBeSent) -> None:

@@ -7,13 +7,11 @@ the first, until the bounds at the start of the game are close. See docs/proofs/
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import attrs
 import numpy as np
 
 from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.linear_game import LinearGame, reduce_coordinates
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress, reduce_coordinates
 from audits.solver.search.belief_points import BeliefPoints
 from audits.solver.search.final_rounds import FINAL, FinalRounds
 
@@ -54,9 +52,8 @@ class PointSearch:
         ratios: np.ndarray,
         limits: SearchLimits,
         *,
-        watch: Callable[[int, int], None] | None = None,
+        watch: Watch = ignore_progress,
     ) -> None:
-        """watch: receives how many pairs are solved, and the limit."""
         self._game, self._ratios, self._limits = game, ratios, limits
         self._reduced = reduce_coordinates(game, DROPPED)
         self._final = FinalRounds(self._reduced)
@@ -80,12 +77,11 @@ class PointSearch:
             self.interrupted = True
         self.upper += game.rounds * DROPPED
 
-    def _run(self, watch: Callable[[int, int], None] | None) -> None:
+    def _run(self, watch: Watch) -> None:
         limits, next_sweep = self._limits, 0.0
         lower, wide = np.zeros(len(self._ratios)), np.arange(len(self._ratios))
         while len(wide) and self._solved < limits.pairs:
-            if watch is not None:
-                watch(self._solved, limits.pairs)
+            watch("pairs of beliefs", self._solved, limits.pairs)
             for left, pairs in reversed(self._explore(self._roots[wide])):
                 self._solve(left, pairs)
             count = sum(map(len, self._levels.values()))

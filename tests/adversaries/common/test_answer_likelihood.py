@@ -64,13 +64,12 @@ class Walker(Adversary):
 def test_scores_are_the_log_likelihood_ratios_of_the_games(learner: Learner, shared: bool) -> None:
     adversary = Walker(learner, shared=shared)
     played = play(learner, adversary, Voting(), games=200, seed=3, record=True)
-    assert played.view is not None
     assert played.transcript is not None
     assert played.score is not None
     laws = answer_laws(learner, SAMPLES)
     assert laws is not None
     asked = [entry.x for entry in played.transcript.entries[1:]]  # type: ignore[attr-defined]
-    answers = played.view.replies[1:]
+    answers = played.replies[1:]
     for game in range(200):
         points = [float(x[game]) for x in asked]
         replies = [(int(reply.label[game]), bool(reply.halted[game])) for reply in answers]

@@ -149,9 +149,9 @@ def test_a_transcript_has_every_canary() -> None:
 @pytest.mark.parametrize(
     ("moves", "score", "rule"),
     [
-        ((Advance(),), None, "the training sets come before the first step"),
-        ((PLANT, PLANT), None, "the training sets are given once"),
-        ((Train(SAMPLE),), None, "OneRun knows two moves, TrainWithCanaries and Advance"),
+        ((Advance(),), None, "OneRun begins with TrainWithCanaries, which is made once"),
+        ((PLANT, PLANT), None, "OneRun begins with TrainWithCanaries, which is made once"),
+        ((Train(SAMPLE),), None, "OneRun knows the moves TrainWithCanaries and Advance"),
         ((TrainWithCanaries(SAMPLE, SAMPLE),), None, "there is one canary for each coin"),
         ((TrainWithCanaries([SAMPLE] * 4, CANARIES),), None, "training sets are given once for all games"),  # type: ignore[arg-type]
         ((TrainWithCanaries(SAMPLE, [1.0]),), None, "training sets are given as Sample"),  # type: ignore[arg-type]
@@ -187,5 +187,5 @@ def test_games_of_one_run_are_not_played_alone() -> None:
 def test_both_players_must_play_it() -> None:
     with pytest.raises(InvalidArgument, match="does not play OneRun"):
         play(Sums(), Scripted(lambda games, rng: iter(())), OneRun(), games=4, seed=1)  # type: ignore[arg-type, return-value]
-    with pytest.raises(ProtocolViolation, match="TrainingRun knows two moves"):
+    with pytest.raises(ProtocolViolation, match="TrainingRun knows the moves Train and Advance"):
         play(DPSGD(noise=1.0), script(PLANT), TrainingRun(), games=4, seed=1)

@@ -64,7 +64,7 @@ def catch_violation(learner: Echo, *moves: Any, t: int | None = None) -> Protoco
 def test_they_are_answered_as_they_are_one_by_one(learner: Echo) -> None:
     together = play_recorded(learner, Query(0.6), Queries(ASKED), Query(1.0))
     apart = play_recorded(learner, Query(0.6), *map(Query, ASKED), Query(1.0))
-    both = [list_answers(one.view.replies) for one in (together, apart)]
+    both = [list_answers(one.replies) for one in (together, apart)]
     assert len(both[0]) == len(both[1]) == 8
     for one, other in zip(*both, strict=True):
         assert np.array_equal(one.label, other.label)
@@ -80,7 +80,7 @@ def test_they_are_answered_as_they_are_one_by_one(learner: Echo) -> None:
 def test_games_halt_apart() -> None:
     x = np.tile([0.0, 0.0, 1.0, 1.0], (GAMES, 1))
     x[1, 1] = x[2, 2] = 3.0
-    reply = play_recorded(Stretches(halt_at=3.0), Queries(x)).view.replies[-1]
+    reply = play_recorded(Stretches(halt_at=3.0), Queries(x)).replies[-1]
     assert isinstance(reply, Answers)
     assert reply.label.tolist() == [
         [0, 0, 1, 1],
@@ -96,7 +96,7 @@ def test_games_halt_apart() -> None:
 
 def test_a_halt_that_was_withheld_shows_at_once() -> None:
     game = play_recorded(Stretches(halt_at=3.0), Query(0.0, 3.0), Queries([0.0, 1.0]))
-    withheld, after = game.view.replies[1:]
+    withheld, after = game.replies[1:]
     assert not withheld.halted.any()
     assert np.array_equal(after.halted, np.repeat(game.worlds[:, None], 2, axis=1))
     assert (after.label[game.worlds] == NO_LABEL).all()
@@ -105,12 +105,12 @@ def test_a_halt_that_was_withheld_shows_at_once() -> None:
 def test_they_count_as_so_many_rounds() -> None:
     assert play_recorded(Echo(), Query(0.0), Queries([0.0, 1.0]), t=3).rounds == 3
     error = catch_violation(Echo(), Train(SAMPLE), Query(0.0), Queries([0.0, 1.0, 1.0]), t=3)
-    assert (error.rule, error.round) == ("Figure 1 with t = 3 has at most 3 rounds", 1)
+    assert (error.rule, error.round) == ("Figure1 with t = 3 has at most 3 rounds", 1)
 
 
 def test_training_comes_first() -> None:
     error = catch_violation(Echo(), Queries([0.0]))
-    assert error.rule == "Figure 1 begins with the training phase: yield Train first"
+    assert error.rule == "Figure1 begins with Train, which is made once"
 
 
 @pytest.mark.parametrize("x", [0.5, [], np.zeros((GAMES, 0)), np.zeros((3, 2)), np.zeros((GAMES, 2, 1))])

@@ -14,15 +14,14 @@ OTHER = SAMPLE.replace_one(0, 0.0, 1)
 
 def test_the_value_of_the_games_world_is_released() -> None:
     played = play(Echo(), script(Train(SAMPLE, OTHER)), Release(), games=6, seed=1, record=True)
-    assert played.view is not None
-    assert played.view.replies[0].value.tolist() == (2.0 + played.worlds).tolist()
+    assert played.replies[0].value.tolist() == (2.0 + played.worlds).tolist()
     assert played.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
 
 
 def test_there_is_one_round_and_one_move() -> None:
-    with pytest.raises(ProtocolViolation, match="Release has one round"):
+    with pytest.raises(ProtocolViolation, match="Release begins with Train, which is made once"):
         play(Echo(), script(Train(SAMPLE), Train(SAMPLE)), Release(), games=2, seed=1)
-    with pytest.raises(ProtocolViolation, match="Release knows one move, Train"):
+    with pytest.raises(ProtocolViolation, match="Release knows the move Train"):
         play(Echo(), script(Query(0.0)), Release(), games=2, seed=1)
 
 

@@ -86,8 +86,8 @@ def test_canaries_reach_the_learner() -> None:
 @pytest.mark.parametrize(
     ("moves", "rule"),
     [
-        ((Advance(),), "the training sets come before the first step"),
-        ((TRAIN, TRAIN), "the training sets are given once"),
+        ((Advance(),), "TrainingRun begins with Train, which is made once"),
+        ((TRAIN, TRAIN), "TrainingRun begins with Train, which is made once"),
         ((TRAIN, Advance(8)), "the steps asked for are at least one and at most those left"),
         ((TRAIN, Advance(0)), "the steps asked for are at least one and at most those left"),
         ((TRAIN, Advance(1.5)), "the steps asked for are at least one and at most those left"),
@@ -97,7 +97,7 @@ def test_canaries_reach_the_learner() -> None:
         ((TRAIN, Advance(1, [GradientCanary(0.0, 2, [1.0])])), "labels must be 0 or 1"),
         ((TRAIN, Advance(1, [GradientCanary(0.0, 1, [np.nan])])), "points must be finite"),
         ((TRAIN, Advance(1, [GradientCanary(0.0, 1, np.ones((3, 1)))])), "a canary's gradient is given once"),
-        ((TRAIN, Query(0.0)), "TrainingRun knows two moves"),
+        ((TRAIN, Query(0.0)), "TrainingRun knows the moves Train and Advance"),
     ],
 )
 def test_illegal_moves_are_refused(moves: tuple, rule: str) -> None:

@@ -122,15 +122,14 @@ def test_training_samples_that_differ_forbid_it_too() -> None:
 
 def test_nothing_is_shown_but_halts() -> None:
     found = play_recorded(Train(SAMPLE), Unlabelled(POINTS, np.array([0.1, 9.0, 0.3])), Query(0.7))
-    assert found.view is not None
-    _, received, answer = found.view.replies
+    _, received, answer = found.replies
     assert isinstance(received, Received)
     assert received.halted.tolist() == found.worlds.tolist()
     assert answer.label.tolist() == [NO_LABEL if world else 1 for world in found.worlds]  # type: ignore[attr-defined]
 
 
 def test_training_comes_first() -> None:
-    assert "begins with the training phase" in catch_violation(script(Unlabelled(POINTS))).rule
+    assert "begins with Train" in catch_violation(script(Unlabelled(POINTS))).rule
 
 
 @pytest.mark.parametrize("x", [0.5, [], [[0.1, 0.2]], [np.nan], "points"])

@@ -7,11 +7,10 @@ import pytest
 from mutants.runs import CORRECT, STATISTICS, RunsLearner
 
 from arena import Learner, NotConforming, Sample
-from arena.referees import REFEREES
+from arena.referees import REFEREES, Probe
 from arena.testing import RATE, check_learner
 from arena.testing import learner as learner_checks
 from arena.testing.divisions import check_divisions
-from arena.testing.probe import Probe
 from audits.registry.players import LEARNERS
 
 LONG = {"everlasting-gaussian"}  # over 10 s
@@ -35,8 +34,8 @@ EVERY_WAY = [
 
 
 def check_one(learner: RunsLearner, sample: Sample = SAMPLE) -> None:
-    probe = Probe(sample, (0.0, 1.0), learner.protocol)
-    check_divisions(learner, probe, REFEREES[learner.protocol](), games=2_000, rate=RATE)
+    probe = Probe(REFEREES[learner.protocol](), sample, (0.0, 1.0))
+    check_divisions(learner, probe, games=2_000, rate=RATE)
 
 
 @pytest.mark.parametrize("learner", EVERY_WAY, ids=str)
@@ -76,10 +75,10 @@ def test_shipped_learners_depend_on_the_list(player: type[Learner]) -> None:
     for protocol in {*learner.protocols} & {*PROTOCOLS}:
         sample = learner_checks._make_sample(learner)
         points = learner_checks._choose_points(sample)
-        probe, referee = learner_checks._prepare_probe(learner, protocol, sample, points)
+        probe = learner_checks._prepare_probe(learner, protocol, sample, points)
         for each in (sample, *learner_checks._repeat_examples(learner)):
             other = attrs.evolve(probe, sample=each)
-            check_divisions(learner, other, referee, games=1_000, rate=RATE)
+            check_divisions(learner, other, games=1_000, rate=RATE)
 
 
 @pytest.mark.thorough

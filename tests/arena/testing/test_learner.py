@@ -58,8 +58,8 @@ BROKEN_LEARNERS = [
     (
         mutants.Homeless(),
         NotConforming,
-        "coin does not conform: protocols are names of referees (Figure1, Release, Voting, TrainingRun, "
-        "OneRun, Oblivious, Adaptive, SpecialRound); got ['Figure2']",
+        "coin does not conform: protocols are names of referees (Oblivious, Adaptive, SpecialRound, "
+        "Figure1, Voting, Release, TrainingRun, OneRun); got ['Figure2']",
     ),
     (
         mutants.Unpicklable(),

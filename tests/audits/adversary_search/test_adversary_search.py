@@ -26,7 +26,6 @@ from audits.adversary_search import (
     share_of_error,
 )
 from audits.adversary_search.evidence import confirming_seed, exploring_seed
-from audits.adversary_search.search_text import search_json
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -40,7 +39,7 @@ from learners.releases.randomised_response import RandomisedResponse
 
 
 def figures(result: SearchResult) -> dict[str, Any]:
-    return json.loads(search_json(result))
+    return json.loads(json.dumps(result.to_dict()))
 
 
 @pytest.mark.thorough
@@ -247,13 +246,13 @@ def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: py
         ),
         (
             {"protocol": "Adaptive"},
-            "Adaptive has only one world. A search needs one of Figure1, Release, Voting, TrainingRun, "
-            "SpecialRound.",
+            "Adaptive has only one world. A search needs one of Figure1, Voting, Release, "
+            "SpecialRound, TrainingRun.",
         ),
         (
             {"protocol": "Chess"},
-            "Chess is not a protocol. A search needs one of Figure1, Release, Voting, TrainingRun, "
-            "SpecialRound.",
+            "Chess is not a protocol. A search needs one of Figure1, Voting, Release, "
+            "SpecialRound, TrainingRun.",
         ),
     ],
 )
@@ -271,10 +270,10 @@ def test_a_claim_of_nothing_is_refused() -> None:
 def test_scripts_refuse_what_makes_no_game() -> None:
     sample = Sample([0.0], [0])
     with pytest.raises(
-        InvalidArgument, match="protocol must be one of Figure1, Release, Voting, TrainingRun, SpecialRound"
+        InvalidArgument, match="protocol must be one of Figure1, Voting, Release, SpecialRound, TrainingRun"
     ):
         Script(protocol="Adaptive")
-    with pytest.raises(InvalidArgument, match="a script needs a training set"):
+    with pytest.raises(InvalidArgument, match="a script has a training set if and only if"):
         Script(protocol="Release")
     with pytest.raises(InvalidArgument, match="Release has no such step"):
         Script(protocol="Release", world_0=sample, steps=(Ask(0.0),))

@@ -20,7 +20,7 @@ from arena.privacy_curves import (
 )
 from arena.privacy_curves.gaussian_curve import gaussian_delta
 from arena.replies import Released
-from audits.adversary_search import Ask, Score, Script, SearchTarget, referee_for, weigh_adversary
+from audits.adversary_search import Ask, Score, Script, SearchTarget, weigh_adversary
 from audits.adversary_search.evidence import weigh_halves
 from audits.adversary_search.score import simple_scores
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures
@@ -92,7 +92,7 @@ def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
     script = Script(
         protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
     )
-    found = weigh_adversary(search_target(RaisesOnLabels(), pairs=512), script, referee_for(script))
+    found = weigh_adversary(search_target(RaisesOnLabels(), pairs=512), script, script.referee)
     assert found.faults
     assert found.nats > 10
     assert found.score == Score("failed")
@@ -103,7 +103,7 @@ def test_to_decline_in_one_world_is_part_of_the_view() -> None:
     script = Script(
         protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
     )
-    found = weigh_adversary(search_target(DeclinesOnLabels(), pairs=512), script, referee_for(script))
+    found = weigh_adversary(search_target(DeclinesOnLabels(), pairs=512), script, script.referee)
     assert found.faults
     assert found.nats > 10
     assert found.score == Score("failed")
@@ -115,7 +115,7 @@ def test_to_decline_in_both_is_not() -> None:
         protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
     )
     with pytest.raises(BudgetExceeded):
-        weigh_adversary(search_target(DeclinesOnLabels(most=1)), script, referee_for(script))
+        weigh_adversary(search_target(DeclinesOnLabels(most=1)), script, script.referee)
 
 
 def test_noise_that_two_numbers_share_cancels() -> None:

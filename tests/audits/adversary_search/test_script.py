@@ -8,8 +8,8 @@ from support.players.search_players import OnePoint
 
 from arena import InvalidArgument, Sample, play
 from arena.referees.transcript import QueryEntry
-from audits.adversary_search import referee_for
-from audits.adversary_search.script import AnswerHistory, Ask, Challenge, Memory, Script, memories_of
+from audits.adversary_search.protocols.query_scripts import Ask, Challenge
+from audits.adversary_search.script import AnswerHistory, Memory, Script, memories_of
 from learners.predictors.vote_predictors import NoisyVotes
 
 MEMORIES = [
@@ -45,7 +45,7 @@ def test_every_game_is_challenged_once_where_its_answers_say() -> None:
         protocol="Figure1", world_0=sample, steps=(Challenge(0.0, 0.5, times=6, when=when), Ask(0.0, 2))
     )
     assert memories_of(script.steps) == [when]
-    played = play(NoisyVotes(), script, referee_for(script), games=40, seed=0, record=True)
+    played = play(NoisyVotes(), script, script.referee, games=40, seed=0, record=True)
     assert played.flag.all()
     assert played.transcript is not None
     entries = [entry for entry in played.transcript.entries if isinstance(entry, QueryEntry)]
@@ -64,7 +64,7 @@ def test_points_may_be_vectors() -> None:
     sample = Sample([[0.0, 1.0]], [1])
     challenge = Challenge((0.0, 1.0), (1.0, 1.0), times=2, when=Memory("seen", "1"))
     script = Script(protocol="Figure1", world_0=sample, steps=(challenge, Ask((0.0, 1.0))))
-    assert play(OnePoint(), script, referee_for(script), games=4, seed=0).flag.all()
+    assert play(OnePoint(), script, script.referee, games=4, seed=0).flag.all()
 
 
 def test_unknown_conditions_are_refused() -> None:

@@ -12,10 +12,11 @@ from support.players.search_players import Copying, OnePoint
 from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
-from audits.adversary_search import Challenge, Script, Show, Special, referee_for, search
+from audits.adversary_search import Challenge, Script, Show, Special, search
 from audits.adversary_search.point_strategies import counts_of, far_points_of, points_of, round_limit
-from audits.adversary_search.script_strategies import adversaries, neighbours, samples
-from audits.adversary_search.step_strategies import MAX_EXAMPLES, MAX_QUERIES, queries, streams
+from audits.adversary_search.protocols.query_scripts import queries
+from audits.adversary_search.protocols.stream_scripts import MAX_EXAMPLES, streams
+from audits.adversary_search.script_strategies import MAX_QUERIES, adversaries, neighbours, samples
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
@@ -50,8 +51,8 @@ few = settings(max_examples=40, derandomize=True, database=None, suppress_health
 @given(data=st.data())
 def test_adversaries_are_legal(learner: Learner, protocol: str, data: st.DataObject) -> None:
     script = data.draw(adversaries(learner, protocol))
-    check_adversary(script, learner, referee_for(script))
-    played = play(learner, script, referee_for(script), games=6, seed=0)
+    check_adversary(script, learner, script.referee)
+    played = play(learner, script, script.referee, games=6, seed=0)
     assert played.flag.all()
     assert played.challenges <= set(learner.claim.protects)
     usual = MAX_EXAMPLES if protocol == "SpecialRound" else MAX_QUERIES
@@ -172,7 +173,7 @@ def test_a_learner_that_protects_nothing_there_is_refused() -> None:
 def test_a_learner_may_run_out_of_rounds() -> None:
     script = Script(protocol="SpecialRound", steps=(Special((0.0, 0), (0.0, 1)), Show(0.0, times=2)))
     with pytest.raises(BudgetExceeded):
-        play(NoisyMajority(rounds=2), script, referee_for(script), games=2, seed=0)
+        play(NoisyMajority(rounds=2), script, script.referee, games=2, seed=0)
 
 
 @pytest.mark.thorough

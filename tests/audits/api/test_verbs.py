@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from support.command_line import Command, without_times
 import audits
 from adversaries import CountSwap, PointSwap
 from arena import InvalidArgument, NothingTested, Release, Sample
+from audits.cli.audit import audit as audit_command
+from audits.runs.plan import PlanArguments, PlanSettings, list_arguments
 from learners import LaplaceCount
 
 DATA = np.linspace(0, 1, 40)
@@ -28,11 +31,11 @@ def release_clipped_mean(data: np.ndarray, rng: np.random.Generator) -> float:
 
 
 @pytest.fixture(scope="module")
-def report() -> audits.AuditReport:
+def report() -> audits.Verdict:
     return audits.audit("laplace-count", "count-swap", epsilon=0.5, games=3_000, seed=3)
 
 
-def test_python_and_the_command_line_agree(report: audits.AuditReport) -> None:
+def test_python_and_the_command_line_agree(report: audits.Verdict) -> None:
     command = "audit laplace-count --against count-swap --seed 3 --epsilon 0.5 --games 3000"
     printed = json.loads(Command(*command.split()).text("--json", status=3))
     assert printed.pop("command") == f"arena {command}"
@@ -112,7 +115,7 @@ def test_search_finds_and_shows_an_adversary() -> None:
 
 
 @pytest.mark.thorough
-def test_audit_shows_itself(report: audits.AuditReport, tmp_path: Path) -> None:
+def test_audit_shows_itself(report: audits.Verdict, tmp_path: Path) -> None:
     page = report.to_html(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text() == page
     assert "<svg" in page
@@ -154,6 +157,20 @@ def test_calls_that_python_refuses_say_how() -> None:
         audits.audit("laplace-count", "count-swap", 1.0)  # type: ignore[misc]
     with pytest.raises(TypeError, match=r"claim=\.\.\."):
         audits.assert_private(LaplaceCount(), (1.0, 0.0))  # type: ignore[misc]
+
+
+def test_an_argument_of_a_plan_is_known_to_python_the_command_line_and_the_ledger() -> None:
+    names = list_arguments().keys()
+    assert [*PlanArguments.__annotations__] == [*names]
+    parameters = inspect.signature(audits.audit).parameters
+    assert names <= parameters.keys()
+    assert str(parameters["games"]) == "games: 'int | None' = None"
+    assert names <= {option.name for option in audit_command.params}
+    report = audits.audit("laplace-count", curve="mu=1", seed=3, games=50, confidence=0.9, until_refuted=True)
+    assert report.plan is not None
+    stored = PlanSettings.read_stored(report.plan.describe())
+    for field in list_arguments().values():
+        assert getattr(stored, field.name) == getattr(report.plan, field.name)
 
 
 def test_a_plan_and_a_run_refuse_wrong_types() -> None:

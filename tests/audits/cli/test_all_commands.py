@@ -46,7 +46,10 @@ def test_the_version_is_printed() -> None:
             "arena.Adversary. Name a subclass of one of them.",
         ),
         (["show"], "arena: Missing argument 'PLAYER'. See arena show --help."),
-        (["race", "soa"], "arena: Missing option '--against'. See arena race --help."),
+        (
+            ["race", "soa"],
+            "arena: a race of online learners needs an adversary. Name it: --against adaptive.",
+        ),
     ],
 )
 def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:

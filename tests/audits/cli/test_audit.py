@@ -15,8 +15,8 @@ from arena import PlayerError
 from audits.cli import audit as auditing
 from audits.cli.common.output import Output
 from audits.registry.match import build_match
-from audits.runs.audit_estimators import RunProgress
 from audits.runs.plan import Plan
+from audits.runs.run import RunProgress
 
 COUNT = ("laplace-count", "--against", "count-swap")
 KEYS = {
@@ -145,7 +145,8 @@ def test_until_refuted_stops_early() -> None:
 def test_every_adversary_is_checked_before_it_plays(monkeypatch) -> None:
     seen = []
     monkeypatch.setattr(
-        "audits.runs.run.check_adversary", lambda *p, games: seen.append([player.name for player in p])
+        "audits.runs.first_games.check_adversary",
+        lambda *p, games: seen.append([player.name for player in p]),
     )
     audit(*COUNT, "--games", "10")
     assert seen == [["count-swap", "laplace-count", "Release"]]

@@ -26,7 +26,6 @@ from adversaries.figure1.halt_counter import TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from arena import Figure1, InvalidArgument, PrivacyUnit, Query, Release, Train
 from audits.exact_loss import ExactAudit, exact
-from audits.reports.exact_text import format_exact
 from audits.reports.json_form import to_json
 
 arena = Command()
@@ -61,7 +60,7 @@ def as_json(*arguments: str) -> tuple[int, dict]:
 
 
 def format_text(found: ExactAudit) -> str:
-    return " ".join(format_exact(found, learner=found.learner, adversary=found.adversary).split())
+    return " ".join(found.summary().split())
 
 
 def audit_swap(learner: Predicting, queries: int = 2) -> ExactAudit:

@@ -181,7 +181,7 @@ def test_rounds_bound_the_queries_of_figure_1() -> None:
     assert arena(*players, "--rounds", "9").exit_code == 0
     refused = arena(*players, "--rounds", "8")
     assert refused.exit_code == 2
-    assert "adversary halt-counter, round 9: Figure 1 with t = 8 has at most 8 rounds" in refused.stderr
+    assert "adversary halt-counter, round 9: Figure1 with t = 8 has at most 8 rounds" in refused.stderr
 
 
 def test_records_are_shown_as_a_function_receives_them(tmp_path: Path) -> None:

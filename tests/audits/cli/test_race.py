@@ -29,15 +29,9 @@ def test_it_prints_a_row_for_every_learner() -> None:
         [row[0], *row[-7:]] for row in rows if row
     ]
     assert any(row[:1] == ["coin"] and row[-1] == "none" for row in rows)
-    assert "Mistakes after 40 rounds, 60 games of each learner:" in done.stdout
+    assert "Mistakes after 40 rounds, 60 games of each:" in done.stdout
     assert "realizable: some concept of the learner's class explains every game" in done.stdout
-    assert "Growth of the median mistakes, by least squares over 16 marks:" in done.stdout
-
-
-def test_the_same_seed_and_any_number_of_jobs_print_the_same() -> None:
-    one, two = arena(SOA, *SHORT, "--jobs", "2"), arena(SOA, *SHORT)
-    assert one.stdout == two.stdout
-    assert arena(SOA, *SHORT, "--seed", "5").stdout != one.stdout
+    assert "by least squares over 16 marks" in " ".join(done.stdout.split())
 
 
 def test_the_rounds_are_the_adversarys_own_where_none_are_given() -> None:
@@ -76,13 +70,6 @@ def test_settings_are_for_all_for_one_or_for_the_adversary() -> None:
     assert (few["bounds"][-1], many["bounds"][-1]) == (3, 6)
     assert (race["protocol"], race["marks"]) == ("Oblivious", [1, 3, 12, 40])
     assert [one["label"] for one in race["learners"]] == ["few", "many"]
-
-
-def test_agnostic_games_count_regret() -> None:
-    assert found(SOA, *SHORT)["quantity"] == "mistakes"
-    assert found(SOA, *SHORT, "--agnostic")["quantity"] == "regret"
-    race = found(SOA, *SHORT, "--set", "adversary.noise=0.2")
-    assert (race["quantity"], race["realizable"]) == ("regret", False)
 
 
 @pytest.mark.parametrize("beta", ["0", "0.1", "none"])
@@ -151,23 +138,15 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
             "endless has no number of rounds of its own. Say how many: --rounds T.",
         ),
         (SHORT, "Missing argument 'LEARNER...'. See arena race --help."),
-        ((SOA, *AGAINST, "--rounds", "0"), "rounds must be at least 1, got 0"),
         ((SOA, *AGAINST, "--rounds", "1.5"), "Invalid value for '--rounds': --rounds must be an integer"),
-        ((SOA, *SHORT, "--games", "0"), "games must be at least 1, got 0"),
-        ((SOA, *SHORT, "--marks", "0"), "marks must be at least 1, got 0"),
         ((SOA, *SHORT, "--jobs", "0"), "jobs must be at least 1, got 0"),
         ((SOA, *SHORT, "--confidence", "1"), "confidence must be less than 1, got 1.0"),
-        (
-            (SOA, *SHORT, "--protocol", "SpecialRound"),
-            "the protocol of a race must be Adaptive or Oblivious, got 'Special",
-        ),
         ((SOA, GUESS, *SHORT, "--protocol", "Oblivious"), "the players do not all play Oblivious. tiny-soa "),
         (
-            ("everlasting-v1", *SHORT),
+            ("everlasting-v1", *AGAINST),
             "adversary drawn does not play Figure1. It plays Adaptive, Oblivious.",
         ),
         (("noisy-majority", *SHORT), "noisy-majority has no setting `concepts`, so there is no class to "),
-        ((SOA, SOA, *SHORT), "two learners are called tiny-soa. Label one, as in other=tiny-soa."),
         ((f"adversary={SOA}", *SHORT), "adversary cannot be a label. Choose another; --set reserves it."),
         (
             (f"a={SOA}", *SHORT, "--set", "b.at_most=1"),
@@ -183,11 +162,6 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
             "at_most of the a is set twice.",
         ),
         (
-            (SOA, *SHORT, "--set", "concepts=points:1..8000"),
-            "Points(8000 points from 1 to 8000) has 64,000,000 labels (concepts × points), more than 16",
-        ),
-        ((GUESS, *SHORT, "--agnostic", "--set", "concepts=thresholds"), "Thresholds() has no finite domain"),
-        (
             (SOA, *SHORT, "--set", "adversary.noise=0.1", "--set", "adversary.lies=yes"),
             "adversary drawn, round ",
         ),
@@ -201,7 +175,7 @@ def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("audits.races.online_race.OnlineRace.play_block", interrupt)
+    monkeypatch.setattr("audits.races.Race.play_block", interrupt)
     stopped = arena(SOA, *SHORT)
     assert (stopped.exit_code, stopped.stdout) == (130, "")
     assert stopped.stderr == "arena: interrupted: no games were finished that could be reported\n"

@@ -56,17 +56,11 @@ def test_labellings_are_those_of_what_is_learned_from() -> None:
 
 
 @pytest.mark.thorough
-def test_json_plot_jobs_and_seed(tmp_path: Path) -> None:
+def test_charts_are_the_same_bytes_for_the_same_race(tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.svg" for name in "ab"]
-    outs = [
-        arena("everlasting-v2", *SHORT, "--json", "--quiet", "--jobs", jobs, "--plot", str(file))
-        for jobs, file in zip("12", files, strict=True)
-    ]
-    assert outs[0].exit_code == 0
-    assert outs[0].stdout == outs[1].stdout
+    for file in files:
+        assert arena("everlasting-v2", *SHORT, "--quiet", "--plot", str(file)).exit_code == 0
     assert files[0].read_bytes() == files[1].read_bytes()
-    assert json.loads(outs[0].stdout)["learners"][0]["rounds"][1]["teachers"] == 400
-    assert arena("everlasting-v2", *SHORT, "--json", "--quiet", "--seed", "1").stdout != outs[0].stdout
 
 
 def test_as_set_keeps_the_sizes() -> None:
@@ -103,7 +97,7 @@ def test_the_users_data_are_d(data: str) -> None:
             ("everlasting-v2", "soa"),
             "Predictors (everlasting-v2) and learners of online games need separate races.",
         ),
-        (("soa",), "Missing option '--against'."),
+        (("soa",), "a race of online learners needs an adversary. Name it: --against adaptive."),
         (
             ("soa", "--against", "shattered-tree", "--as-set"),
             "--data and --as-set are for predictors, which play Figure1.",
@@ -115,7 +109,6 @@ def test_the_users_data_are_d(data: str) -> None:
             "everlasting-v2 stops after 1 round, got 3. Give --rounds 1, or --set rounds=none.",
         ),
         (("everlasting-v2", "--set", "alpha_1=0.5"), "alpha_1 must be less than 0.5, got 0.5"),
-        (("everlasting-v2", "--set", "beta_1=0"), "beta_1 must be more than 0, got 0.0"),
         (
             ("everlasting-v2", "--set", "concepts=intervals"),
             "RealIntervals() may have 455,058,477,001 labellings of 954,000 points, more than the 1,048,576 ",
@@ -130,7 +123,6 @@ def test_the_users_data_are_d(data: str) -> None:
             "the answers of round 1 must train a teacher of round 2, which takes 186 of them at rate 1, got "
             "100. Set more answers, a higher rate, or rounds=1.",
         ),
-        (("everlasting-v2", "--rounds", "0"), "rounds must be at least 1, got 0"),
         (("everlasting-v2", "--x", "age"), "--x, --y, --positive and --user need --data, which is missing."),
     ],
 )

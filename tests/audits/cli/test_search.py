@@ -14,7 +14,6 @@ from support.command_line import Command
 from support.paths import ROOT
 
 from audits.adversary_search import SearchProgress, search
-from audits.adversary_search.search_text import format_search
 from learners.releases.laplace_count import LaplaceCount
 
 arena = Command("search")
@@ -32,7 +31,7 @@ def test_a_refutation_is_told_verdict_first() -> None:
             "learner",
             "Refuted: with confidence 1 - 1e-06",
             "world 0: gets",
-            "class Found(Adversary)",
+            "found = Script(",
         )
     )
     assert learner < refuted < game < code
@@ -73,9 +72,9 @@ def test_data_of_the_user_are_tried(tmp_path: Path) -> None:
 
 def test_confirmations_that_fail_often_are_a_sign_of_dependent_games() -> None:
     result = search(LaplaceCount(), examples=10, pairs=16)
-    assert "share random numbers" not in format_search(result, source=None, output=None)
+    assert "share random numbers" not in result.summary()
     failed = attrs.evolve(result, confirmations=5)
-    text = " ".join(format_search(failed, source=None, output=None).split())
+    text = " ".join(failed.summary().split())
     assert "5 confirmations on fresh games failed, which is rare if games are independent" in text
 
 
@@ -87,7 +86,7 @@ def test_json_is_one_object() -> None:
     assert found["seed"] == 4
     assert found["verdict"]["epsilon_lower"] > 1
     assert found["adversary"][-1].startswith("score: ")
-    assert "class Found" in found["source"]
+    assert "found = Script(" in found["source"]
 
 
 @pytest.mark.thorough
@@ -96,9 +95,9 @@ def test_the_file_is_a_player_and_names_the_settings(tmp_path: Path) -> None:
     name = f"{PLAYERS}:Copying"
     done = arena(name, "--set", "rounds=4", "-o", file)
     assert done.exit_code == 3
-    assert f"The adversary is in {file}, class Found." in done.stdout
-    assert f"Copying --set rounds=4 \\\n            --against {file}:Found" in Path(file).read_text()
-    against = ["audit", name, "--set", "rounds=4", "--against", f"{file}:Found"]
+    assert f"The adversary is in {file}; commands play it as {file}:found." in " ".join(done.stdout.split())
+    assert f"Copying --set rounds=4 \\\n        --against {file}:found" in Path(file).read_text()
+    against = ["audit", name, "--set", "rounds=4", "--against", f"{file}:found"]
     again = Command(*against)("--games", "2000", "--json")
     assert again.exit_code == 3
 
@@ -139,7 +138,7 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
         (("laplace-count", "--delta", "2"), "δ must be a probability"),
         (("laplace-count", "--protocol", "Figure1"), "learner laplace-count does not play Figure1"),
         (("laplace-count", "--set", "adversary.x=1"), "A search makes its own adversary"),
-        (("laplace-count", "-o", "found.txt"), "the adversary is written as Python source"),
+        (("laplace-count", "-o", "found.txt"), "the adversary is written as a file of Python"),
         (
             ("laplace-count", "-o", "nowhere/found.py"),
             "the directory of the adversary's file nowhere/found.py does not exist",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.command_line import Command
-from support.online_decisions import delta_of_scores
+from support.exact_online_games import delta_of_scores
 
 import audits
 from arena import InvalidArgument, Sample
@@ -63,7 +63,7 @@ def test_an_unprotected_learner_is_not_proved_to_be_anything() -> None:
 def test_the_written_adversary_has_the_loss_of_the_lower_bound(game: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "best.py"
     found = json.loads(arena.text(*game, "--strategy", str(file), "--json"))["strategy"]
-    (replay,) = [line.strip() for line in file.read_text().splitlines() if line.startswith("  arena exact")]
+    (replay,) = [line.strip() for line in file.read_text().splitlines() if line.startswith("    arena exact")]
     exact = json.loads(Command(*shlex.split(replay)[1:]).text("--json"))
     assert found["delta"] > 0
     assert exact["deltas"][0]["epsilon"] == found["epsilon"]
@@ -85,7 +85,7 @@ def test_a_written_adversary_with_a_challenge_query_has_the_loss_of_the_lower_bo
     report.write_strategy(file)
     assert report.outcome == "refuted"
     assert "withheld" in report.summary()
-    against = f"{file}:BestAdversary"
+    against = f"{file}:best"
     exact = audits.exact("everlasting-v1", against, settings=settings, rounds=3, epsilon=0.1)
     assert exact.deltas[0].lower == pytest.approx(report.strategy.delta, rel=1e-9)
     assert report.strategy.delta > 0.01
@@ -103,10 +103,10 @@ def test_a_written_adversary_of_an_online_learner_has_the_loss_of_the_lower_boun
     report = audits.solve(name, rounds=3, epsilon=0.1, settings=settings)
     report.write_strategy(file)
     learner = configure_learner(name, settings)
-    best = configure_adversary(f"{file}:BestAdversary", {}, learner=learner)
+    best = configure_adversary(f"{file}:best", {}, learner=learner)
     assert delta_of_scores(learner, best, 3, 0.1) == pytest.approx(report.strategy.delta, rel=1e-9)
     assert report.strategy.delta > 0.01
-    played = audits.audit(name, f"{file}:BestAdversary", rounds=3, games=20_000, settings=settings, epsilon=9)
+    played = audits.audit(name, f"{file}:best", rounds=3, games=20_000, settings=settings, epsilon=9)
     assert played.epsilon_lower > 0
 
 

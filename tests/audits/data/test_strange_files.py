@@ -13,7 +13,7 @@ from support.command_line import Command
 from arena import InvalidArgument
 from arena.concepts import FiniteClass
 from audits.data.output_files import write_atomically
-from audits.runs.ledger.discovery import is_running
+from audits.runs.run_status import is_running
 
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "64")
 COLUMNS = ("--x", "age", "--y", "income")
@@ -113,7 +113,7 @@ def test_what_refusals_say(tmp_path: Path) -> None:
         f"the HTML report {pipe} is a pipe, a device or the like. Name a regular or a new file."
     )
     assert refusal(*COUNT, "--ledger", pipe) == (
-        f"the ledger {pipe} cannot be written: it is a device or a pipe. Give the path of a file."
+        f"the ledger {pipe} cannot be written: it is a device or a pipe. Give a path that can be written."
     )
     with pytest.raises(InvalidArgument, match=r"the matrix .* is a pipe"):
         FiniteClass.from_csv(pipe)

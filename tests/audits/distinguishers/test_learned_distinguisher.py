@@ -19,7 +19,8 @@ from audits.distinguishers.learned_distinguisher import (
 from audits.distinguishers.quadrant_events import QuadrantEvents
 from audits.distinguishers.view_classifiers import BoostedTrees, SmoothTerms, ViewFrequencies
 from audits.distinguishers.view_features import _LARGEST, ViewCounts, ViewFeatures
-from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
+from audits.runs.plan import PlanSettings
+from audits.runs.run import AuditEstimators
 
 
 def block(world0: np.ndarray, world1: np.ndarray) -> ViewCounts:
@@ -133,14 +134,12 @@ def test_bets_start_again_from_blocks_that_trained_nothing(
 
 def test_estimators_of_a_fixed_size_count_only_games_after_training(rng: np.random.Generator) -> None:
     """Held-out games chose among the kinds of distinguishers, so their scores look better than they are."""
-    settings = EstimatorSettings(epsilon=1.0, delta=0.0, confidence=0.95, games=1_000, until_refuted=False)
+    settings = PlanSettings(epsilon=1.0, delta=0.0, games=1_000)
     estimators = AuditEstimators(settings, all_estimators=True)
     for _ in range(10):
-        after_training = estimators.learning.done
         estimators.update(coins(rng, 100, 0.9))
-        if not after_training:
-            assert estimators.held_out.bound is None
-    assert estimators.estimates().games == 800
+    seen = {(one.pairs, one.context.games, one.context.games_planned) for one in estimators.estimators}
+    assert seen == {(800, 800, 1_000)}
 
 
 def test_memory_stays_bounded_and_no_game_is_ignored(

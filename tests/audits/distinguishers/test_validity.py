@@ -14,7 +14,6 @@ from adversaries.release.statdp import StatDP
 from arena import Adversary, Learner, Release
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining, learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
-from audits.runs import audit_estimators
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
@@ -78,6 +77,6 @@ class Cheating(DistinguisherTraining):
 
 @statistical(rate=RATE)
 def test_a_distinguisher_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_estimators, "DistinguisherTraining", Cheating)
+    monkeypatch.setattr("audits.runs.run.DistinguisherTraining", Cheating)
     with expect_rejection("claim too much"):
         check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNED, games=200)

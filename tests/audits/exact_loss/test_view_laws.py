@@ -168,9 +168,8 @@ def test_games_follow_the_law_of_their_view() -> None:
     for world in range(2):
         worlds = np.full(games, bool(world))
         played = play(TableOfVotes(2), adversary, Figure1(), games=games, seed=7, worlds=worlds, record=True)
-        assert played.view is not None
         seen = np.full(games, "", dtype="U12")
-        for reply in played.view.replies[1:]:
+        for reply in played.replies[1:]:
             letter = np.where(reply.label < 0, "", reply.label.astype("U1"))
             seen = np.char.add(seen, letter)
         seen = np.char.add(seen, np.where(played.halted, " halted", ""))
@@ -581,7 +580,7 @@ def test_laws_that_are_none_are_refused(law: AnswerLaw, rule: str) -> None:
 def test_faults_of_players_are_told_as_such() -> None:
     with pytest.raises(PlayerError, match="learner broken raised RuntimeError: no in the training phase"):
         law_of(Broken(), asking(0.1))
-    with pytest.raises(ProtocolViolation, match="begins with the training phase"):
+    with pytest.raises(ProtocolViolation, match="begins with Train, which is made once"):
         law_of(Predicting(), script(Query(0.1)))
 
 

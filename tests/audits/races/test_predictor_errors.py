@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from adversaries.figure1.honest import Honest
 from arena import Figure1, InvalidArgument, Sample, Training, play
 from arena.concepts import RealIntervals, Thresholds
-from audits.races import ObservedLearner
-from audits.races.predictor_errors import ErrorRecorder, EvaluationSet
+from audits.races.predictor_errors import ErrorRecorder, EvaluationSet, ObservedLearner
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
@@ -21,7 +20,7 @@ V2 = EverlastingV2(**SMALL, answers=None, noise=0.5)
 V1 = EverlastingV1(**SMALL, answers=400, noise=0.5, halts=3, rounds=1)
 
 
-class AnswerLog:
+class AnswerLog(ErrorRecorder):
     """Keeps all answers that it observes."""
 
     def __init__(self) -> None:
@@ -30,11 +29,11 @@ class AnswerLog:
         self.votes: list[np.ndarray] = []
         self.rounds: list[int] = []
 
-    def observe(self, state, x, labels, halted) -> None:  # type: ignore[no-untyped-def]
+    def observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
         self.labels.append(labels)
-        self.cuts.append(np.reshape(state.cuts, labels.shape))
-        self.votes.append(state.votes_in_a_row(x))
-        self.rounds.append(state.round.index)
+        self.cuts.append(np.reshape(self.state.cuts, labels.shape))
+        self.votes.append(self.state.votes_in_a_row(x))
+        self.rounds.append(self.state.round.index)
 
 
 VOTES = st.integers(0, 8).map(lambda k: k / 8)
@@ -50,7 +49,7 @@ def test_errors_are_those_of_a_count(votes: list[float], cuts: list[float], data
     labels = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
     weights = np.array(data.draw(st.lists(st.integers(1, 5), min_size=size, max_size=size))) / 8
     evaluation = EvaluationSet(np.arange(size)[None], labels[None], weights, np.array([0.125]))
-    errors = evaluation.error_curves(np.array([votes])).at(np.array([cuts]))
+    errors = evaluation.error_curves(np.array([votes]))(np.array([cuts]))
     naive = [sum(w for v, y, w in zip(votes, labels, weights, strict=True) if (v >= c) != y) for c in cuts]
     np.testing.assert_allclose(errors, [np.array(naive) - 0.125], atol=1e-12)
 
@@ -63,7 +62,7 @@ def test_observation_does_not_change_answers(learner: EverlastingV2) -> None:
         play(one, adversary, Figure1(), games=4, seed=5, record=True)
         for one in (learner, ObservedLearner(learner, log))
     ]
-    first, second = ([part for reply in one.view.replies for part in reply.parts] for one in played)
+    first, second = (one.shown for one in played)
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, other)
     for labels, cuts, votes in zip(log.labels, log.cuts, log.votes, strict=True):
@@ -83,12 +82,11 @@ def test_single_queries_are_observed_too() -> None:
 
 
 def test_a_learner_that_does_not_expose_its_hypotheses_is_refused() -> None:
-    with pytest.raises(InvalidArgument) as refused:
-        ObservedLearner(StaticErm(), AnswerLog()).start(1, np.random.default_rng(0))
-    assert str(refused.value) == (
-        "static-erm does not expose its hypotheses. Its state needs cuts and round and votes_in_a_row, as "
-        "the state of GenericBBL has."
-    )
+    people = Honest(learner=StaticErm()).population(1, np.random.default_rng(0))
+    evaluation = EvaluationSet.of(people, Thresholds(), 1, np.random.default_rng(1), 10)
+    learner = ObservedLearner(StaticErm(), ErrorRecorder(1, Thresholds(), people, evaluation))
+    with pytest.raises(InvalidArgument, match="needs their hypotheses, which this one does not expose"):
+        play(learner, Honest(queries=3, learner=StaticErm()), Figure1(), games=1, seed=0)
 
 
 def test_errors_are_the_excess_over_the_best_concept() -> None:
@@ -98,10 +96,8 @@ def test_errors_are_the_excess_over_the_best_concept() -> None:
         evaluation = EvaluationSet.of(people, concepts, 3, np.random.default_rng(0), 10)
         np.testing.assert_allclose(evaluation.best_error, np.full(3, least))
     # 1[x >= 1] is the best threshold; with no vote below the cut every point is labelled 1.
-    np.testing.assert_allclose(
-        evaluation.error_curves(np.ones((3, 3))).at(np.full((3, 1), 0.5)), 0, atol=1e-12
-    )
-    np.testing.assert_allclose(evaluation.error_curves(np.ones((3, 3))).at(np.full((3, 1), 1.5)), 6 / 8)
+    np.testing.assert_allclose(evaluation.error_curves(np.ones((3, 3)))(np.full((3, 1), 0.5)), 0, atol=1e-12)
+    np.testing.assert_allclose(evaluation.error_curves(np.ones((3, 3)))(np.full((3, 1), 1.5)), 6 / 8)
 
 
 def test_a_recorder_counts_by_rounds_and_skips_halted_games() -> None:
@@ -117,7 +113,8 @@ def test_a_recorder_counts_by_rounds_and_skips_halted_games() -> None:
             return (x >= 0.5).astype(float)
 
     labels = np.array([[0, 1], [0, 1]])
-    recorder.observe(State(), np.array([[0.0, 1.0], [0.0, 1.0]]), labels, np.array([False, True]))
+    recorder.state = State()
+    recorder.observe(np.array([[0.0, 1.0], [0.0, 1.0]]), labels, np.array([False, True]))
     np.testing.assert_array_equal(recorder.answers, [[2, 0], [0, 0]])
     assert recorder.wrong.sum() == 0
     assert recorder.worst[0, 0] >= 0.2  # that all points are labelled 1

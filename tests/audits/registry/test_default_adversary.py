@@ -133,16 +133,15 @@ def _aaa(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_the_default_follows_from_the_claim_or_the_learner(learner: Learner, usual: str) -> None:
     assert "aaa" in ADVERSARIES.list_names()
-    default = choose_adversary(learner, None)
-    assert default.name == usual
-    assert default.note == f"no adversary is named, so {learner.name} plays against {usual}"
+    note = f"no adversary is named, so {learner.name} plays against {usual}"
+    assert choose_adversary(learner, None) == (usual, note)
 
 
 @pytest.mark.usefixtures("_aaa")
 def test_a_plug_in_is_the_default_where_nothing_else_plays_and_that_is_said() -> None:
-    default = choose_adversary(Picky(), None)
-    assert default.name == "aaa"
-    assert default.note == (
+    name, note = choose_adversary(Picky(), None)
+    assert name == "aaa"
+    assert note == (
         "no adversary is named, so picky plays against aaa of the package plugged, since no adversary of "
         "dp-arena does"
     )

@@ -96,6 +96,7 @@ class Play:
         return play(self.function)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["add", "plain", "applied", "bound", "closure", "nameless", "cached"])
 def test_whatever_a_file_defines_is_sent_to_new_processes(path: Path, name: str) -> None:
     function = load_function(f"{path}:{name}")

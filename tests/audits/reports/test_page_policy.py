@@ -13,9 +13,9 @@ import pytest
 from support.paths import ROOT
 
 import audits
-from audits.api.report import Report
-from audits.reports.html_report import write_html
 from audits.reports.page_policy import make_policy
+from audits.reports.report import Report
+from audits.runs.run_page import write_html
 
 COUNT = ("laplace-count", "count-swap")
 SCORES = np.linspace(-1, 1, 40)
@@ -30,17 +30,17 @@ def audit_with_ledger(folder: Path) -> str:
 
 # A page of each kind, by the class of its result.
 PAGES: dict[str, Callable[[Path], str]] = {
-    "AuditReport": lambda folder: audits.audit(*COUNT, **SMALL).to_html(),
+    "Verdict": lambda folder: audits.audit(*COUNT, **SMALL).to_html(),
     "run with a ledger": audit_with_ledger,
     "Certificate": lambda folder: audits.certify(SCORES, SCORES + 1).to_html(),
     "OneRunCertificate": lambda folder: audits.certify_one_run(SCORES, SCORES > 0, delta=1e-5).to_html(),
-    "ExactReport": lambda folder: audits.exact(*COUNT).to_html(),
-    "SolveReport": lambda folder: audits.solve(
+    "ExactAudit": lambda folder: audits.exact(*COUNT).to_html(),
+    "Solution": lambda folder: audits.solve(
         "noisy-votes", rounds=1, settings={"size": 5, "answers": 1}
     ).to_html(),
-    "SearchReport": lambda folder: audits.search("laplace-count", examples=2, games=200).to_html(),
-    "RaceReport": lambda folder: audits.race(["soa"], "shattered-tree", rounds=5, games=2).to_html(),
-    "TournamentReport": lambda folder: audits.tournament(
+    "SearchResult": lambda folder: audits.search("laplace-count", examples=2, games=200).to_html(),
+    "RaceResult": lambda folder: audits.race(["soa"], "shattered-tree", rounds=5, games=2).to_html(),
+    "TournamentResult": lambda folder: audits.tournament(
         ["laplace-count"], ["count-swap"], games=50
     ).to_html(),
 }
@@ -56,11 +56,10 @@ def test_pages_are_made_in_these_places_only() -> None:
         path.relative_to(ROOT).as_posix()
         for package in ("arena", "adversaries", "learners", "audits", "benchmarks", "examples")
         for path in (ROOT / package).rglob("*")
-        if path.suffix in (".py", ".j2") and "<html" in path.read_text(encoding="utf-8")
+        if path.suffix in (".py", ".j2", ".html") and "<html" in path.read_text(encoding="utf-8")
     ]
     assert sorted(places) == [
-        "audits/api/report.py",
-        "audits/reports/html_report.html.j2",
+        "audits/reports/page.html",
         "audits/tournaments/tournament.html.j2",
     ]
 
@@ -89,7 +88,7 @@ def test_texts_of_strangers_cannot_leave_their_place() -> None:
             return "</pre><img src=x onerror=alert(1)>"
 
         def plot(self) -> Any:
-            return type("Chart", (), {"to_svg": lambda self: "<svg></svg>"})()
+            return type("Chart", (), {"to_svg": lambda self, **words: "<svg></svg>"})()
 
         def _describe(self) -> dict[str, Any]:
             return {}

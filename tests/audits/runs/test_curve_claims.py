@@ -16,11 +16,10 @@ from adversaries.training.gradient_canary import GradientCanaryAttack
 from arena import InvalidArgument, TrainingRun
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, describe_curve, parse_curve, read_curve
 from audits.reports.json_form import to_data
-from audits.reports.verdict_text import verdict_text
-from audits.runs.audit_estimators import EstimatorSettings, RunProgress
-from audits.runs.plan import Plan
-from audits.runs.run import run
+from audits.runs.plan import Plan, PlanSettings
+from audits.runs.run import RunProgress, run
 from audits.runs.run_history import read_history
+from audits.statistics.estimates import TRADE_OFF
 from learners.releases.gaussian_count import GaussianCount
 from learners.training.dp_sgd import DPSGD
 
@@ -42,9 +41,7 @@ def test_the_learners_own_claim_is_tested_with_its_curve() -> None:
     assert verdict.claim.curve == NoisyStepsCurve(0.2, 1.0, 5, slack=verdict.claim.curve.slack)  # type: ignore[union-attr]
     assert verdict.curve_epsilon_lower is not None
     assert verdict.epsilon_lower < verdict.curve_epsilon_lower < verdict.claim.epsilon
-    assert "with the privacy curve of 5 noisy sums with rate 0.2 and noise multiplier 1" in verdict_text(
-        verdict
-    )
+    assert "with the privacy curve of 5 noisy sums with rate 0.2 and noise multiplier 1" in verdict.summary()
     assert to_data(verdict)["claim"]["curve"]["sigma"] == 1.0
 
 
@@ -54,7 +51,7 @@ def test_another_claim_has_no_curve() -> None:
     assert "curve" not in plan.describe()
     verdict = run(plan)
     assert verdict.curve_epsilon_lower is None
-    assert "curve" not in verdict_text(verdict)
+    assert "for its curve" not in verdict.summary()
 
 
 COUNT = GaussianCount(sigma=2.0)  # μ = 0.5, and so ρ = 0.125
@@ -151,7 +148,7 @@ def test_noise_that_is_too_small_is_refuted_by_the_curve_first() -> None:
     verdict = run(attrs.evolve(weak, learner=liar, epsilon=claimed.epsilon))
     assert verdict.refuted
     assert verdict.epsilon_lower < claimed.epsilon < (verdict.curve_epsilon_lower or 0.0)
-    assert "the claim is false" in verdict_text(verdict)
+    assert "the claim is false" in verdict.summary()
 
 
 def test_a_ledger_gives_the_same_figures(tmp_path: Path) -> None:
@@ -159,7 +156,7 @@ def test_a_ledger_gives_the_same_figures(tmp_path: Path) -> None:
     verdict = run(make_plan(), ledger=ledger)
     history = read_history(ledger)
     stored = attrs.evolve(history.verdict, estimates=None)
-    curves = history.estimates.trade_off
+    curves = next(row.details[TRADE_OFF] for row in history.verdict.estimates or () if row.details)
     assert curves is not None
     exact = GaussianCurve(1.0)  # 1 − β = Φ(Φ⁻¹(α) + μ)
     allowed = ndtr(-ndtri(curves.alpha[1:-1]) - exact.mu)
@@ -170,7 +167,7 @@ def test_a_ledger_gives_the_same_figures(tmp_path: Path) -> None:
 def test_too_few_games_are_said_to_be_too_few() -> None:
     verdict = run(make_plan(games=4))
     assert not verdict.refutable
-    assert "So few games could not refute it" in verdict_text(verdict)
+    assert "So few games could not refute it" in verdict.summary()
 
 
 @pytest.mark.parametrize(
@@ -190,7 +187,7 @@ def test_too_few_games_are_said_to_be_too_few() -> None:
 def test_a_forged_curve_is_refused(curve: object, rule: str) -> None:
     plan = make_plan().describe() | {"curve": curve}
     with pytest.raises(InvalidArgument, match=rule):
-        EstimatorSettings.from_ledger(plan)
+        PlanSettings.read_stored(plan)
 
 
 @pytest.mark.parametrize("curve", [GaussianCurve(0.3), NoisyStepsCurve(0.1, 2.0, 7, 2.0, True, 1e-9)])

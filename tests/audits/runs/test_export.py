@@ -21,9 +21,12 @@ KINDS = [
     CSV,
     pytest.param(
         PARQUET,
-        marks=pytest.mark.skipif(
-            importlib.util.find_spec("pyarrow") is None, reason="the extra `parquet` is not installed"
-        ),
+        marks=[
+            pytest.mark.thorough,
+            pytest.mark.skipif(
+                importlib.util.find_spec("pyarrow") is None, reason="the extra `parquet` is not installed"
+            ),
+        ],
     ),
 ]
 

@@ -87,7 +87,6 @@ def audit(learner: Learner, adversary: Any = COUNT_SWAP, **settings: Any) -> Any
 
 FAILURES = [
     (function(fail), f"ValueError: the disk is full in round 1 .*{HERE}"),
-    (WithoutTrain(), f"has no attribute 'train' in the training phase .*{HERE}"),
     (Declining(), f"BudgetExceeded: not today .*{HERE}"),
 ]
 
@@ -99,6 +98,14 @@ def test_a_learner_that_always_fails_passes_no_test(learner: Learner, message: s
         search(learner, **SMALL)
     with pytest.raises(NothingTested, match=message):
         assert_private(learner, budget=Budget(4_000, 20))
+
+
+def test_a_learner_without_a_method_of_its_protocol_is_refused() -> None:
+    message = (
+        "under Figure1 a running learner has the members of PredictorState; it lacks halted, train, predict"
+    )
+    with pytest.raises(NotConforming, match=message):
+        search(WithoutTrain(), **SMALL)
 
 
 def test_an_audit_with_faults_needs_a_game_that_does_not_fail() -> None:

@@ -20,7 +20,7 @@ from audits.reports.json_form import to_data
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
 from audits.runs.merge import merge
-from audits.runs.plan import Plan, versions
+from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.run_parts import RunPart, play_part
 from audits.runs.verify import verify
@@ -61,26 +61,20 @@ def figures(ledger: Path) -> dict[str, object]:
 # --- parts --------------------------------------------------------------------------------------------------
 
 
-def test_a_part_is_read_from_text() -> None:
-    assert RunPart.parse(" 2/5 ") == RunPart(2, 5)
-    assert str(RunPart.parse("2/5")) == "2/5"
-
-
-@pytest.mark.parametrize("text", ["0/5", "6/5", "2", "2/", "-1/5", "1/0", "1.0/2", "٢/٥", "1/2/3"])
+@pytest.mark.parametrize("text", ["0/5", "6/5", "2/", "-1/5", "1.0/2", "1/2/3"])
 def test_what_is_no_part(text: str) -> None:
-    with pytest.raises(InvalidArgument) as refused:
+    with pytest.raises(InvalidArgument, match="a part is K/M with 1 <= K <= M"):
         RunPart.parse(text)
-    assert str(refused.value) == (
-        f"a part is K/M with 1 <= K <= M, got {text!r}. Write 2/5 for the second of five."
-    )
 
 
 def test_every_block_is_in_one_part() -> None:
+    assert str(RunPart.parse(" 2/5 ")) == "2/5"
     for of in (1, 2, 3, 11, 20):
         blocks = [index for number in range(1, of + 1) for index in RunPart(number, of).block_indices(PLAN)]
         assert sorted(blocks) == list(range(len(PLAN.blocks)))
 
 
+@pytest.mark.thorough
 def test_parts_merged_are_the_run(tmp_path: Path) -> None:
     parts = [tmp_path / f"{number}.ledger" for number in (1, 2, 3)]
     for number, path in enumerate(parts, start=1):
@@ -131,6 +125,7 @@ def test_a_part_of_a_run_that_ends_when_its_claim_falls_is_refused(tmp_path: Pat
 def test_a_merge_may_go_into_one_of_them(tmp_path: Path) -> None:
     a, b = ledger_of(tmp_path / "a", range(4)), ledger_of(tmp_path / "b", range(3, 9))
     merged = merge([a, b], a)
+    assert [source.blocks for source in merge([a, b], a).sources] == [0]
     assert to_data(merged) == {
         "into": str(a),
         "sources": [{"ledger": str(b), "blocks": 5}],
@@ -143,25 +138,13 @@ def test_a_merge_may_go_into_one_of_them(tmp_path: Path) -> None:
     assert set(contents(b)) == set(range(3, 9))
 
 
-def test_a_file_named_twice_is_one(tmp_path: Path) -> None:
-    a, b = ledger_of(tmp_path / "a", range(4)), ledger_of(tmp_path / "b", range(3, 9))
+def test_notes_with_a_command_are_kept(tmp_path: Path) -> None:
+    a, b = ledger_of(tmp_path / "a", [0]), ledger_of(tmp_path / "b", [1], command="arena audit ...")
     again = tmp_path / "link"
     again.symlink_to(b)
     assert [source.ledger for source in merge([a, b, again, b], tmp_path / "c").sources] == [a, b]
-
-
-def test_notes_with_a_command_are_kept(tmp_path: Path) -> None:
-    a, b = ledger_of(tmp_path / "a", [0]), ledger_of(tmp_path / "b", [1], command="arena audit ...")
-    merge([a, b], tmp_path / "c")
     with Ledger.read(tmp_path / "c") as ledger:
         assert ledger.notes == {"command": "arena audit ..."}
-
-
-def test_the_same_merge_again_changes_nothing(tmp_path: Path) -> None:
-    a, b, c = ledger_of(tmp_path / "a", [0]), ledger_of(tmp_path / "b", [1]), tmp_path / "c"
-    merge([a, b], c)
-    assert [source.blocks for source in merge([a, b], c).sources] == [0, 0]
-    assert set(contents(c)) == {0, 1}
 
 
 @pytest.mark.parametrize("into", ["c", "b"])
@@ -176,18 +159,6 @@ def test_different_plans_are_refused(tmp_path: Path, into: str) -> None:
     )
     assert b.read_bytes() == before
     assert not (tmp_path / "c").exists()
-
-
-def test_different_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    a = ledger_of(tmp_path / "a", [0])
-    monkeypatch.setattr("audits.runs.plan.versions", lambda: {**versions(), "numpy": "1.0"})
-    b = ledger_of(tmp_path / "b", [1])
-    with pytest.raises(InvalidArgument) as refused:
-        merge([a, b], tmp_path / "c")
-    assert str(refused.value) == (
-        f'{a} and {b} have different plans: versions.numpy: "{np.__version__}" -> "1.0". '
-        "Merge ledgers of one plan, played with the same versions."
-    )
 
 
 @pytest.mark.parametrize("into", ["c", "a", "b"])
@@ -211,27 +182,19 @@ def test_two_runs_of_a_learner_with_coins_of_its_own_are_no_parts(tmp_path: Path
     """Which block is right nobody can find out by playing it again."""
     plan = attrs.evolve(PLAN, learner=Function(function=with_system_generator, epsilon=1.0))
     a, b = (ledger_of(tmp_path / name, [0], plan) for name in "ab")
-    with pytest.raises(InvalidArgument) as refused:
+    with pytest.raises(InvalidArgument, match="two runs whose random numbers no seed repeats"):
         merge([a, b], tmp_path / "c")
-    assert str(refused.value) == (
-        f"block 0 in {a} differs from that in {b}. They are two runs whose random numbers no seed repeats: "
-        "leave one of them out."
-    )
 
 
-def test_one_ledger_is_no_merge(tmp_path: Path) -> None:
+def test_what_is_no_merge(tmp_path: Path) -> None:
     a = ledger_of(tmp_path / "a", [0])
     for paths, into in (([a], a), ([a], tmp_path / "c"), ([], a)):
-        with pytest.raises(InvalidArgument) as refused:
+        with pytest.raises(InvalidArgument, match="a merge needs two ledgers"):
             merge(paths, into)
-        assert str(refused.value) == ("a merge needs two ledgers. Name those that contain parts of one run.")
-
-
-def test_only_audits_are_merged(tmp_path: Path) -> None:
-    for name in "ab":
+    for name in "de":
         Ledger.open(tmp_path / name, {"tournament": {}}).close()
-    with pytest.raises(InvalidArgument, match="contains a tournament, not an audit"):
-        merge([tmp_path / "a", tmp_path / "b"], tmp_path / "c")
+    with pytest.raises(InvalidArgument, match="contains no audit"):
+        merge([tmp_path / "d", tmp_path / "e"], tmp_path / "c")
 
 
 FULL = """
@@ -266,22 +229,14 @@ def test_a_disk_that_fails_within_a_merge_loses_nothing(tmp_path: Path) -> None:
 def test_sound_blocks_are_the_same(tmp_path: Path) -> None:
     path = ledger_of(tmp_path / "run.ledger", [0, 3, 4, 10])
     found = verify(path, PLAN, blocks=None)
-    assert to_data(found) == {
-        "played": [0, 3, 4, 10],
-        "differing": [],
-        "blocks": 4,
-        "seed": None,
-        "signatures": "none",
-        "miss_probability": 0.0,
-    }
+    assert (found.played, found.differing, found.miss_probability) == ((0, 3, 4, 10), (), 0.0)
     assert verify(path, PLAN, blocks=9, jobs=2) == found
 
 
 def test_blocks_are_chosen_by_the_seed(tmp_path: Path) -> None:
     path = ledger_of(tmp_path / "run.ledger", range(11))
-    chosen = [verify(path, PLAN, blocks=3, seed=seed).played for seed in (0, 0, 1, 2, 3)]
-    assert chosen[0] == chosen[1]
-    assert len(set(chosen)) > 1
+    chosen = [verify(path, PLAN, blocks=3, seed=seed).played for seed in (0, 0, 1)]
+    assert chosen[0] == chosen[1] != chosen[2]
     assert all(len(set(blocks)) == 3 for blocks in chosen)
 
 

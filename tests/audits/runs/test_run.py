@@ -33,10 +33,9 @@ from arena import (
     Unsupported,
 )
 from audits.reports.json_form import to_data
-from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import play_block
 from audits.runs.plan import Plan
-from audits.runs.run import run
+from audits.runs.run import RunProgress, run
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
@@ -215,7 +214,7 @@ CHILD = """
 import sys
 sys.path[:0] = ["{root}", "{root}/tests"]
 from test_run_plan import plan
-from audits.runs.run import run
+from audits.runs.run import RunProgress, run
 from audits.reports.json_form import to_data
 import json
 verdict = run(plan(), jobs=int(sys.argv[2]), ledger=sys.argv[1])

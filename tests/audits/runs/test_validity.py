@@ -26,7 +26,7 @@ from arena.privacy_curves import (
     TabulatedCurve,
 )
 from audits.statistics.betting import Betting
-from audits.statistics.held_out import HeldOutEstimator
+from audits.statistics.estimators.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 10_000

@@ -61,9 +61,8 @@ def audit(learner: Learner, adversary: Adversary, distinguisher: str, games: int
 
 def test_unstable_is_a_feature_of_its_own() -> None:
     played = play(SCREENED, Mute(), Voting(), games=300, seed=1, record=True)
-    assert played.view is not None
     found = view_features(played)
-    labels = np.stack([reply.label for reply in played.view.replies[1:]], axis=1)
+    labels = np.stack([reply.label for reply in played.replies[1:]], axis=1)
     assert (labels == UNSTABLE).any()
     for t in range(5):
         assert found.rows[:, found.names.index(f"answer {t + 1}")].tolist() == labels[:, t].tolist()
@@ -74,9 +73,8 @@ def test_unstable_is_a_feature_of_its_own() -> None:
 
 def test_scores_can_look_for_unstable_answers() -> None:
     played = play(SCREENED, Mute(), Voting(), games=300, seed=1, record=True)
-    assert played.view is not None
-    found = Score("answer 2", "equal", float(UNSTABLE)).of(played.view.replies, 300)
-    assert found.tolist() == (played.view.replies[2].label == UNSTABLE).astype(float).tolist()
+    found = Score("answer 2", "equal", float(UNSTABLE)).of(played.replies, 300)
+    assert found.tolist() == (played.replies[2].label == UNSTABLE).astype(float).tolist()
     seen = view_features(played)
     counts = ViewCounts.of(seen[~played.worlds], seen[played.worlds])
     assert {"answers", "answers 1", "halted", "answer 2"} <= {
@@ -136,10 +134,9 @@ def test_an_exact_audit_knows_halting_views_with_unstable_answers(adversary: typ
     text, p0, p1, *_ = zip(*found.table(), strict=True)
     assert sum(p0) == pytest.approx(1, abs=1e-9)
     played = play(SCREENED, player, Voting(), games=40_000, seed=2, record=True)
-    assert played.view is not None
     share = np.mean(
-        (played.view.replies[1].label == UNSTABLE)[played.worlds]
-        & (played.view.replies[2].label == UNSTABLE)[played.worlds]
+        (played.replies[1].label == UNSTABLE)[played.worlds]
+        & (played.replies[2].label == UNSTABLE)[played.worlds]
     )
     told = sum(p for view, p in zip(text, p1, strict=True) if view.startswith("⊥⊥"))
     assert share == pytest.approx(told, abs=6 * 0.5 / np.sqrt(20_000))
@@ -178,7 +175,7 @@ def test_rounds_bound_the_questions() -> None:
     given = ("pate-gaussian", "--against", "small-margin", "--rounds", "3")
     refused = arena("play", *given)
     assert refused.exit_code == 2
-    assert "Voting with ℓ = 3 has at most 3 rounds" in refused.stderr
+    assert "Voting with ell = 3 has at most 3 rounds" in refused.stderr
     assert "Let the adversary ask fewer queries, or allow more rounds." in refused.stderr
     assert arena("play", *given, "--set", "adversary.queries=3").exit_code == 0
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.decision_players import FollowsDecisions, best_with_challenge
+from support.challenge_rounds import best_with_challenge
 
 from arena import PrivacyUnit, Sample, Unsupported
 from arena.referees import REFEREES, Figure1
@@ -15,9 +15,11 @@ from audits.registry.given_players import configure_adversary, configure_learner
 from audits.solver.answer_games import answer_game, build_game, challenge_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_against
-from audits.solver.decision_graph import extract_decisions
+from audits.solver.decision_graph import end_before_second_challenge, extract_decisions
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import LinearGame
+from audits.solver.played_games import BestAdversary
+from audits.solver.posed_game import QueryGame
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
 LINE = {"concepts": "thresholds:1..4"}
@@ -60,12 +62,12 @@ def test_the_value_is_that_of_the_best_of_all_adversaries(
 @pytest.mark.thorough
 def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int) -> None:
     learner, rounds = configure_learner(name, LINE | {"size": 5, "epsilon": 1.0, "halts": halts}), 3
-    game, queries = challenge_game(learner, SAMPLE, TWO, rounds)
+    posed = QueryGame(learner=learner, text="", samples=(SAMPLE, SAMPLE), points=TWO)
+    game, moves, _ = posed.build(rounds)
     solution = solve(game)
-    outcomes = learner.law(SAMPLE).outcomes  # type: ignore[union-attr]
     for root, epsilon in enumerate(EPSILONS):
-        graph = extract_decisions(solution, root)
-        adversary = FollowsDecisions(graph, SAMPLE, queries, outcomes, rounds)
+        graph = end_before_second_challenge(extract_decisions(solution, root), moves.differ)
+        adversary = BestAdversary.of(posed, moves, graph, rounds)
         score = view_law(learner, adversary, Figure1(t=rounds)).score
         assert score is not None
         exact = np.maximum(score.p0 - np.exp(epsilon) * score.p1, 0).sum()

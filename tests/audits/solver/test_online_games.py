@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.online_decisions import FollowsExamples, best_online, delta_of_scores
+from support.exact_online_games import best_online, delta_of_scores
 
 from arena import Learner, Unsupported
 from audits.registry.given_players import configure_learner
 from audits.solver import online_games
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.decision_graph import extract_decisions
+from audits.solver.decision_graph import end_before_second_challenge, extract_decisions
 from audits.solver.game_value import GameSolution
 from audits.solver.online_games import online_game
+from audits.solver.played_games import BestAdversary
+from audits.solver.posed_game import ExampleGame
 
 EPSILONS = np.array([0.0, 0.1, 0.5])
 TWO, THREE = {"concepts": "thresholds:1..2"}, {"concepts": "thresholds:1..3"}
@@ -51,11 +53,12 @@ def test_the_value_is_that_of_the_best_of_all_adversaries(
 @pytest.mark.parametrize(("name", "settings"), LEARNERS)
 def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, settings: dict[str, Any]) -> None:
     learner, rounds = configure(name, settings), 3
-    _, moves = online_game(learner, rounds)
+    posed = ExampleGame(learner=learner, text="")
+    _, moves, _ = posed.build(rounds)
     solution = solve(learner, rounds)
-    hypotheses = learner.online_law().hypotheses  # type: ignore[attr-defined]
     for root, epsilon in enumerate(EPSILONS):
-        adversary = FollowsExamples(extract_decisions(solution, root), moves, hypotheses, rounds)
+        graph = end_before_second_challenge(extract_decisions(solution, root), moves.differ)
+        adversary = BestAdversary.of(posed, moves, graph, rounds)
         exact = delta_of_scores(learner, adversary, rounds, epsilon)
         assert exact == pytest.approx(solution.root.lower()[root], abs=1e-12)
     assert solution.root.lower()[0] > 0.05
@@ -81,10 +84,10 @@ def test_the_claim_of_agnostic_experts_holds() -> None:
 
 def test_one_example_stands_for_all_with_the_same_effect() -> None:
     """Labels alone matter to noisy-majority, and one round shows nothing of any example."""
-    _, moves = online_game(configure("noisy-majority", {"rounds": 4}), 3)
-    assert moves.labels.tolist() == [[0, 0], [1, 1], [0, 1], [1, 0]]
-    _, moves = online_game(configure("weighted-majority", THREE | {"rounds": 4}), 1)
-    assert len(moves.labels) == 1
+    _, _, labels = online_game(configure("noisy-majority", {"rounds": 4}), 3)
+    assert labels.tolist() == [[0, 0], [1, 1], [0, 1], [1, 0]]
+    _, _, labels = online_game(configure("weighted-majority", THREE | {"rounds": 4}), 1)
+    assert len(labels) == 1
 
 
 def test_a_game_that_is_too_large_is_refused_with_a_size_that_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,18 +10,18 @@ import pytest
 from scipy.special import gammaln
 
 import audits
-from arena import Adversary, Moves, Query, Sample, Train, Unsupported
+from arena import Unsupported
 from arena.referees import Figure1
 from audits.exact_loss.view_laws import view_law
 from audits.registry.given_players import configure_learner
-from audits.reports.solution_text import explain_solution
-from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_every_vote
-from audits.solver.decision_graph import END, DecisionGraph, extract_decisions
+from audits.solver.decision_graph import extract_decisions
 from audits.solver.game_value import GameSolution
+from audits.solver.played_games import BestAdversary
 from audits.solver.posed_game import QueryGame
-from audits.solver.solution import Outcome, solve
+from audits.solver.solution import solve
+from audits.solver.solution_report import Outcome
 
 FIVE = {"size": 5, "epsilon": 1.0}
 
@@ -83,40 +83,12 @@ def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
     exact = solve(game, rounds=3, epsilons=[0.0, 2.0])
     assert solution.interrupted
     assert not exact.interrupted
-    assert "interrupted" in explain_solution(solution)
+    assert "interrupted" in solution.explain()
     bounds = {point.epsilon: point for point in exact.curve}
     for point in solution.curve:
         assert point.lower <= bounds[point.epsilon].upper + 1e-9
         assert bounds[point.epsilon].lower <= point.upper + 1e-9
     assert solution.epsilon_at.lower <= exact.epsilon_at.upper + 1e-9
-
-
-@attrs.frozen(eq=False)
-class Decisions(Adversary):
-    """Follows a decision graph. points: of each move. outcomes: the label of each, and whether it halts."""
-
-    name = "decisions"
-    protocols = ("Figure1",)
-
-    graph: DecisionGraph
-    samples: tuple[Sample, Sample]
-    points: np.ndarray
-    outcomes: tuple[tuple[int, bool], ...]
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Train(*self.samples)
-        node, score = np.zeros(games, int), np.zeros(games)
-        live = np.ones(games, bool)
-        while live.any():
-            answer = yield Query(self.points[self.graph.move[node]])
-            outcome = np.zeros(games, int)
-            for number, (label, halted) in enumerate(self.outcomes):
-                outcome[(answer.label == label) & (answer.halted == halted)] = number
-            after = self.graph.after[node, outcome]
-            score = np.where(live & (after == END), self.graph.score[node, outcome], score)
-            live &= after != END
-            node = np.where(live, after, node)
-        return score
 
 
 @pytest.mark.parametrize(
@@ -125,15 +97,12 @@ class Decisions(Adversary):
 @pytest.mark.thorough
 def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int) -> None:
     posing = posed(name, **FIVE, halts=halts)
-    game, points = answer_game(posing.learner, posing.samples, posing.points, 3)
+    game, moves, _ = posing.build(3)
     epsilons = np.array([0.05, 0.1, 0.3])
     solution = GameSolution(BeliefGraph(game, epsilons, GraphLimits()))
-    law = posing.learner.law(posing.samples[0])
     for root, epsilon in enumerate(epsilons):
-        decisions = extract_decisions(solution, root)
-        found = view_law(
-            posing.learner, Decisions(decisions, posing.samples, points, law.outcomes), Figure1(t=3)
-        )
+        adversary = BestAdversary.of(posing, moves, extract_decisions(solution, root), 3)
+        found = view_law(posing.learner, adversary, Figure1(t=3))
         exact = np.maximum(found.loss.p0 - np.exp(epsilon) * found.loss.p1, 0).sum()
         assert exact == pytest.approx(solution.root.lower()[root], abs=1e-12)
         assert exact > 1e-3

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
-from arena.errors import InvalidArgument
 from audits.reports.json_form import to_data
-from audits.statistics.bands import (
+from audits.statistics.confidence_limits import clopper_pearson, simultaneous_limits
+from audits.statistics.estimates import EstimatorContext
+from audits.statistics.estimators.bands import (
     ALPHAS,
     DELTAS,
     EPSILONS,
     Band,
-    BandEstimator,
+    SimultaneousBand,
     separation_band,
     trade_off_of_claim,
 )
-from audits.statistics.confidence_limits import clopper_pearson, simultaneous_limits
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
 from audits.statistics.threshold_events import Event
@@ -219,7 +219,7 @@ def test_without_a_claim_nothing_is_allowed_or_forbidden(laplace: Band) -> None:
 
 
 def test_blocks_are_counted_together_and_only_the_stated_number_is_read() -> None:
-    bands = BandEstimator(confidence=0.9, games=40)
+    bands = SimultaneousBand(EstimatorContext(delta=0.0, confidence=0.9, games=40))
     worlds = np.tile([0.0, 1.0], 20), np.tile([1.0, 1.0, 0.0, 2.0], 10)
     for start in range(0, 40, 8):
         assert bands.result() is None
@@ -230,18 +230,6 @@ def test_blocks_are_counted_together_and_only_the_stated_number_is_read() -> Non
     assert (found.lower == band(*worlds).lower).all()
     bands.update(PairCounts.of(np.zeros(1), np.zeros(1)))
     assert bands.result() is None
-
-
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({"confidence": 1.0}, "confidence must be less than 1"),
-        ({"games": 0}, "games must be at least 1"),
-    ],
-)
-def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None:
-    with pytest.raises(InvalidArgument, match=rule):
-        BandEstimator(**{"confidence": 0.9, "games": 10, **options})  # type: ignore[arg-type]
 
 
 # --- how often it is wrong ----------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from arena.privacy_curves import ConcentratedCurve, GaussianCurve, NoisyStepsCurve, PrivacyCurve, RenyiCurve
-from audits.statistics.betting import Betting
-from audits.statistics.betting.ceilings import is_refutable
+from audits.statistics.betting import Betting, is_refutable
 from audits.statistics.betting.hypotheses import CurveFamily
 from audits.statistics.betting.moment_bets import choose_moment_bets
 from audits.statistics.score_histogram import ScoreHistogram

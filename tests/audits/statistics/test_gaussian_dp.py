@@ -13,14 +13,13 @@ from scipy.special import ndtr, ndtri
 from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.bands import Band
 from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.gaussian_dp import (
+from audits.statistics.estimators.bands import Band, mu_lower_of_band
+from audits.statistics.estimators.gaussian_dp import (
     HeldOutGaussianEstimator,
     delta_if_gaussian,
     epsilon_if_gaussian,
     mu_lower,
-    mu_lower_of_band,
 )
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_counts import ThresholdCounter

@@ -16,7 +16,7 @@ from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.held_out import HeldOutEstimator
+from audits.statistics.estimators.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import EVERYTHING, Event
 

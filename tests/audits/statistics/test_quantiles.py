@@ -12,7 +12,7 @@ from scipy import stats
 from support.players.race_players import Drawn, TinySoa
 from support.statistical import Rejected, check_counts, expect_rejection, statistical
 
-from audits.races import OnlineRace, plan_online_race
+from audits.races import Race, plan_online_race
 from audits.races.race_result import make_result
 from audits.reports.json_form import to_data
 from audits.statistics.quantiles import limit_ranks, lower_limit_of_mean, quantile
@@ -111,15 +111,15 @@ def test_the_limit_of_the_mean_misses_no_more_often_than_said(games: int, chance
 RACES, ERROR = 700, 0.2
 
 
-def walks(race: OnlineRace, rng: np.random.Generator) -> list[np.ndarray]:
+def walks(race: Race, rng: np.random.Generator) -> list[np.ndarray]:
     """For each entrant the mistakes of its games at the marks: it errs in each round with chance 0.3."""
-    steps = np.diff([0, *race.marks])[:, None]
+    steps = np.diff([0, *race.measure.marks])[:, None]
     return [rng.binomial(steps, 0.3, (len(steps), race.games)).cumsum(axis=0) for _ in race.entrants]
 
 
-def misses(race: OnlineRace, rng: np.random.Generator) -> Iterator[bool]:
+def misses(race: Race, rng: np.random.Generator) -> Iterator[bool]:
     """Of each of `RACES` races, whether some limit is on the wrong side of the true quantile."""
-    marks = np.array(race.marks)
+    marks = np.array(race.measure.marks)
     truth = {q: stats.binom.ppf(q, marks, 0.3) for q in (0.5, 0.95)}
     for _ in range(RACES):
         found = [
@@ -128,7 +128,7 @@ def misses(race: OnlineRace, rng: np.random.Generator) -> Iterator[bool]:
         yield any(((one.lower > truth[one.q]) | (one.upper < truth[one.q])).any() for one in found)
 
 
-def check_together(race: OnlineRace, rng: np.random.Generator) -> None:
+def check_together(race: Race, rng: np.random.Generator) -> None:
     """At most 0.282 of 700 races may miss at an error of 0.2; limits that miss at a rate of 0.35 are accepted
     with probability 1e-4."""
     wrong, most = 0, int(stats.binom.isf(RATE, RACES, ERROR))
@@ -138,7 +138,7 @@ def check_together(race: OnlineRace, rng: np.random.Generator) -> None:
             raise Rejected(f"a limit missed in more than {most} of {RACES} races")
 
 
-def race(confidence: float, games: int = 50) -> OnlineRace:
+def race(confidence: float, games: int = 50) -> Race:
     players = [(label, TinySoa(), Drawn()) for label in ("a", "b")]
     return plan_online_race(players, rounds=400, games=games, marks=10, confidence=confidence)
 
@@ -153,6 +153,6 @@ def test_limits_that_hold_one_by_one_do_not_hold_together(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each limit at the level 0.1: 80 of them miss somewhere far oftener than 0.35."""
-    monkeypatch.setattr("audits.races.race_result.limit_level", lambda race: ERROR / 2)
+    monkeypatch.setattr(Race, "limit_level", ERROR / 2)
     with expect_rejection("a limit missed"):
         check_together(race(1 - ERROR), rng)

@@ -14,13 +14,11 @@ from support.waiting import interrupt_at
 
 import audits
 from arena import Adversary, InvalidArgument
-from audits.races import OnlineRace
+from audits.races import Race
 from audits.runs.plan import describe
-from audits.tournaments import CellResult, Tournament, TournamentResult, plan_tournament, run_tournament
-from audits.tournaments.tournament_page import render_tournament
+from audits.tournaments import Tournament, TournamentResult, plan_tournament, run_tournament
+from audits.tournaments.cells import CellResult, TournamentLedger
 from audits.tournaments.tournament_plan import derive_seed
-from audits.tournaments.tournament_run import TournamentLedger
-from audits.tournaments.tournament_text import describe_tournament, tournament_text, write_tournament_csv
 
 LEARNERS = ("laplace-count", "randomised-response", "static-erm", "soa")
 ADVERSARIES = ("count-swap", "point-swap", "reconstruct", "honest", "shattered-tree")
@@ -169,7 +167,7 @@ def test_every_race_is_the_one_of_its_line() -> None:
     from audits.registry.entrants import find_entrants
 
     for cell in plan_tournament(protocols=("Adaptive", "Oblivious")).cells:
-        if not isinstance(cell.game, OnlineRace):
+        if not isinstance(cell.game, Race):
             continue
         race, _ = plan_race(
             find_entrants([cell.learner]),
@@ -226,7 +224,7 @@ def test_a_player_that_raises_ends_its_cell_only(plugin: Path) -> None:
     assert "RuntimeError: this adversary is broken" in rows["faulty"].result.reason
     assert rows["unbuilt"].verdict == "failed"
     assert "no configuration suits it" in rows["unbuilt"].result.reason
-    assert "faulty: " not in tournament_text(result).partition("Failed:")[0]
+    assert "Failed: laplace-count against faulty: " in " ".join(result.summary().split())
 
 
 @pytest.mark.thorough
@@ -250,8 +248,6 @@ def test_players_may_be_objects() -> None:
 
 
 def test_a_game_with_too_many_numbers_is_refused() -> None:
-    from audits.tournaments import first_game
-
     @attrs.frozen
     class Long(Adversary):
         name = "long"
@@ -263,7 +259,7 @@ def test_a_game_with_too_many_numbers_is_refused() -> None:
             yield Train(Sample(points=[0.0] * 2_000, labels=[0] * 2_000))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(first_game, "MAX_NUMBERS", 1_000)
+        patch.setattr("audits.tournaments.cells.MAX_NUMBERS", 1_000)
         result = run_tournament(plan_tournament(["laplace-count"], [Long(), "count-swap"], games=50))
     assert [row.verdict for row in result.rows] == ["not refuted", "not played"]
     assert "hands over more than 1,000 numbers" in result.rows[1].result.reason
@@ -286,8 +282,8 @@ def test_an_interrupted_tournament_goes_on_to_the_same_figures(small, tmp_path) 
     part = run_tournament(plan(), ledger=path, watch=interrupt_at(3))
     assert part.interrupted
     assert sum(result is not None for result in part.results) == 3
-    assert "3 of " in tournament_text(part)
-    assert "(interrupted)" in tournament_text(part)
+    assert "3 of " in part.summary()
+    assert "(interrupted)" in part.summary()
     whole = run_tournament(plan(), ledger=path)
     assert (whole.interrupted, figures_of(whole)) == (False, figures_of(small))
     with TournamentLedger.read(path) as book:
@@ -326,22 +322,22 @@ def test_a_cell_is_stored_to_the_last_bit(small: TournamentResult) -> None:
 
 def test_reports_agree_with_each_other(small: TournamentResult, tmp_path) -> None:
     table = tmp_path / "t.csv"
-    write_tournament_csv(small, table)
+    small.write_csv(table)
     with table.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    cells = describe_tournament(small)["cells"]
+    cells = small.to_dict()["cells"]
     assert [row["adversary"] for row in rows] == [cell["adversary"] for cell in cells]
     assert [row["command"] for row in rows] == [cell["command"] for cell in cells]
     bounds = [cell["epsilon_lower"] for cell in cells]
     assert [float(row["epsilon_lower"]) if row["epsilon_lower"] else None for row in rows] == bounds
-    assert len(describe_tournament(small)["unmatched"]) == len(small.tournament.unmatched)
+    assert len(small.to_dict()["unmatched"]) == len(small.tournament.unmatched)
 
 
 @pytest.mark.thorough
 def test_the_page_needs_nothing_and_has_every_line(small: TournamentResult) -> None:
     pytest.importorskip("jinja2")
-    page = render_tournament(small)
-    assert page == render_tournament(run_tournament(plan()))
+    page = small.to_html()
+    assert page == run_tournament(plan()).to_html()
     assert "http" not in page.replace("http-equiv", "")
     for row in small.rows:
         if row.result.outcome in ("audited", "raced"):
@@ -352,6 +348,6 @@ def test_the_page_needs_nothing_and_has_every_line(small: TournamentResult) -> N
 def test_names_are_escaped(plugin: Path) -> None:
     pytest.importorskip("jinja2")
     plugin.write_text(PLUGIN.replace('"best"', '"<b>best"'))
-    page = render_tournament(run_tournament(plan("laplace-count", against=(f"{plugin}:Best", "count-swap"))))
+    page = run_tournament(plan("laplace-count", against=(f"{plugin}:Best", "count-swap"))).to_html()
     assert "&lt;b&gt;best" in page
     assert "<b>best" not in page

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.statistical import check_mean, expect_rejection, statistical
 
-from audits.races.predictor_setup import setup_predictor
+from audits.api.race import build_predictor
 from audits.registry.entrants import find_entrants
 from benchmarks.papers.limits import MedianAndMean, Proportion
 from benchmarks.papers.poison import measure_errors, plan_poisoning
@@ -45,7 +45,7 @@ def test_chosen_queries_move_the_next_round_of_v2_only() -> None:
 
 def test_the_figures_of_before() -> None:
     player = dict(find_entrants(["everlasting-v2"]))["everlasting-v2"]
-    learner, _ = setup_predictor("everlasting-v2", player, {}, 2, as_set=False)
+    learner, _ = build_predictor("everlasting-v2", player, {}, 2, as_set=False)
     plan = plan_poisoning([("v2", learner)], aims=("shift",), fractions=(0.5,), rounds=2, games=2)
     first, second = measure_errors(plan)["v2 shift 0.5"]
     assert (first.mean.mean, second.mean.mean) == pytest.approx((0.009202731830331701, 0.007865025312005187))

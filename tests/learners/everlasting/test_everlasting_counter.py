@@ -167,8 +167,7 @@ def test_the_hard_stop_comes_with_the_last_top(counter: str) -> None:
     spec = Deaf(**settings | {"halts": 3, "counter": counter})
     asked = script(Train(TIED), *[Query(x) for x in (0.5, 0.0, 0.5, 0.0, 0.5, 0.5)])
     played = play(spec, asked, Figure1(), games=30, seed=1, record=True)
-    assert played.view is not None
-    assert [reply.halted.all() for reply in played.view.replies[1:]] == [False] * 4 + [True] * 2
+    assert [reply.halted.all() for reply in played.replies[1:]] == [False] * 4 + [True] * 2
 
 
 def test_a_game_that_has_stopped_stays_so_in_the_next_round() -> None:

@@ -109,8 +109,7 @@ def test_a_point_is_answered_alike_within_a_round_and_anew_in_the_next() -> None
     played = play(
         learner, script(Train(tied), Queries([0.5] * 800)), Figure1(), games=50, seed=1, record=True
     )
-    assert played.view is not None
-    labels = np.concatenate([reply.label for reply in played.view.replies[1:]], axis=1)
+    labels = np.concatenate([reply.label for reply in played.replies[1:]], axis=1)
     first, second = labels[:, :400], labels[:, 400:]
     assert (first == first[:, :1]).all()
     assert (second == second[:, :1]).all()

@@ -268,10 +268,9 @@ SMALL_V1 = EverlastingV1(teachers=20_001, chunk=1, training_rate=0.5, rate=0.5, 
 def test_v1_halts_after_exactly_c_outcomes_top() -> None:
     asked = script(Train(TIED), *[Query(0.5)] * 4)
     played = play(SMALL_V1, asked, Figure1(), games=50, seed=1, record=True)
-    assert played.view is not None
-    halted = [reply.halted.all() for reply in played.view.replies[1:]]
+    halted = [reply.halted.all() for reply in played.replies[1:]]
     assert halted == [False, False, True, True]
-    assert (played.view.replies[3].label == 1).all()  # ⊤ is answered as R is
+    assert (played.replies[3].label == 1).all()  # ⊤ is answered as R is
 
 
 def test_v1_does_not_halt_where_the_votes_are_clear() -> None:
@@ -287,8 +286,7 @@ def test_v2_never_halts_and_answers_cost_through_rounds() -> None:
     played = play(spec, asked, Figure1(), games=20, seed=1, record=True)
     assert played.halted is not None
     assert not played.halted.any()
-    assert played.view is not None
-    assert all((reply.label >= 0).all() for reply in played.view.replies[1:])
+    assert all((reply.label >= 0).all() for reply in played.replies[1:])
 
 
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
@@ -296,10 +294,9 @@ def test_the_last_round_ends_in_every_game_at_once(spec: type[GenericBBL]) -> No
     learner = spec(teachers=3, chunk=1, training_rate=0.5, rate=0.5, answers=4, rounds=2)
     asked = script(Train(TIED), *[Query(0.0)] * (4 + 16 + 1))
     played = play(learner, asked, Figure1(), games=20, seed=1, record=True)
-    assert played.view is not None
-    assert not played.view.replies[-3].halted.all()
-    assert played.view.replies[-2].halted.all()
-    assert (played.view.replies[-1].label == -1).all()
+    assert not played.replies[-3].halted.all()
+    assert played.replies[-2].halted.all()
+    assert (played.replies[-1].label == -1).all()
 
 
 def test_a_game_of_v1_that_has_halted_stays_halted_in_the_next_round() -> None:
@@ -309,8 +306,7 @@ def test_a_game_of_v1_that_has_halted_stays_halted_in_the_next_round() -> None:
     x = np.where(np.arange(20) < 10, 0.5, 0.0)
     asked = script(Train(TIED), Query(x), *[Query(0.0)] * 9)
     played = play(learner, asked, Figure1(), games=20, seed=1, record=True)
-    assert played.view is not None
-    for reply in played.view.replies[1:]:
+    for reply in played.replies[1:]:
         assert reply.halted[:10].all()
 
 

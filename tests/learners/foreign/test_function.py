@@ -36,8 +36,6 @@ from arena import (
 )
 from arena.testing import check_learner
 from arena.testing.independence import check_common_random_numbers
-from audits.reports import verdict_text
-from audits.runs.ledger.notes import PlayerSummary
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.foreign.function import Function
@@ -313,9 +311,7 @@ def test_own_random_numbers_are_audited_and_reported(tmp_path: Path) -> None:
     verdict = run(audit, ledger=tmp_path / "a.ledger", jobs=2)
     assert 0.5 < verdict.epsilon_lower <= 1
     assert run(audit, ledger=tmp_path / "a.ledger").epsilon_lower == verdict.epsilon_lower
-    assert "3, but the learner draws its own random numbers" in verdict_text(
-        verdict, PlayerSummary.from_plan(audit)
-    )
+    assert "3, but the learner draws its own random numbers" in verdict.summary()
 
 
 def test_learners_are_equal_if_their_functions_are() -> None:

@@ -102,8 +102,7 @@ def test_never_is_winnow(rng: np.random.Generator) -> None:
     shown = []
     for learner in learners:
         played = play(learner, script(Commit(x, y)), Oblivious(60), games=20, seed=1, record=True)
-        assert played.view is not None
-        shown.append(played.view.replies[0].hypotheses[-1].concepts)
+        shown.append(played.replies[0].hypotheses[-1].concepts)
     assert (shown[0] == shown[1]).all()
     assert (shown[0] != shown[2]).any(axis=1).sum() > 10
 
@@ -117,8 +116,7 @@ def test_a_bit_holds_for_its_round_only() -> None:
     played = play(
         learner, script(uncertain, with_bits, uncertain, uncertain), Adaptive(4), games=2, seed=1, record=True
     )
-    assert played.view is not None
-    shown = np.array([reply.hypothesis.concepts for reply in played.view.replies])
+    shown = np.array([reply.hypothesis.concepts for reply in played.replies])
     assert (shown[1] == shown[0]).all()
     assert (shown[2] != shown[1]).any(axis=1).tolist() == [True, False]
     assert (shown[3] == shown[2]).all()

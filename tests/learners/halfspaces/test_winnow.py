@@ -40,8 +40,7 @@ def test_a_batch_equals_naive_games(kind: str, rate: float | None) -> None:
             shown[t, game], x[game, t] = one.weights, one.generic(rng, points)
             one.observe(x[game, t], y[game, t])
     played = play(learner, script(Commit(x, y)), Oblivious(rounds), games=games, seed=1, record=True)
-    assert played.view is not None
-    hypotheses = played.view.replies[0].hypotheses
+    hypotheses = played.replies[0].hypotheses
     np.testing.assert_allclose([h.concepts for h in hypotheses], shown, rtol=1e-9, atol=1e-12)
     assert played.mistakes is not None
     assert played.mistakes.tolist() == [one.updates for one in naive]
@@ -179,7 +178,7 @@ def test_points_may_come_as_small_integers(rng: np.random.Generator) -> None:
         play(learner, script(Commit(x.astype(kind), y)), Oblivious(50), games=20, seed=1, record=True)
         for kind in (np.int8, np.int64, np.float32, np.float64)
     ]
-    last = [one.view.replies[0].hypotheses[-1].concepts for one in played if one.view is not None]
+    last = [one.replies[0].hypotheses[-1].concepts for one in played]
     assert len(last) == 4
     assert all((one == last[0]).all() for one in last)
 

@@ -58,8 +58,8 @@ def test_the_last_batch_is_not_sanitised(rounds: int, batches: int) -> None:
 def test_hypotheses_do_not_depend_on_the_current_batch() -> None:
     told = [script(*[Example(x, y)] * 8) for x, y in ((0.0, 1), (15.0, 0))]
     learner = AgnosticBatched(rounds=9, batch=8)
-    shown = [play(learner, t, Adaptive(8), games=50, seed=3, record=True).view for t in told]
-    for one, other in zip(shown[0].replies, shown[1].replies, strict=True):
+    shown = [play(learner, t, Adaptive(8), games=50, seed=3, record=True).replies for t in told]
+    for one, other in zip(*shown, strict=True):
         assert np.array_equal(one.parts[0], other.parts[0])
 
 

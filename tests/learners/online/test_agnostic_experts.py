@@ -184,7 +184,7 @@ def law_of(learner: AgnosticExperts, played: tuple[tuple[int, int], ...], shown:
 def check_games(learner: AgnosticExperts, law: dict) -> None:
     games = 400_000
     moves = [Example(float(x), y) for x, y in PLAYED]
-    replies = play(learner, script(*moves), Adaptive(5), games=games, seed=1, record=True).view.replies
+    replies = play(learner, script(*moves), Adaptive(5), games=games, seed=1, record=True).replies
     seen = np.stack([reply.parts[0] for reply in replies], axis=1)
     cells = list(law)
     functions = len(soa(ALL).hypotheses.matrix)

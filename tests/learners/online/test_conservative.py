@@ -74,8 +74,7 @@ def test_a_batch_plays_as_the_reference(
         seed=1,
         record=True,
     )
-    assert played.view is not None
-    shown = np.array([[h(z) for z in range(points)] for h in played.view.replies[0].hypotheses])
+    shown = np.array([[h(z) for z in range(points)] for h in played.replies[0].hypotheses])
     mistakes = np.zeros(games, int)
     for game in range(games):
         left = concepts_of(matrix)

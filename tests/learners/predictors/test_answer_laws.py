@@ -214,8 +214,7 @@ def test_noisy_votes_halts_with_its_last_answer_in_all_games() -> None:
     learner = NoisyVotes(size=40, epsilon=1.0, answers=3)
     asked = script(Train(SAMPLE), *[Query(x) for x in (0.0, 1.0, 2.0, 2.0, 2.0)])
     played = play(learner, asked, Figure1(), games=4, seed=1, record=True)
-    assert played.view is not None
-    replies = played.view.replies[1:]
+    replies = played.replies[1:]
     assert [reply.halted.all() for reply in replies] == [False, False, True, True, True]
     assert not replies[1].halted.any()
     assert [(reply.label >= 0).all() for reply in replies] == [True, True, True, False, False]

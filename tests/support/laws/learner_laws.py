@@ -38,9 +38,8 @@ def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: 
     """(games,) of strings: the answers of the running learner."""
     asked = script(Train(sample), *[Query(x) for x in queries])
     played = play(learner, asked, Figure1(), games=games, seed=1, record=True)
-    assert played.view is not None
     rows = []
-    for reply in played.view.replies[1:]:
+    for reply in played.replies[1:]:
         seen = np.select(
             [reply.label == label for label in (0, 1)],
             [np.where(reply.halted, halted, label) for label, halted in ("0h", "1H")],

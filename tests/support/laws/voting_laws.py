@@ -48,9 +48,8 @@ def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: 
     """The answers of the learner as strings, (games,)."""
     asked = attrs.evolve(script(Train(sample), *[Query(x) for x in queries]), protocols=("Voting",))
     played = play(learner, asked, Voting(), games=games, seed=1, record=True)
-    assert played.view is not None
     letters = np.array([*LETTERS, ""])
-    columns = [letters[reply.label] for reply in played.view.replies[1:]]
+    columns = [letters[reply.label] for reply in played.replies[1:]]
     joined = columns[0]
     for column in columns[1:]:
         joined = np.char.add(joined, column)

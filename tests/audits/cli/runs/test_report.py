@@ -49,20 +49,11 @@ def test_it_is_the_page_that_an_audit_writes(ledger: Path, tmp_path: Path) -> No
     assert pages[0].read_bytes() == pages[1].read_bytes() == pages[2].read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_command_is_the_one_that_figures_hang_on(tmp_path: Path) -> None:
     path = tmp_path / "run.ledger"
-    plan = (
-        "--games",
-        "100",
-        "--set",
-        "epsilon=0.5",
-        "--faults",
-        "--against",
-        "count-swap",
-        "--epsilon",
-        "1e-1",
-    )
-    arena("audit", "laplace-count", *plan, "--quiet", "--ledger", str(path), "--jobs", "1")
+    options = "--games 100 --set epsilon=0.5 --faults --against count-swap --epsilon 1e-1 --jobs 1"
+    arena("audit", "laplace-count", *options.split(), "--ledger", str(path))
     with Ledger.read(path) as ledger:
         assert ledger.notes["command"] == (
             "arena audit laplace-count --against count-swap --set epsilon=0.5 --epsilon 0.1 --games 100 "
@@ -83,45 +74,21 @@ def test_an_audit_without_games_has_no_page(tmp_path: Path, monkeypatch) -> None
 # --- bad use ------------------------------------------------------------------------------------------
 
 
-def test_there_must_be_a_ledger(tmp_path: Path) -> None:
-    gone = tmp_path / "gone.ledger"
-    said = f"the ledger {gone} cannot be read: there is no such file. Give the path of a ledger."
-    assert refusal("runs", "report", str(gone)) == said
-    text = tmp_path / "notes.txt"
-    text.write_text("nothing of the kind")
-    assert refusal("runs", "report", str(text)) == (
-        f"{text} is not a ledger, or its header is damaged. Give the path of a ledger."
-    )
-    assert refusal("runs", "report", "").endswith("it is a directory. Give the path of a ledger.")
-    assert refusal("runs", "report") == "Missing argument 'RUN'. See arena runs report --help."
-
-
-def test_a_ledger_without_games(tmp_path: Path) -> None:
-    path = tmp_path / "run.ledger"
+def test_the_page_needs_games_and_a_place(ledger: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.ledger"
     plan = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 100, "until_refuted": False}
-    Ledger.open(path, plan).close()
-    assert refusal("runs", "report", str(path)) == (
-        f"the ledger {path} contains no games yet. Try again when the run has played some."
-    )
-
-
-def test_the_page_needs_a_place(ledger: Path, tmp_path: Path) -> None:
-    assert refusal("runs", "report", str(ledger), "-o", str(tmp_path)) == (
-        f"the HTML report {tmp_path} is a directory. Name a file in it."
-    )
+    Ledger.open(empty, plan).close()
+    assert "contains no games yet" in refusal("runs", "report", empty)
+    assert refusal("runs", "report") == "Missing argument 'RUN'. See arena runs report --help."
+    assert "is a directory. Name a file in it." in refusal("runs", "report", ledger, "-o", tmp_path)
     nowhere = tmp_path / "none" / "report.html"
-    assert refusal("runs", "report", str(ledger), "-o", str(nowhere)) == (
-        f"the directory of the HTML report {nowhere} does not exist. Create it first."
-    )
+    assert "does not exist. Create it first." in refusal("runs", "report", ledger, "-o", nowhere)
 
 
 def test_the_page_does_not_take_the_place_of_the_ledger(ledger: Path) -> None:
     before = ledger.read_bytes()
-    said = f"the HTML report {ledger} would take the place of the ledger. Name another file."
-    assert refusal("runs", "report", str(ledger), "-o", str(ledger)) == said
-    assert refusal(*COUNT, "--ledger", str(ledger), "--html", str(ledger)) == said
+    for words in (("runs", "report", ledger, "-o", ledger), (*COUNT, "--ledger", ledger, "--html", ledger)):
+        assert "would take the place of the ledger. Name another file." in refusal(*words)
     assert ledger.read_bytes() == before
     named = ledger.rename(ledger.with_suffix(".html"))
-    assert refusal("runs", "report", str(named)).endswith(
-        "would take the place of the ledger. Name another file."
-    )
+    assert "would take the place of the ledger" in refusal("runs", "report", named)

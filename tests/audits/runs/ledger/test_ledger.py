@@ -1,4 +1,4 @@
-"""The ledger: what it keeps, what it notices, and every refusal word for word."""
+"""The ledger: what it keeps, what it notices, and what it says."""
 
 import os
 import random
@@ -15,16 +15,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.lost_ledgers import FILES, FOLDERS
 from support.paths import ROOT
 from support.waiting import wait_until
 
-from arena.errors import InternalError, InvalidArgument
-from audits.runs.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, LedgerFailed, LedgerFull
+from adversaries.release.point_swap import CountSwap
+from arena import Release
+from arena.errors import ArenaError, InternalError, InvalidArgument
+from audits.reports.json_form import to_data
+from audits.runs.ledger import Ledger, LedgerFailed
+from audits.runs.ledger.schema import APPLICATION_ID
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
+from learners.releases.laplace_count import LaplaceCount
 
 PLAN = {"seed": 1, "games": 8192, "learner": {"name": "Laplace", "epsilon": 1.0}, "points": (0.5, 2.0)}
-GONE = "Restore a copy, or remove it and any run.ledger-wal beside it to play every block again."
-ELSEWHERE = "Give the path of a ledger or a new file."
+DAMAGED = "the ledger run.ledger is damaged: "
 
 # Plays block after block until it is killed. It tells what it has committed in a file beside the ledger,
 # written past every buffer of its own.
@@ -70,8 +77,8 @@ def list_entries(blocks):
     return [(block, scores(block).to_bytes()) for block in sorted(blocks)]
 
 
-def refusal(path, plan=PLAN, error=InvalidArgument):
-    with pytest.raises(error) as caught:
+def refusal(path, plan=PLAN):
+    with pytest.raises(InvalidArgument) as caught:
         Ledger.open(path, plan).close()
     return str(caught.value)
 
@@ -86,17 +93,16 @@ def path(tmp_path, monkeypatch):
 @pytest.fixture
 def ledger_of_ten(path):
     """The name of a closed ledger of ten blocks."""
-    with Ledger.open(path, PLAN) as ledger:
+    with Ledger.open(path, PLAN, notes=lambda: {"learner": "Laplace"}) as ledger:
         for block in range(10):
             ledger.add(block, scores(block))
     return path
 
 
-@contextmanager
-def open_database(path):
-    """The ledger's database, as someone with SQLite would meddle with it."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        yield connection
+def edit(path, *statements):
+    """Change the ledger's database, as someone with SQLite would meddle with it."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        return [database.execute(statement).fetchone() for statement in statements]
 
 
 @contextmanager
@@ -142,25 +148,14 @@ def kill_player(process, child):
 
 
 class TestKeeping:
-    def test_a_new_ledger_is_empty(self, path):
+    def test_blocks_come_back_in_the_order_of_their_indices(self, path):
+        blocks = [*random.Random(1).sample(range(1_000), 100), 10**12]
         with Ledger.open(path, PLAN) as ledger:
             assert ledger.block_indices() == set()
-            assert list(ledger.blocks()) == []
-
-    def test_blocks_come_back_in_the_order_of_their_indices(self, path):
-        with Ledger.open(path, PLAN) as ledger:
-            for block in (700, 3, 10**12, 0):
-                ledger.add(block, scores(block))
-            assert ledger.block_indices() == {0, 3, 700, 10**12}
-            assert contents(ledger) == list_entries([0, 3, 700, 10**12])
-        with Ledger.open(path, PLAN) as ledger:
-            assert contents(ledger) == list_entries([0, 3, 700, 10**12])
-
-    def test_more_blocks_than_are_read_at_once(self, path):
-        blocks = random.Random(1).sample(range(5000), 1000)
-        with Ledger.open(path, PLAN) as ledger:
             for block in blocks:
-                ledger.add(block, scores(block))
+                ledger.add(np.int64(block), scores(block))
+            assert ledger.block_indices() == set(blocks)
+        with Ledger.open(path, PLAN) as ledger:
             assert contents(ledger) == list_entries(blocks)
 
     def test_blocks_may_be_added_while_they_are_read(self, ledger_of_ten):
@@ -171,56 +166,26 @@ class TestKeeping:
             assert {block for block, _ in reading} >= set(range(1, 10))
             assert contents(ledger) == list_entries(range(11))
 
-    def test_infinite_scores(self, path):
-        counts = PairCounts.of(np.array([-np.inf, 0.0]), np.array([np.inf, 1.0]))
-        with Ledger.open(path, PLAN) as ledger:
-            ledger.add(0, counts)
-            ledger.add(0, counts)
-            assert contents(ledger) == [(0, counts.to_bytes())]
-
-    def test_an_index_may_be_a_numpy_integer(self, path):
-        with Ledger.open(path, PLAN) as ledger:
-            ledger.add(np.int64(3), scores(3))
-            assert ledger.block_indices() == {3}
-
-    def test_the_same_block_again_changes_nothing(self, ledger_of_ten):
+    def test_the_same_block_again_changes_nothing(self, ledger_of_ten, monkeypatch):
         with Ledger.open(ledger_of_ten, PLAN) as ledger:
             ledger.add(4, scores(4))
-            assert contents(ledger) == list_entries(range(10))
-
-    def test_the_same_block_packed_by_another_zlib(self, ledger_of_ten, monkeypatch):
-        with Ledger.open(ledger_of_ten, PLAN) as ledger:
-            blob = scores(4).to_bytes()
+            infinite = PairCounts.of(np.array([-np.inf, 0.0]), np.array([np.inf, 1.0]))
+            for _ in range(2):
+                ledger.add(10, infinite)
+            blob = scores(4).to_bytes()  # another zlib may pack it otherwise
             monkeypatch.setattr(PairCounts, "to_bytes", lambda counts: blob + b"another encoding")
             ledger.add(4, scores(4))
 
     def test_the_same_block_with_another_result(self, ledger_of_ten):
         with Ledger.open(ledger_of_ten, PLAN) as ledger:
-            with pytest.raises(InternalError) as caught:
+            with pytest.raises(InternalError, match=r"block 4 of the ledger run.ledger was played again and"):
                 ledger.add(4, scores(5))
             assert contents(ledger) == list_entries(range(10))
-        assert str(caught.value) == (
-            "block 4 of the ledger run.ledger was played again and its scores differ: "
-            "something in it does not follow from the plan and its seed"
-        )
 
-    @pytest.mark.parametrize("index", [-1, 2**63])
-    def test_index_out_of_range(self, path, index):
-        with Ledger.open(path, PLAN) as ledger, pytest.raises(InvalidArgument) as caught:
-            ledger.add(index, scores(0))
-        assert str(caught.value) == (
-            f"the index of a block must be at least 0 and less than 2^63, got {index}"
-        )
-
-    def test_closing_folds_everything_into_one_file(self, ledger_of_ten):
+    def test_one_file_that_says_what_it_is(self, ledger_of_ten):
         assert os.listdir() == ["run.ledger"]
-
-    def test_the_file_says_what_it_is(self, ledger_of_ten):
-        with open_database(ledger_of_ten) as database:
-            assert database.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
-            assert database.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
-            assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-            assert database.execute("SELECT sum(pairs) FROM blocks").fetchone() == (80,)
+        queries = ("PRAGMA application_id", "PRAGMA journal_mode", "SELECT sum(pairs) FROM blocks")
+        assert edit(ledger_of_ten, *queries) == [(APPLICATION_ID,), ("wal",), (80,)]
 
     def test_an_empty_file_becomes_a_ledger(self, path):
         Path(path).touch()
@@ -235,22 +200,12 @@ class TestKeeping:
         with Ledger.open(ledger_of_ten, {"seed": 2}) as ledger:
             assert ledger.block_indices() == set()
 
-    @pytest.mark.parametrize(
-        "use",
-        [Ledger.block_indices, lambda ledger: list(ledger.blocks()), lambda ledger: ledger.add(0, scores(0))],
-    )
-    def test_closed(self, ledger_of_ten, use):
-        ledger = Ledger.open(ledger_of_ten, PLAN)
-        ledger.close()
-        ledger.close()
-        with pytest.raises(InvalidArgument) as caught:
-            use(ledger)
-        assert str(caught.value) == "the ledger run.ledger is closed. Open it again with Ledger.open."
-
-    def test_an_error_inside_the_with_closes_it(self, path):
-        with pytest.raises(KeyError), Ledger.open(path, PLAN):
+    def test_closed(self, ledger_of_ten):
+        with pytest.raises(KeyError), Ledger.open(ledger_of_ten, PLAN) as ledger:
             raise KeyError
-        Ledger.open(path, PLAN).close()
+        ledger.close()
+        with pytest.raises(InvalidArgument, match=r"the ledger run.ledger is closed"):
+            ledger.block_indices()
 
 
 class TestPlan:
@@ -279,179 +234,82 @@ class TestPlan:
         with Ledger.open(ledger_of_ten, PLAN) as ledger:
             assert contents(ledger) == list_entries(range(10))
 
-    def test_another_plan_that_only_nests_otherwise(self, path):
-        Ledger.open(path, {"a": {"b": 1}}).close()
-        assert "another plan: a.b: 1 -> absent; a.b: absent -> 1. " in refusal(path, {"a.b": 1})
-
-    def test_an_entry_that_is_not_json(self, path):
-        assert refusal(path, {"seed": 1, "scales": {"x": {1}}}) == (
-            "JSON must be able to hold the entry 'scales' of a plan "
-            "(Object of type set is not JSON serializable), got {'x': {1}}. "
-            "Write it as text, numbers, lists and mappings."
-        )
-        assert not os.path.exists(path)
+    def test_the_difference_of_two_plans_is_short(self, path):
+        Ledger.open(path, {f"setting {n}": "x" * 500 for n in range(40)}).close()
+        said = refusal(path, {"setting 0": "x" * 400 + "y" + "x" * 99})
+        assert "setting 0: ...xxx" in said
+        assert "; and 35 more. Give the plan" in said
+        assert len(said) < 900
 
 
 class TestDamage:
     def test_not_sqlite(self, path):
         for content in (b"hello", b"x,y\n" * 4000, bytes(8192)):
             Path(path).write_bytes(content)
-            assert refusal(path) == (f"run.ledger is not a ledger, or its header is damaged. {ELSEWHERE}")
+            assert refusal(path).startswith("run.ledger is not a ledger, or its header is damaged. ")
             assert Path(path).read_bytes() == content
 
     @pytest.mark.parametrize("mode", ["delete", "wal"])
     def test_a_foreign_database(self, path, mode):
-        with open_database(path) as database:
-            database.execute(f"PRAGMA journal_mode = {mode}")
-            database.execute("CREATE TABLE plan (json TEXT NOT NULL, sha256 BLOB NOT NULL)")
+        edit(path, f"PRAGMA journal_mode = {mode}", "CREATE TABLE plan (json TEXT NOT NULL)")
         before = Path(path).read_bytes()
-        assert refusal(path) == f"run.ledger is an SQLite database, but not a ledger. {ELSEWHERE}"
+        assert refusal(path).startswith("run.ledger is an SQLite database, but not a ledger. ")
         assert Path(path).read_bytes() == before
 
-    def test_a_newer_schema(self, ledger_of_ten):
-        with open_database(ledger_of_ten) as database:
-            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-        assert refusal(ledger_of_ten) == (
-            f"the ledger run.ledger has schema {SCHEMA_VERSION + 1}; "
-            f"this dp-arena reads schemas up to {SCHEMA_VERSION}. "
-            "Use the newer dp-arena that wrote it."
-        )
-
     @pytest.mark.parametrize(
-        "change",
+        ("change", "fault"),
         [
-            "PRAGMA user_version = -1",
-            "CREATE TABLE more (a)",
-            "DROP TABLE plan",
-            "CREATE INDEX i ON blocks (pairs)",
+            ("CREATE TABLE more (a)", "its tables are not those of a ledger"),
+            ("DROP TABLE plan", "its tables are not those of a ledger"),
+            ("DELETE FROM plan", "its table plan does not have one row"),
+            ("INSERT INTO notes SELECT * FROM notes", "its table notes does not have one row"),
+            ("UPDATE plan SET json = replace(json, '8192', '4096')", "the checksum of its plan is wrong"),
+            ("UPDATE plan SET sha256 = 'text'", "the checksum of its plan is wrong"),
+            ("UPDATE plan SET json = CAST(x'ff' AS TEXT)", "the checksum of its plan is wrong"),
+            ("UPDATE notes SET json = '{}'", "the checksum of its notes is wrong"),
+            ("UPDATE notes SET sha256 = x'00'", "the checksum of its notes is wrong"),
+            ("UPDATE blocks SET pairs = pairs + 1 WHERE block = 4", "the checksum of block 4 is wrong"),
+            ("UPDATE blocks SET sha256 = x'00' WHERE block = 4", "the checksum of block 4 is wrong"),
+            ("UPDATE blocks SET scores = 'text' WHERE block = 4", "the checksum of block 4 is wrong"),
+            ("UPDATE blocks SET block = 77 WHERE block = 4", "the checksum of block 77 is wrong"),
         ],
     )
-    def test_other_tables(self, ledger_of_ten, change):
-        with open_database(ledger_of_ten) as database:
-            database.execute(change)
-        assert (
-            refusal(ledger_of_ten)
-            == f"the ledger run.ledger is damaged: its tables are not those of a ledger. {GONE}"
-        )
-
-    @pytest.mark.parametrize("table", ["plan", "notes"])
-    @pytest.mark.parametrize(
-        ("change", "rows"), [("DELETE FROM {}", 0), ("INSERT INTO {0} SELECT * FROM {0}", 2)]
-    )
-    def test_a_plan_or_notes_that_are_not_one_row(self, ledger_of_ten, table, change, rows):
-        with open_database(ledger_of_ten) as database:
-            database.execute(change.format(table))
+    def test_what_was_changed(self, ledger_of_ten, change, fault):
+        edit(ledger_of_ten, change)
         assert refusal(ledger_of_ten) == (
-            f"the ledger run.ledger is damaged: its table {table} has {rows} rows instead of one. {GONE}"
+            f"{DAMAGED}{fault}. Restore a copy, or remove it and any run.ledger-wal beside it to play every "
+            "block again."
         )
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            "UPDATE plan SET json = replace(json, '8192', '4096')",
-            "UPDATE plan SET sha256 = 'text'",
-            "UPDATE plan SET json = CAST(x'ff' AS TEXT)",
-        ],
-    )
-    def test_a_plan_that_was_changed(self, ledger_of_ten, change):
-        with open_database(ledger_of_ten) as database:
-            database.execute(change)
-        assert refusal(ledger_of_ten) == (
-            f"the ledger run.ledger is damaged: its plan does not match its checksum. {GONE}"
-        )
-
-    @pytest.mark.parametrize(
-        "change",
-        ["UPDATE notes SET json = '{}'", "UPDATE notes SET sha256 = x'00'", "UPDATE notes SET json = x'ff'"],
-    )
-    def test_notes_that_were_changed(self, path, change):
-        Ledger.open(path, PLAN, notes=lambda: {"learner": "Laplace"}).close()
-        with open_database(path) as database:
-            database.execute(change)
-        assert refusal(path) == (
-            f"the ledger run.ledger is damaged: its notes do not match their checksum. {GONE}"
-        )
-
-    def test_notes_of_another_plan(self, ledger_of_ten):
-        Ledger.open("other.ledger", {"seed": 2}, notes=lambda: {"learner": "Gauss"}).close()
-        with open_database(ledger_of_ten) as database:
-            database.execute("ATTACH 'other.ledger' AS other")
-            database.execute("DELETE FROM notes")
-            database.execute("INSERT INTO notes SELECT * FROM other.notes")
-        assert refusal(ledger_of_ten) == (
-            f"the ledger run.ledger is damaged: its notes do not match their checksum. {GONE}"
-        )
-
-    @pytest.mark.parametrize(
-        ("change", "block"),
-        [
-            ("UPDATE blocks SET scores = (SELECT scores FROM blocks WHERE block = 3) WHERE block = 4", 4),
-            ("UPDATE blocks SET pairs = pairs + 1 WHERE block = 4", 4),
-            ("UPDATE blocks SET sha256 = x'00' WHERE block = 4", 4),
-            ("UPDATE blocks SET scores = 'text' WHERE block = 4", 4),
-            ("UPDATE blocks SET block = 77 WHERE block = 4", 77),
-            ("UPDATE blocks SET block = -4 WHERE block = 4", -4),
-        ],
-    )
-    def test_a_block_that_was_changed(self, ledger_of_ten, change, block):
-        with open_database(ledger_of_ten) as database:
-            database.execute(change)
-        assert refusal(ledger_of_ten) == (
-            f"the ledger run.ledger is damaged: block {block} does not match its checksum. {GONE}"
-        )
+    @pytest.mark.parametrize("table", ["notes", "blocks"])
+    def test_what_is_of_another_plan(self, ledger_of_ten, table):
+        with Ledger.open("other.ledger", {"seed": 2}) as ledger:
+            ledger.add(10, scores(10))
+        move = (f"DELETE FROM {table}", f"INSERT INTO {table} SELECT * FROM other.{table}")
+        edit(ledger_of_ten, "ATTACH 'other.ledger' AS other", *move)
+        assert refusal(ledger_of_ten).startswith(f"{DAMAGED}the checksum of ")
 
     @pytest.mark.parametrize("old", [b"TABLE blocks", b"scores BLOB"])
     def test_names_that_are_not_text(self, ledger_of_ten, old):
         whole = Path(ledger_of_ten).read_bytes()
         Path(ledger_of_ten).write_bytes(whole.replace(old, b"\xff" * len(old)))
-        assert refusal(ledger_of_ten) == f"the ledger run.ledger is damaged: its text cannot be read. {GONE}"
-
-    def test_a_block_of_another_plan(self, ledger_of_ten):
-        with Ledger.open("other.ledger", {"seed": 2}) as ledger:
-            ledger.add(10, scores(10))
-        with open_database(ledger_of_ten) as database:
-            database.execute("ATTACH 'other.ledger' AS other")
-            database.execute("INSERT INTO blocks SELECT * FROM other.blocks")
-        assert refusal(ledger_of_ten) == (
-            f"the ledger run.ledger is damaged: block 10 does not match its checksum. {GONE}"
-        )
+        assert refusal(ledger_of_ten).startswith(DAMAGED)
 
     def test_truncated(self, ledger_of_ten):
         # From the second byte on: to SQLite a file of one byte is empty.
         whole = Path(ledger_of_ten).read_bytes()
-        for length in [*range(2, len(whole), 127), 100, 4096, len(whole) - 4096, len(whole) - 1]:
+        for length in [*range(2, len(whole), 1270), 100, 4096, len(whole) - 4096, len(whole) - 1]:
             Path(ledger_of_ten).write_bytes(whole[:length])
-            assert refusal(ledger_of_ten).startswith(
-                ("run.ledger is not a ledger", "the ledger run.ledger is damaged")
-            )
-
-    def test_what_a_truncated_file_is_told(self, ledger_of_ten):
-        Path(ledger_of_ten).write_bytes(Path(ledger_of_ten).read_bytes()[:-4096])
-        assert refusal(ledger_of_ten) == (
-            f"the ledger run.ledger is damaged: database disk image is malformed. {GONE}"
-        )
+            assert refusal(ledger_of_ten).startswith(("run.ledger is not a ledger", DAMAGED))
 
     @pytest.mark.thorough
     def test_a_flipped_bit_is_noticed_or_changes_nothing(self, ledger_of_ten):
         whole = Path(ledger_of_ten).read_bytes()
-        draw = random.Random(2)
-        noticed = sum(
-            flip_is_noticed(ledger_of_ten, whole, draw.randrange(len(whole) * 8)) for _ in range(500)
-        )
-        assert noticed > 20
-
-    @pytest.mark.slow
-    def test_a_flipped_bit_of_any_byte_is_noticed_or_changes_nothing(self, ledger_of_ten):
-        whole = Path(ledger_of_ten).read_bytes()
-        draw = random.Random(5)
-        for byte in range(len(whole)):
-            flip_is_noticed(ledger_of_ten, whole, 8 * byte + draw.randrange(8))
-
-    def test_every_flipped_bit_of_a_stored_block_is_noticed(self, ledger_of_ten):
-        whole = Path(ledger_of_ten).read_bytes()
-        blob = scores(4).to_bytes()
-        start = whole.index(blob)
-        assert all(flip_is_noticed(ledger_of_ten, whole, start * 8 + bit) for bit in range(len(blob) * 8))
+        draw, blob = random.Random(2), scores(4).to_bytes()
+        bits = [draw.randrange(len(whole) * 8) for _ in range(200)]
+        assert sum(flip_is_noticed(ledger_of_ten, whole, bit) for bit in bits) > 8
+        start = whole.index(blob) * 8
+        assert all(flip_is_noticed(ledger_of_ten, whole, start + bit) for bit in range(0, len(blob) * 8, 5))
 
     @pytest.mark.thorough
     def test_a_broken_log_loses_blocks_at_most(self, path):
@@ -487,22 +345,21 @@ def flip_is_noticed(path, whole, bit):
 
 
 class TestPlaces:
-    def test_a_directory(self, path):
+    def test_no_place(self, path):
         os.mkdir(path)
-        assert refusal(path) == (
-            "the ledger run.ledger cannot be written: it is a directory. Give a path that can be written."
-        )
+        os.mkfifo("pipe")
+        os.symlink("loop", "loop")
+        for place, fault in (
+            (path, "it is a directory"),
+            ("none/run.ledger", "its directory does not exist"),
+            ("pipe", "it is a device or a pipe"),
+            ("loop", "it is a symbolic link that leads nowhere"),
+        ):
+            assert refusal(place) == (
+                f"the ledger {place} cannot be written: {fault}. Give a path that can be written."
+            )
 
-    def test_no_directory(self, path):
-        assert refusal("none/run.ledger") == (
-            "the ledger none/run.ledger cannot be written: its directory does not exist. "
-            "Give a path that can be written."
-        )
-
-    @pytest.mark.parametrize(
-        ("there", "directory", "file"),
-        [(False, 0o555, 0), (True, 0o555, 0o666), (True, 0o777, 0o444), (True, 0o555, 0o444)],
-    )
+    @pytest.mark.parametrize(("there", "directory", "file"), [(False, 0o555, 0), (True, 0o777, 0o444)])
     def test_read_only(self, there, directory, file):
         with tempfile.TemporaryDirectory() as name:
             path = Path(name, "run.ledger")
@@ -513,9 +370,8 @@ class TestPlaces:
             with nobody():
                 message = refusal(path)
             os.chmod(name, 0o777)
-        assert message == (
-            f"the ledger {path} cannot be written: the file or its directory is read-only, "
-            "or its file system cannot lock files. Give a path that can be written."
+        assert message.startswith(
+            f"the ledger {path} cannot be written: the file or its directory is read-only"
         )
 
 
@@ -527,12 +383,13 @@ def add_until_refused(ledger):
 class TestDisk:
     def test_full(self, path):
         with Ledger.open(path, PLAN) as ledger:
-            ledger._live.execute("PRAGMA max_page_count = 5")
-            with pytest.raises(LedgerFull) as caught:
+            edit_live = ledger._live.execute
+            edit_live("PRAGMA max_page_count = 5")
+            with pytest.raises(LedgerFailed) as caught:
                 add_until_refused(ledger)
             full = len(ledger.block_indices())
             assert contents(ledger) == list_entries(range(full))
-            ledger._live.execute("PRAGMA max_page_count = 50")
+            edit_live("PRAGMA max_page_count = 50")
             ledger.add(full, scores(full))
         assert str(caught.value) == (
             f"the disk of the ledger run.ledger is full: block {full} was not stored, "
@@ -542,6 +399,7 @@ class TestDisk:
         with Ledger.open(path, PLAN) as ledger:
             assert contents(ledger) == list_entries(range(full + 1))
 
+    @pytest.mark.thorough
     def test_failing(self, path):
         # A limit on the size of files is the one failure of a disk that anybody can bring about.
         limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
@@ -553,29 +411,56 @@ class TestDisk:
             text=True,
         )
         acked = len(Path("run.ledger.acks").read_text().split())
-        assert ended.stderr.splitlines()[-1] == (
-            f"audits.runs.ledger.failures.{LedgerFailed.__name__}: the disk of the ledger {full} failed "
-            "(disk I/O error): "
-            f"block {acked} was not stored, but every block that was added before is safe. "
-            "Repair it and give the same command again: it resumes the run."
-        )
+        said = f"LedgerFailed: the disk of the ledger {full} failed (disk I/O error): block {acked} was not"
+        assert said in ended.stderr
         with Ledger.open(path, {"seed": 1}) as ledger:
             assert contents(ledger) == list_entries(range(acked))
+
+
+class TestLost:
+    plan = Plan(
+        learner=LaplaceCount(),
+        adversary=CountSwap(),
+        referee=Release(),
+        epsilon=1.0,
+        delta=0.0,
+        games=500,
+        block=50,
+    )
+
+    @pytest.mark.thorough
+    @pytest.mark.parametrize(("disturb", "noticed"), (FILES | FOLDERS).items())
+    def test_files_that_are_lost_under_a_run_change_no_figure(self, path, disturb, noticed):
+        """The run ends with its figures so far where its file is gone, and never with others."""
+        os.mkdir("own")
+        place, seen, calm, failure = Path("own", path), [], [], None
+
+        def watch(progress):
+            seen.append(to_data(progress))
+            if len(seen) == 4:
+                disturb(place)
+
+        try:
+            run(self.plan, ledger=place, watch=watch)
+        except ArenaError as error:
+            failure = error
+        if noticed:
+            assert "was deleted, moved or replaced while a run had it open" in str(failure)
+            assert failure.verdict.games == 200
+        run(self.plan, watch=lambda progress: calm.append(to_data(progress)))
+        assert seen == calm[: len(seen)]
 
 
 class TestOneWriter:
     busy = "the ledger run.ledger is in use by another run. Wait until it ends, or give another path."
 
-    def test_the_same_process(self, ledger_of_ten):
-        with Ledger.open(ledger_of_ten, PLAN) as ledger:
-            assert refusal(ledger_of_ten) == self.busy
-            ledger.add(10, scores(10))
-        Ledger.open(ledger_of_ten, PLAN).close()
-
-    def test_a_new_ledger_is_locked_from_the_start(self, path):
-        with Ledger.open(path, PLAN):
+    def test_the_same_process(self, path):
+        with Ledger.open(path, PLAN) as ledger:
             assert refusal(path) == self.busy
+            ledger.add(10, scores(10))
+        Ledger.open(path, PLAN).close()
 
+    @pytest.mark.thorough
     def test_another_process_until_it_is_killed(self, path):
         with player() as process:
             child = start_playing(process, path)
@@ -584,6 +469,7 @@ class TestOneWriter:
             kill_player(process, child)
             Ledger.open(path, {"seed": 1}).close()
 
+    @pytest.mark.thorough
     def test_of_two_at_the_same_instant_one_is_let_in(self, path):
         for trial in range(8):
             name = f"{trial}.ledger"

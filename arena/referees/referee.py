@@ -1,0 +1,287 @@
+"""What a protocol says about itself, which is all that players, checks, audits and searches know of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+
+from arena.capabilities import read_of_samples
+from arena.claims import PrivacyUnit
+from arena.errors import InvalidArgument, count_things
+from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
+from arena.moves import Move, Train
+from arena.neighbours import Relation
+from arena.players import Adversary, Learner, Moves
+from arena.referees.adversary_input import AdversaryInput
+from arena.referees.learner_calls import LearnerCalls
+from arena.referees.position import Position
+from arena.referees.scorebook import MistakeCounts, Scorebook
+from arena.referees.transcript import Entry, TrainingEntry
+from arena.referees.worlds import Worlds
+from arena.replies import Reply
+from arena.sample import Sample, Training
+
+LawKind = type[ValueLaw] | type[AnswerLaw] | type[OnlineLaw[Any]]
+# Moves, each with a function of a batch and a move.
+MoveTable = tuple[tuple[type[Move], Callable[[Any, Any], Reply]], ...]
+
+REFEREES: dict[str, type[Referee]] = {}  # every protocol by its name, from the moment its class is defined
+
+
+@attrs.frozen
+class Referee(ABC):
+    """A protocol: which moves are legal when, what reaches the learner, and what the adversary may see.
+
+    A subclass with a `name` is a protocol, and wherever it is defined, all tools find it in `REFEREES`.
+
+    name: what the command line calls it. summary: what `arena list --help` says of it.
+    batch: the class of its batches of games, with the moves and their order.
+    learner_state: what its running learners must have. learner_protocol: the protocol that learners name, if
+        it is another one.
+    challenges: in what the worlds may differ; nothing if there is one world.
+    committed: whether the adversary fixes all its moves before the learner's first answer.
+    one_run: whether all games share one run of the learner, and a fair coin of its own is each one's world.
+    two_worlds: whether games come in pairs, one in each of two neighbouring worlds; follows from the others.
+    counts_mistakes: whether hypotheses are shown and their mistakes counted, as in races.
+    law: the kind of output distribution that its learners may declare, or None; see `arena.laws`.
+    rounds_setting: the setting that is the number of rounds, or their maximum. fixed_rounds: whether every
+        game has exactly that number.
+    usual_games: in each world, in a tournament. block_pairs: pairs of games in a large block of an audit.
+    template_opponents: if `arena new` has templates of players, a learner and an adversary to try them with.
+    """
+
+    name: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    batch: ClassVar[type[Batch]]
+    learner_state: ClassVar[type] = object
+    learner_protocol: ClassVar[str] = ""
+    challenges: ClassVar[tuple[PrivacyUnit, ...]] = ()
+    committed: ClassVar[bool] = False
+    one_run: ClassVar[bool] = False
+    two_worlds: ClassVar[bool] = False
+    counts_mistakes: ClassVar[bool] = False
+    law: ClassVar[LawKind | None] = None
+    rounds_setting: ClassVar[str] = ""
+    fixed_rounds: ClassVar[bool] = False
+    template_opponents: ClassVar[tuple[str, ...]] = ()
+    usual_games: ClassVar[int] = 500
+    block_pairs: ClassVar[int] = (
+        8_192  # the arrays of so many games of one world fit into a processor's cache
+    )
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.two_worlds = bool(cls.challenges) and not cls.one_run
+        name = vars(cls).get("name")
+        if isinstance(name, str):
+            # A user's protocol may be defined anew, in a file that has changed or a notebook.
+            other = REFEREES.get(name, cls)
+            if other.__module__.startswith("arena.") and other.__qualname__ != cls.__qualname__:
+                raise InvalidArgument(f"{name} is a protocol of dp-arena", remedy="Choose another name.")
+            REFEREES[name] = cls  # attrs makes a second class of it
+
+    @classmethod
+    def with_rounds(cls, rounds: int) -> Self:
+        """The protocol in games of so many rounds, if every game has a fixed number of them."""
+        return cls(**{cls.rounds_setting: rounds}) if cls.fixed_rounds else cls()
+
+    @property
+    def rounds(self) -> int | None:
+        """The number of rounds of every game, if it is fixed."""
+        return getattr(self, self.rounds_setting) if self.fixed_rounds else None
+
+    def open(self, setup: BatchSetup) -> Batch:
+        """Open a batch of games."""
+        return self.batch(self, setup)
+
+    @abstractmethod
+    def probe(self, probe: Probe, games: int) -> Iterator[Move]:
+        """The moves of games that check a learner."""
+
+
+def name_protocols(fits: Callable[[type[Referee]], bool]) -> str:
+    """The names of the protocols that fit, for messages."""
+    *names, last = [name for name, kind in REFEREES.items() if fits(kind)]
+    return f"{', '.join(names)} and {last}" if names else last
+
+
+@attrs.frozen(eq=False)
+class BatchSetup:
+    """What a batch of n games is opened with.
+
+    learner: its configuration. state: the running learner. adversary: its name. worlds: (n,) bool.
+    runs: the learner's, n, or 1 that all games share.
+    relation: between which training sets the worlds may differ.
+    log: receives an entry for each step of the games, or None.
+    faults: every exception of the learner is a failure of its own, even a refusal (ArenaError).
+    scorebook: what to note of online games, or None.
+    """
+
+    learner: Learner
+    state: Any
+    adversary: str
+    worlds: np.ndarray
+    runs: int
+    relation: Relation
+    log: list[Entry] | None = None
+    faults: bool = False
+    scorebook: Scorebook | None = None
+
+
+class Batch:
+    """n games of one protocol in lockstep. Only the engine calls it.
+
+    moves: the moves that the protocol allows, with one method for each. That method reads the move
+    (`adversary`), chooses what belongs to each game's world (`worlds`), calls the learner (`learner`), logs
+    what happened (`log`, unless it is None) and returns the reply, or refuses the move (`refuse`).
+    opening: the move that comes first and is made once, if there is one.
+    halted: (n,) bool where the protocol has halts, else None.
+    mistakes: (n,) int where the protocol counts mistakes, else None.
+    """
+
+    moves: MoveTable
+    opening: type[Move] | None = None
+    halted: np.ndarray | None = None
+    mistakes: np.ndarray | None = None
+
+    def __init__(self, referee: Any, setup: BatchSetup) -> None:
+        self.referee = referee
+        self._opened = False
+        self.games, self.runs = len(setup.worlds), setup.runs
+        self.position = Position(setup.learner.name, setup.adversary)
+        self.refuse = self.position.refuse_adversary
+        self.adversary = AdversaryInput(self.runs, setup.learner.point_shape, self.position)
+        self.learner = LearnerCalls(setup.state, self.runs, setup.faults, self.position)
+        self.worlds = Worlds(
+            setup.worlds,
+            self.position,
+            setup.relation,
+            lambda points: self.learner.guard(lambda: setup.learner.users_of(points)),
+        )
+        self.log, self.reads = setup.log, read_of_samples(setup.learner)
+
+    def carry_out(self, move: Move) -> Reply:
+        """Carry out the adversary's move, or refuse it."""
+        for kind, handle in self.moves:
+            if isinstance(move, kind):
+                if self.opening is not None and self._opened is (kind is self.opening):
+                    rule = f"{self.referee.name} begins with {self.opening.__name__}, which is made once"
+                    raise self.refuse(rule, got=kind.__name__)
+                self._opened = True
+                return handle(self, move)
+        *names, last = [kind.__name__ for kind, _ in self.moves]
+        listed = f"moves {', '.join(names)} and {last}" if names else f"move {last}"
+        raise self.refuse(f"{self.referee.name} knows the {listed}", got=type(move).__name__)
+
+    def close(self) -> None:
+        """End the games after the adversary's last move. Unless rounds are fixed, it may stop at any time."""
+        rounds = self.referee.rounds
+        if rounds is not None and self.round != rounds:
+            rule = f"a game of {rounds} rounds is played to its end"
+            raise self.refuse(rule, expected=rounds, got=self.round)
+
+    def start_round(self) -> None:
+        """Go on to the next round, or refuse it."""
+        self.position.round += 1
+        self.check_rounds(self.round)
+
+    def check_rounds(self, last: int) -> None:
+        """Refuse to go on to this round if there are fewer."""
+        name = self.referee.rounds_setting
+        most = getattr(self.referee, name) if name else None
+        if most is not None and last > most:
+            raise self.refuse(
+                f"{self.referee.name} with {name} = {most} has at most {count_things(most, 'round')}",
+                remedy="Let the adversary make fewer moves, or allow more rounds.",
+            )
+
+    def choose_training(self, move: Train) -> Training:
+        """The training sets of the games' own worlds; logged before the learner gets them, which may fail."""
+        first = self.adversary.read_samples(move.sample)
+        second = first if move.other is None else self.adversary.read_samples(move.other)
+        return self.log_training(self.worlds.choose_samples(first, second))
+
+    def log_training(self, training: Training) -> Training:
+        if self.log is not None:
+            of_games = Training(training.samples, np.broadcast_to(training.which, self.games))
+            self.log.append(TrainingEntry(round=0, training=of_games, reads=self.reads))
+        return training
+
+    # --- the outcome of the games ---------------------------------------------------------------------------
+
+    @property
+    def round(self) -> int:
+        """The round that is played, or was last; 0 is the training phase."""
+        return self.position.round
+
+    @property
+    def flag(self) -> np.ndarray:
+        """(n,) bool, the games in which the worlds have differed."""
+        return self.worlds.flag
+
+    @property
+    def challenges(self) -> frozenset[PrivacyUnit]:
+        """In what the worlds have differed."""
+        return frozenset(self.worlds.challenges)
+
+    @property
+    def mistake_counts(self) -> MistakeCounts | None:
+        """What the scorebook holds, if there is one."""
+        return None
+
+
+@attrs.frozen
+class Probe(Adversary):
+    """Plays any protocol with one sample and some points, to check learners.
+
+    mixed: every other game of the batch gets another sample and other points.
+    in_a_row: queries are asked together. unlabelled: unlabelled points are handed over before the queries.
+    instructed: online games come with instructions.
+    """
+
+    referee: Referee
+    sample: Sample
+    points: tuple[Any, ...] = ()
+    mixed: bool = False
+    in_a_row: bool = False
+    unlabelled: bool = False
+    instructed: bool = False
+
+    name = "probe"
+    returns_score = True
+
+    @property
+    def protocols(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The protocol that is probed."""
+        return (self.referee.name,)
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield from self.referee.probe(self, games)
+        return np.zeros(games)
+
+    def mix_samples(self, games: int) -> Sample | list[Sample]:
+        """The sample of every game."""
+        if not self.mixed or games < 2:
+            return self.sample
+        labels = self.sample.labels
+        other = Sample(self.sample.points, 0 * labels + 1 - labels[0], self.sample.counts)
+        return [other if game % 2 else self.sample for game in range(games)]
+
+    def mix_points(self, t: int, games: int) -> np.ndarray:
+        """(n, ...): the point of every game in round t; after the last point comes the first."""
+        x = self.points[t % len(self.points)]
+        points = np.repeat(np.asarray(x)[None], games, axis=0)
+        if self.mixed:  # the other extreme of the points
+            farthest = self.points[min(2, len(self.points) - 1)]
+            points[1::2] = farthest if np.array_equal(x, self.points[0]) else self.points[0]
+        return points
+
+    def mix_labels(self, t: int, games: int) -> np.ndarray:
+        """(n,): the label of every game in round t, 0 and 1 in turn."""
+        labels = np.full(games, t % 2)
+        labels[1::2] ^= self.mixed
+        return labels

@@ -1,0 +1,235 @@
+"""Searches under Figure1 and Voting: queries, some of which depend on the answers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from hypothesis import reject
+from hypothesis import strategies as st
+
+from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Sample, Unlabelled, Voting
+from audits.adversary_search.point_strategies import counts_of, draw_points, list_of, sample_from, two_points
+from audits.adversary_search.script import (
+    LAST_IS_1,
+    SPACES,
+    AnswerHistory,
+    Memory,
+    Point,
+    Script,
+    SearchSpace,
+    Step,
+    as_point,
+    select_points,
+)
+from audits.adversary_search.script_strategies import (
+    MAX_QUERIES,
+    cut_runs,
+    draw_neighbours,
+    make_neighbours,
+    samples,
+)
+from audits.adversary_search.step_strategies import (
+    MAX_STRETCHES,
+    MEMORIES,
+    PATTERNS,
+    place_challenge,
+    shorten_steps,
+    stretches_around,
+)
+
+_CLEAR_SIZES = (20, 1_000)  # of samples whose answers are to be clear
+
+
+@attrs.frozen
+class QueryStep(Step):
+    """A step of queries, whose answers are labels."""
+
+    def read_answer(self, last: Any, reply: Any) -> np.ndarray:
+        return np.asarray(reply.label == 1)
+
+
+@attrs.frozen
+class Ask(QueryStep):
+    """Figure1, Voting: query `point`, `times` times."""
+
+    point: Point = attrs.field(converter=as_point)
+    times: int = 1
+
+    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
+        return Query(self.point)
+
+
+@attrs.frozen
+class Follow(QueryStep):
+    """Figure1, Voting: query `one` in the games in which `when` holds and `zero` elsewhere, `times` times."""
+
+    one: Point = attrs.field(converter=as_point)
+    zero: Point = attrs.field(converter=as_point)
+    times: int = 1
+    when: Memory = LAST_IS_1
+
+    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
+        return Query(select_points(history.holds(self.when), self.one, self.zero))
+
+
+@attrs.frozen
+class Challenge(QueryStep):
+    """Figure1: query `world_0` in world 0 and `world_1` in world 1.
+
+    With `when`, `world_0` is queried in both worlds in the other rounds.
+    """
+
+    world_0: Point = attrs.field(converter=as_point)
+    world_1: Point = attrs.field(converter=as_point)
+    times: int = 1
+    when: Memory | None = None
+
+    challenges: ClassVar[bool] = True
+
+    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
+        return Query(self.world_0, select_points(now, self.world_1, self.world_0))
+
+
+@attrs.frozen
+class Hand:
+    """Figure1: hand over the unlabelled point `point`, `times` times; or once, with `other` in world 1."""
+
+    point: Point = attrs.field(converter=as_point)
+    other: Point | None = attrs.field(default=None, converter=attrs.converters.optional(as_point))
+    times: int = 1
+
+    def move(self) -> Unlabelled:
+        """The move that the script yields."""
+        x = np.repeat(np.asarray(self.point)[None], self.times, axis=0)
+        other = None if self.other is None else np.repeat(np.asarray(self.other)[None], self.times, axis=0)
+        return Unlabelled(x, other)
+
+
+def queries(
+    learner: Learner, *, challenge: bool = False, limit: int = MAX_QUERIES
+) -> st.SearchStrategy[tuple[Step, ...]]:
+    """The steps of a game of Figure1 with at most `limit` queries; with `challenge` one of them differs."""
+    if not challenge:
+        return queries_near(learner, (), limit)
+    step = _query(learner, (), limit)
+    challenges = place_challenge(learner, limit, two_points(learner).map(lambda two: Challenge(*two)))
+    return stretches_around(challenges, step, MAX_STRETCHES, limit)
+
+
+@st.composite
+def driven_queries(
+    draw: st.DrawFn, learner: Learner, down: Point, up: Point, tested: Point | None, limit: int
+) -> tuple[Step, ...]:
+    """Queries at points of clear answers, 0 and 1, that drive the answers to a pattern, and what follows.
+
+    That is a challenge with these two points or, where training sets differ at `tested`, queries there.
+    """
+    pattern = draw(sample_from(PATTERNS))
+    driven = [Ask(up if bit == "1" else down) for bit in pattern]
+    times = draw(sample_from(counts_of(learner, limit)))
+    if tested is not None:
+        return shorten_steps([*driven, Ask(tested, times)], limit)
+    challenge = Challenge(*draw(st.sampled_from([(down, up), (up, down)])))
+    return shorten_steps([*driven, challenge, Ask(draw(st.sampled_from([down, up])), times)], limit)
+
+
+@lru_cache(maxsize=512)
+def queries_near(
+    learner: Learner, near: tuple[Point, ...], limit: int
+) -> st.SearchStrategy[tuple[Step, ...]]:
+    """The steps of a game without a challenge, with every other query at a point of `near`."""
+    return list_of(_query(learner, near, limit), MAX_STRETCHES).map(lambda steps: shorten_steps(steps, limit))
+
+
+def _query(learner: Learner, near: tuple[Point, ...], limit: int) -> st.SearchStrategy[Step]:
+    points = draw_points(learner, near)
+    times = sample_from(counts_of(learner, limit))
+    ask, follow = st.builds(Ask, points, times), st.builds(Follow, points, points, times)
+    return st.one_of(ask, follow, st.builds(Follow, points, points, times, MEMORIES))
+
+
+def hand_over_points(learner: Learner, *, challenge: bool = False) -> st.SearchStrategy[tuple[Hand, ...]]:
+    """Unlabelled points to hand over before the queries; with `challenge` one of them differs."""
+    hand = st.builds(Hand, draw_points(learner), times=sample_from(counts_of(learner, MAX_QUERIES)))
+    same = st.lists(hand, max_size=2)
+    if not challenge:
+        return same.map(tuple)
+    differing = two_points(learner).map(lambda two: Hand(*two))
+    return st.tuples(same, differing, same).map(lambda parts: (*parts[0], parts[1], *parts[2]))
+
+
+@st.composite
+def _swap_training(
+    draw: st.DrawFn, learner: Learner, protocol: str, limit: int, data: Sample | None
+) -> Script:
+    """A game of Figure1 or Voting in which the training sets differ, with many queries where they differ."""
+    world_0, world_1, near = draw(draw_neighbours(learner, data))
+    steps = draw(queries_near(learner, near, limit))
+    return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
+
+
+@st.composite
+def _drive_answers(
+    draw: st.DrawFn, learner: Learner, protocol: str, limit: int, *, challenge: bool
+) -> Script:
+    """A game in which clear answers come in a pattern before the worlds differ."""
+    down, up = draw(two_points(learner))
+    size = learner.sample_size or draw(st.sampled_from(_CLEAR_SIZES))
+    if size < 3:
+        reject()
+    sample = Sample([down, up], [0, 1], [size - size // 2, size // 2])
+    if challenge:
+        steps = draw(driven_queries(learner, down, up, None, limit))
+        return Script(protocol=protocol, world_0=sample, steps=steps)
+    tested = draw(draw_points(learner))
+    sample = Sample([down, up, tested], [0, 1, 0], [size - size // 2 - 1, size // 2, 1])
+    worlds = make_neighbours(learner, sample, 2, (tested, 0), (tested, 1))
+    steps = draw(driven_queries(learner, down, up, tested, limit))
+    return Script(protocol=protocol, world_0=worlds[0], world_1=worlds[1], steps=steps)
+
+
+def _drive_kinds(learner: Learner, protocol: str, limit: int) -> list[st.SearchStrategy[Script]]:
+    units = (PrivacyUnit.TRAINING_EXAMPLE, False), (PrivacyUnit.QUERY, True)
+    return [
+        _drive_answers(learner, protocol, limit, challenge=challenge)
+        for unit, challenge in units
+        if unit in learner.claim.protects and unit in REFEREES[protocol].challenges
+    ]
+
+
+def _swap_unlabelled(learner: Learner, protocol: str, limit: int) -> st.SearchStrategy[Script]:
+    return st.tuples(
+        samples(learner), hand_over_points(learner, challenge=True), queries(learner, limit=limit)
+    ).map(lambda drawn: Script(protocol=protocol, world_0=drawn[0], handed=drawn[1], steps=drawn[2]))
+
+
+def _add_unlabelled(learner: Learner, kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
+    return st.tuples(kind, hand_over_points(learner)).map(lambda two: attrs.evolve(two[0], handed=two[1]))
+
+
+def draw_queries(
+    learner: Learner, protocol: str, limit: int, data: Sample | None
+) -> list[st.SearchStrategy[Script]]:
+    """The kinds of games, in which the worlds differ in whatever the learner protects."""
+    differ = [unit for unit in REFEREES[protocol].challenges if unit in learner.claim.protects]
+    kinds: list[st.SearchStrategy[Script]] = []
+    if PrivacyUnit.TRAINING_EXAMPLE in differ:
+        kinds.append(cut_runs(_swap_training(learner, protocol, limit, data)))
+    if PrivacyUnit.QUERY in differ:
+        kinds.append(
+            st.tuples(samples(learner, data), queries(learner, challenge=True, limit=limit)).map(
+                lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])
+            )
+        )
+    kinds = [*kinds * 2, *_drive_kinds(learner, protocol, limit)]
+    if PrivacyUnit.UNLABELLED_EXAMPLE in differ:
+        kinds = [_add_unlabelled(learner, kind) for kind in kinds]
+        kinds = [*[_swap_unlabelled(learner, protocol, limit)] * 2, *kinds]
+    return kinds
+
+
+SPACES[Figure1.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow, Challenge), rounds=MAX_QUERIES)
+SPACES[Voting.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow), rounds=MAX_QUERIES)

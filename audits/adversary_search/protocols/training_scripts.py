@@ -1,0 +1,146 @@
+"""Searches under TrainingRun: gradients of canaries, and scores of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import sqrt
+from typing import Any
+
+import attrs
+import numpy as np
+from hypothesis import strategies as st
+
+from arena import Advance, GradientCanary, Learner, Models, Move, PrivacyUnit, Reply, Sample, TrainingRun
+from arena.capabilities import TrainsByNoisySteps
+from arena.neighbours import REPLACING
+from arena.players import read_relation_of
+from arena.step_scores import RATIO, STEP_SCORES, StepScore
+from audits.adversary_search.point_strategies import choose_from, two_points
+from audits.adversary_search.script import SPACES, Point, Script, SearchSpace, as_point
+from audits.adversary_search.script_strategies import cut_runs, draw_neighbours, draw_sizes, make_neighbours
+
+_LONG = 1e6  # the length of a gradient that is clipped
+_STEP_SCORES = (*STEP_SCORES, None)  # None: a score is chosen among those of all views, or learned
+_MAX_SINGLE = 4  # coordinates along which gradients are chosen alone
+_MAX_TOGETHER = 16  # coordinates of one gradient, spread over the layers of a model
+
+
+@attrs.frozen
+class Pull:
+    """TrainingRun: examples (point, label) have a gradient of length |size|, equal along the coordinates."""
+
+    point: Point = attrs.field(converter=as_point)
+    label: int
+    coordinates: tuple[int, ...]
+    size: float
+
+    def canary(self, parameters: int) -> GradientCanary:
+        """The canary, for so many parameters."""
+        gradient = np.zeros(parameters)
+        gradient[list(self.coordinates)] = self.size / sqrt(len(self.coordinates))
+        return GradientCanary(np.asarray(self.point), self.label, gradient)
+
+
+@attrs.frozen(kw_only=True)
+class TrainingScript(Script):
+    """A script for TrainingRun that chooses gradients and may score steps.
+
+    pulls: the gradients of examples, in all steps. parameters: their length. updates: the learner's steps.
+    """
+
+    pulls: tuple[Pull, ...] = ()
+    parameters: int = 0
+    updates: int = 1
+
+    @property
+    def rounds(self) -> int:
+        return self.updates
+
+    def list_parts(self) -> list[object]:
+        return list(self.pulls)
+
+    def _open(self) -> Iterator[Move]:
+        *opening, _ = super()._open()
+        yield from opening
+        yield Advance(canaries=[pull.canary(self.parameters) for pull in self.pulls])
+
+    def _apply_score(self, replies: Sequence[Reply], games: int) -> Any:
+        if not isinstance(self.score, StepScore):
+            return super()._apply_score(replies, games)
+        models = replies[-1]
+        assert isinstance(models, Models)
+        return self.score.of(models.parameters)
+
+
+def _train(learner: Learner, protocol: str, data: Sample | None) -> st.SearchStrategy[Script]:
+    """Training runs on neighbours, most with canaries and scores of steps if the learner tells its steps."""
+    runs = draw_neighbours(learner, data).map(
+        lambda drawn: TrainingScript(protocol=protocol, world_0=drawn[0], world_1=drawn[1])
+    )
+    if not isinstance(learner, TrainsByNoisySteps):
+        return runs
+    scored = st.tuples(runs, st.sampled_from(_STEP_SCORES)).map(
+        lambda drawn: attrs.evolve(drawn[0], score=_score_steps(learner, drawn[1]), updates=learner.steps)
+    )
+    canaries = _plant_canary(learner, protocol)
+    return choose_from([canaries, canaries, canaries, scored])
+
+
+@st.composite
+def _plant_canary(draw: st.DrawFn, learner: Any, protocol: str) -> Script:
+    """A training run in which all examples are equal, except for a canary in world 1."""
+    common, own = draw(two_points(learner))
+    others, relation = draw(draw_sizes(learner)) - 1, read_relation_of(learner)
+    sample = Sample([common, own], [0, 1], [others, 1]) if others else Sample([own], [1])
+    worlds = make_neighbours(learner, sample, len(sample.counts) - 1, (own, 0), (own, 1))
+    coordinates = draw(st.sampled_from(_list_directions(learner.parameters)))
+    length = draw(st.sampled_from((_LONG, _LONG, learner.clip, 0.0, None)))
+    rest = draw(st.sampled_from((0.0, -_LONG, None)))
+    sizes = {(own, 1): length, (common, 0): rest if others else None}
+    if relation.kind in REPLACING and length is not None:
+        sizes[own, 0] = -length
+    return TrainingScript(
+        protocol=protocol,
+        world_0=worlds[0],
+        world_1=worlds[1],
+        pulls=tuple(Pull(*example, coordinates, size) for example, size in sizes.items() if size is not None),
+        parameters=learner.parameters,
+        updates=learner.steps,
+        score=_score_steps(
+            learner, draw(st.sampled_from(_STEP_SCORES)), coordinates, others if rest == -_LONG else 0
+        ),
+    )
+
+
+def _list_directions(parameters: int) -> list[tuple[int, ...]]:
+    """Coordinates of a gradient: a single one, the first and the last, or several over all of them.
+
+    A gradient along one coordinate lies in one layer of a model, and is clipped rightly where each layer is.
+    """
+    single = [(place,) for place in range(min(parameters, _MAX_SINGLE))]
+    spread = np.linspace(0, parameters - 1, min(parameters, _MAX_TOGETHER)).astype(int).tolist()
+    together = [coordinates for coordinates in ((0, parameters - 1), tuple(spread)) if parameters > 1]
+    return [*single, *dict.fromkeys(together)]
+
+
+def _score_steps(
+    learner: Any, kind: str | None, coordinates: tuple[int, ...] = (0,), opposite: int = 0
+) -> StepScore | None:
+    """The score of this kind for the learner's steps. opposite: examples that pull against the canary."""
+    if kind is None:
+        return None
+    if kind != RATIO:
+        return StepScore(kind, coordinates)
+    return StepScore.for_canary(kind, learner, coordinates=coordinates, opposite=opposite)
+
+
+def _draw_runs(
+    learner: Learner, protocol: str, limit: int, data: Sample | None
+) -> list[st.SearchStrategy[Script]]:
+    if PrivacyUnit.TRAINING_EXAMPLE not in learner.claim.protects:
+        return []
+    return [cut_runs(_train(learner, protocol, data))]
+
+
+# Leaks of noisy steps are seldom clear.
+SPACES[TrainingRun.name] = SearchSpace(draw=_draw_runs, opening=(Advance,), pairs=1_024)

@@ -1,0 +1,207 @@
+"""The result of a search, with its text and its JSON."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arena import Claim, Learner
+from arena.capabilities import finite_domain, read_of_samples
+from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
+from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
+from audits.adversary_search.script import SPACES, Script
+from audits.registry.settings_text import summarize_player
+from audits.reports.document import Document, Facts, Listing, Part, Picture, Prose
+from audits.reports.formatting import nats
+from audits.reports.json_form import to_data
+from audits.reports.report import Report
+from audits.runs.example_games import write_example_games
+from audits.runs.plan import Plan
+from audits.runs.replay import FOUND, FOUND_FILE, write_adversary
+from audits.runs.verdict import Verdict
+
+# By chance, a confirmation fails as rarely as evidence of the threshold comes up under a true claim.
+_MANY_FAILED = 3
+_DEPENDENT = (
+    "{} confirmations on fresh games failed, which is rare if games are independent. Check by "
+    "arena.testing.check_learner whether the games of a batch share random numbers."
+)
+_SPECIAL = (
+    "learner",
+    "adversary",
+    "plan",
+    "verdict",
+    "given",
+    "file",
+)  # fields that are not in the JSON as they are
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class SearchResult(Report):
+    """The result of a search.
+
+    claim: under test. error: the probability, at most, that the whole search refutes a true claim.
+    refuted: the claim is false, with confidence 1 − error.
+    adversary: the smallest adversary that refutes it; None if nothing was confirmed.
+    plan, verdict: of its confirmation; `plan.confidence` is at least 1 − error.
+    examples: adversaries that were played. rejected: those that the learner declined, or failed against.
+    failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
+    games: played in each world to explore. confirmations: the number of attempts.
+    best: the largest evidence in nats.
+    detectable: if nothing was confirmed, a loss that is larger than the claim by so many nats would have been
+        found with probability 90 % if one adversary tried had shown it; None if no power can be stated.
+    given: the learner with its settings as the user named it, if that is known. file: to which the adversary
+        is written, if it is.
+    """
+
+    kind: ClassVar[str] = "search"
+
+    learner: Learner
+    protocol: str
+    claim: Claim
+    error: float
+    seed: int
+    refuted: bool
+    adversary: Script | None
+    plan: Plan | None
+    verdict: Verdict | None
+    examples: int
+    rejected: int
+    games: int
+    confirmations: int
+    best: float
+    failed: int = 0
+    failure: str = ""
+    detectable: float | None = None
+    interrupted: bool = False
+    given: str | None = None
+    file: str | None = None
+
+    @property
+    def headline(self) -> str:
+        if self.verdict is not None:
+            bound = f"ε ≥ {nats(self.verdict.epsilon_lower)} at δ = {self.claim.delta:.3g}"
+            bound += self.verdict.curve_note
+            return f"{self.learner.name}: refuted by an adversary that was found, {bound} certified"
+        return f"{self.learner.name}: nothing found in {self.examples:,} adversaries"
+
+    @property
+    def source(self) -> str:
+        """A Python file with the adversary that was found; empty if there is none."""
+        if self.plan is None or self.verdict is None:
+            return ""
+        return write_adversary(self.plan, self.verdict, learner=self.given, file=self.file or FOUND_FILE)
+
+    def document(self) -> Document:
+        parts: list[Part] = [Facts(_rows(self)), Prose(_explain(self))]
+        if self.plan is not None:
+            parts.append(Listing(_write_games(self.plan), "The smallest game that shows the violation:"))
+            if self.file:
+                where = f"The adversary is in {self.file}; commands play it as {self.file}:{FOUND}."
+                parts.append(Prose(where))
+            else:
+                parts.append(Listing(self.source.rstrip(), "The adversary:"))
+        certified = 0.0 if self.verdict is None else self.verdict.epsilon_lower
+        bars = [("certified", certified), ("claimed", self.claim.epsilon)]
+        return Document(parts=parts, picture=Picture.of_bars(bars, self.headline))
+
+    def _describe(self) -> dict[str, Any]:
+        """They depend on the arguments of the search only, so times are left out."""
+        verdict = None if self.verdict is None else to_data(self.verdict)
+        if verdict is not None:
+            del verdict["seconds"], verdict["games_per_second"]
+        names = [name for name in attrs.fields_dict(SearchResult) if name not in _SPECIAL]
+        script = None if self.adversary is None else _describe_script(self.adversary, self.learner)
+        return {
+            "learner": self.learner.name,
+            "players": {"learner": to_data(self.learner)},
+            **{name: to_data(getattr(self, name)) for name in names},
+            "searched": _describe_space(self),
+            "adversary": script,
+            "verdict": verdict,
+            "source": self.source or None,
+        }
+
+
+def _describe_script(script: Script, learner: Learner) -> list[str]:
+    """The steps of a script, one a line, with what the learner reads of the examples."""
+    lines = []
+    reads = read_of_samples(learner)
+    if script.world_0 is not None:
+        lines.append(f"training: {script.world_0.describe(reads=reads)}")
+        if script.world_1 is not None:
+            lines[0] = f"training in world 0: {script.world_0.describe(reads=reads)}"
+            lines.append(f"training in world 1: {script.world_1.describe(reads=reads)}")
+    lines += [str(part) for part in script.list_parts()]
+    return [*lines, f"score: {script.score}" if script.score is not None else "score: learned"]
+
+
+def _rows(result: SearchResult) -> list[tuple[str, str]]:
+    rows = [
+        ("learner", summarize_player(result.learner)),
+        ("protocol", result.protocol),
+        ("claim under test", str(result.claim)),
+        ("tried", f"{result.examples:,} adversaries, {result.games:,} games in each world"),
+        ("searched", _describe_space(result)),
+        ("confirmations", f"{result.confirmations}, with a total error of {result.error:g}"),
+        ("seed", str(result.seed)),
+    ]
+    if result.verdict is not None:
+        bound = f"ε ≥ {result.verdict.epsilon_lower:.4g} nats at δ = {result.claim.delta:.3g}"
+        bound += result.verdict.curve_note
+        rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
+    if result.rejected:
+        declined = f"{result.rejected:,} adversaries that the learner does not play against"
+        rows.insert(-1, ("declined", declined))
+    if result.failed:
+        rows.insert(-1, ("failed", f"against {result.failed:,} adversaries; first: {result.failure}"))
+    return rows
+
+
+def _describe_space(result: SearchResult) -> str:
+    """From which points adversaries were drawn, and how long their games could be."""
+    learner = result.learner
+    constants = [point for points in constant_points_of(learner) for point in points]
+    points = list(dict.fromkeys([*points_of(learner), *far_points_of(learner), *constants]))
+    words = f"{len(points)} points with numbers from {np.min(points):g} to {np.max(points):g}"
+    if finite_domain(learner) is None:
+        low, high = learner.domain or (-inf, inf)
+        words += f" (domain: {'unbounded' if learner.domain is None else f'{low:g} to {high:g}'})"
+    words += f", {len(constants)} of them from the constants of its code" if constants else ""
+    rounds = SPACES[result.protocol].rounds
+    if rounds:
+        words += f", games of up to {round_limit(learner, rounds):,} rounds"
+    return words
+
+
+def _explain(result: SearchResult) -> str:
+    failed = result.confirmations - result.refuted
+    doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
+    return _explain_outcome(result) + doubt
+
+
+def _explain_outcome(result: SearchResult) -> str:
+    if result.verdict is not None:
+        return (
+            f"Refuted: with confidence 1 - {result.error:g} the claim is false, and "
+            f"{result.verdict.describe_false_claims()}."
+        )
+    if result.confirmations:
+        outcome = f"{result.confirmations} looked promising, but fresh games did not confirm it"
+    else:
+        outcome = f"the best gave {result.best:.2g} nats of evidence, of {EVIDENCE_THRESHOLD:g} needed"
+    explanation = f"Nothing found: of {result.examples:,} adversaries {outcome}. This does not prove privacy."
+    if result.detectable is not None:
+        explanation += (
+            f" A loss of {result.detectable:.2g} nats above the claim, shown by one of them as by randomised "
+            "response, would have been found with probability 90 %."
+        )
+    return f"Interrupted. {explanation}" if result.interrupted else explanation
+
+
+def _write_games(plan: Plan) -> str:
+    players = plan.learner, plan.adversary, plan.referee
+    return write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)

@@ -1,0 +1,164 @@
+"""What is printed of an adversary, of any protocol, is that adversary again, and plays the same games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from support.paths import ROOT
+from support.players.search_players import HalfTheNoise, OnePoint, RaisesOnLabels
+from support.players.voting_learners import Screened
+
+import audits
+from arena import InvalidArgument, Learner, Sample, play
+from arena.step_scores import RATIO, StepScore
+from audits import cli
+from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
+from audits.adversary_search.script import Hand, Memory, Pull, TrainingScript
+from audits.registry.pairing import configure_game
+from audits.registry.players import ADVERSARIES
+from audits.registry.record_code import write_assignment
+from audits.runs.replay import format_replay, write_adversary
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingFresh
+from learners.online.noisy_majority import NoisyMajority
+from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
+from learners.training.dp_sgd import DPSGD
+
+V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300, halts=3)
+FRESH = EverlastingFresh(
+    teachers=4, chunk=1, training_rate=0.1, rate=0.2, answers=2, noise=0.5, pool=10, rounds=2
+)
+TIED = Sample([0.5, 0.5], [0, 1], [21, 21])
+PAIR = {"world_0": Sample([0.0], [0], [5]), "world_1": Sample([0.0, 0.0], [0, 1], [4, 1])}
+VECTOR = Sample([[0.0, 1.0], [1.0, 1.0]], [0, 1], [1, 2])
+FOLLOWS = (
+    Ask(0.5, 3),
+    Follow(0.5, 0.25, 4, Memory("seen", "11")),
+    Challenge(0.0, 0.5, 5, Memory("ends", "01")),
+    Follow(0.25, 0.5, 2, Memory("odd")),
+)
+SHOWS = (
+    Show(0.5, "with", 2),
+    Special((0.5, 0), (0.25, 1), 4, Memory("ends", "1")),
+    Show(0.5, "against", 3),
+)
+CASES: list[tuple[Learner, Script]] = [
+    (V1, Script(protocol="Figure1", world_0=TIED, steps=FOLLOWS, score=Score("answers 1", sign=-1))),
+    (V1, Script(protocol="Figure1", world_0=TIED, pieces=3, steps=FOLLOWS)),
+    (
+        FRESH,
+        Script(
+            protocol="Figure1",
+            world_0=Sample([0.0, 1.0], [0, 1], [20, 20]),
+            handed=(Hand(0.0, 1.0), Hand(0.0, times=9)),
+            steps=(Ask(0.0, 2), Ask(1.0, 3)),
+        ),
+    ),
+    (
+        OnePoint(),
+        Script(
+            protocol="Figure1",
+            world_0=VECTOR,
+            world_1=VECTOR.replace_one(1, [1.0, 1.0], 0),
+            steps=(Follow((0.0, 0.0), (1.0, 1.0), 3),),
+            score=Score("answers 1"),
+        ),
+    ),
+    (
+        Screened(teachers=5, queries=9),
+        Script(
+            protocol="Voting",
+            world_0=Sample([0.0, 0.0], [0, 1], [3, 2]),
+            world_1=Sample([0.0, 0.0, 0.0], [0, 1, 1], [2, 1, 2]),
+            steps=(Ask(0.0, 2), Follow(0.0, 1.0, 3), Ask(0.0, 4)),
+            score=Score("answer 2", "equal", 2.0),
+        ),
+    ),
+    (NoisyMajority(), Script(protocol="SpecialRound", steps=SHOWS)),
+    (
+        NoisyMajority(),
+        Script(protocol="SpecialRound", steps=SHOWS, score=Score("hypotheses", "at most", -np.inf)),
+    ),
+    (LaplaceCount(), Script(protocol="Release", **PAIR, score=Score("value", "distance", 1.5, -1))),
+    (
+        RandomisedResponse(size=40),
+        Script(
+            protocol="Release",
+            world_0=Sample(np.arange(40) / 64, np.zeros(40)),
+            world_1=Sample(np.arange(40) / 64, np.arange(40) == 0),
+            score=Score("value", "weighted", weights=(1.0, -0.25) * 20),
+        ),
+    ),
+    (
+        DPSGD(size=3, batch=2, steps=2, features=2, noise=2.0),
+        TrainingScript(
+            protocol="TrainingRun",
+            world_0=VECTOR.remove_one(1),
+            world_1=VECTOR,
+            pulls=(Pull((0.0, 1.0), 0, (1,), 1e6), Pull((1.0, 1.0), 1, (0, 1), -0.5)),
+            parameters=2,
+            score=StepScore(RATIO, (1,), clip=0.5, rate=0.25, noise=2.0, shift=2.0, replaced=True),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("learner", "script"), CASES, ids=lambda case: getattr(case, "protocol", ""))
+def test_what_is_printed_plays_the_same_games(learner: Learner, script: Script, tmp_path: Path) -> None:
+    (tmp_path / "found.py").write_text(write_assignment("found", script))
+    printed = ADVERSARIES.find_instance(f"{tmp_path / 'found.py'}:found")
+    assert printed == script
+    _, referee = configure_game(type(referee_for(script)), printed)
+    assert referee == referee_for(script)
+    games = [
+        play(learner, player, referee, games=50, seed=3, record=True).transcript
+        for player in (script, printed)
+    ]
+    assert games[0] is not None
+    assert games[1] is not None
+    assert games[0].table(0, 1) == games[1].table(0, 1)
+
+
+@pytest.mark.parametrize(("learner", "script"), CASES, ids=lambda case: getattr(case, "protocol", ""))
+def test_lines_are_short_and_steps_have_one_each(learner: Learner, script: Script) -> None:
+    lines = write_assignment("found", script).splitlines()
+    assert max(map(len, lines)) <= 110
+    if len(script.steps) > 1:
+        assert sum(line.startswith(" " * 8) for line in lines) >= len(script.steps)
+    assert not any("sign=1" in line or "None" in line for line in lines)
+
+
+def test_the_command_plays_the_confirmation_again(tmp_path: Path) -> None:
+    found = search(HalfTheNoise(), seed=1)
+    assert found.verdict is not None
+    assert found.plan is not None
+    name = f"{ROOT / 'tests' / 'support' / 'players' / 'search_players.py'}:HalfTheNoise"
+    file = str(tmp_path / "found.py")
+    text = write_adversary(found.plan, found.verdict, learner=name, file=file)
+    Path(file).write_text(text)
+    command = format_replay(found.plan, learner=name, file=file)
+    assert all(line.strip() in text for line in command.splitlines())
+    done = CliRunner().invoke(cli.arena, [*command.replace("\\\n", " ").split()[1:], "--json"])
+    assert done.exit_code == 3
+    assert f'"epsilon_lower": {found.verdict.epsilon_lower}' in done.stdout
+    assert f'"games": {found.verdict.games},' in done.stdout
+
+
+@pytest.mark.thorough
+def test_a_fault_is_replayed_as_one() -> None:
+    plan = search(RaisesOnLabels(), seed=1).plan
+    assert plan is not None
+    assert "--faults" in format_replay(plan, learner="it")
+
+
+def test_a_file_with_an_adversary_meets_others_in_a_tournament_under_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(write_assignment("found", CASES[7][1]))
+    report = audits.tournament(["laplace-count"], [f"{file}:found"], games=200)
+    assert "found" in report.summary()
+    with pytest.raises(InvalidArgument, match=r"mine.py:found"):
+        ADVERSARIES.find(f"{file}:other")

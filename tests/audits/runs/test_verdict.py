@@ -1,0 +1,136 @@
+"""What a verdict says, to people and to programs."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import attrs
+import pytest
+
+from arena import Claim, PrivacyUnit, Release
+from audits.registry.players import ADVERSARIES, LEARNERS
+from audits.reports.json_form import to_data, to_json
+from audits.runs.plan import Plan
+from audits.runs.verdict import PlayerSummary, Verdict
+
+VERDICT = Verdict(
+    learner="laplace-count",
+    adversary="count-swap",
+    protocol="Release",
+    claim=Claim(epsilon=1, delta=1e-5, protects=(PrivacyUnit.TRAINING_EXAMPLE,)),
+    refuted=False,
+    epsilon_lower=0.5,
+    confidence=0.999,
+    ceiling=9.25,
+    refutable=True,
+    clopper_pearson=None,
+    games=1_000,
+    played_now=1_000,
+    seconds=2.0,
+    seed=7,
+)
+REACH = "An adversary that always tells the worlds apart would have reached ε = 9.25."
+
+
+def with_claim(epsilon: float) -> Verdict:
+    claim = attrs.evolve(VERDICT.claim, epsilon=epsilon)
+    return attrs.evolve(VERDICT, claim=claim, refutable=epsilon <= VERDICT.ceiling)
+
+
+# --- text ---------------------------------------------------------------------------------------------
+
+
+def test_the_report_has_every_figure() -> None:
+    lines = VERDICT.summary().splitlines()
+    assert [line.rstrip() for line in lines[:10]] == [
+        "learner           laplace-count",
+        "adversary         count-swap",
+        "protocol          Release",
+        "claim under test  (1, 1e-05)-DP for a training example (replace one)",
+        "certified         ε ≥ 0.5 nats at δ = 1e-05, confidence 99.9 %",
+        "ceiling           ε ≥ 9.25 nats, had the adversary told the worlds apart every time",
+        "Clopper-Pearson   not computed, since there are too few games to choose an event on some and count "
+        "it on others",
+        "games             1,000 in each world",
+        "speed             1,000 games a second, both worlds counted (2.0 s)",
+        "seed              7",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"interrupted": True}, "since the fixed number of games was not reached"),
+        ({"until_refuted": True}, "since the number of games was not fixed beforehand"),
+        ({"until_refuted": True, "interrupted": True}, "since the number of games was not fixed beforehand"),
+    ],
+)
+def test_the_classical_bound_says_why_it_is_missing(fields: dict[str, bool], reason: str) -> None:
+    text = attrs.evolve(VERDICT, games=167_936, **fields).summary()
+    assert f"Clopper-Pearson   not computed, {reason}\n" in text
+
+
+def test_the_plan_adds_the_settings_that_are_not_usual() -> None:
+    learner = LEARNERS.find("laplace-count")(epsilon=2.0)
+    plan = Plan(
+        learner=learner, adversary=ADVERSARIES.find("count-swap")(), referee=Release(), epsilon=1, delta=0
+    )
+    assert (
+        "learner           laplace-count with epsilon=2\n"
+        in attrs.evolve(VERDICT, players=PlayerSummary.from_plan(plan)).summary()
+    )
+
+
+def test_blocks_of_a_ledger_are_told_apart() -> None:
+    resumed = attrs.evolve(VERDICT, played_now=400, clopper_pearson=0.25).summary()
+    assert "1,000 in each world, 600 of them from the ledger" in resumed
+    assert "ε ≥ 0.25 nats, for comparison" in resumed
+
+
+@pytest.mark.parametrize(
+    ("verdict", "meaning"),
+    [
+        (
+            attrs.evolve(VERDICT, refuted=True, epsilon_lower=8.2),
+            "Refuted: with confidence 99.9 %, the claim is false, and no claim below ε = 8.2 at δ = 1e-05 "
+            "holds.",
+        ),
+        (
+            VERDICT,
+            "Not refuted: with confidence 99.9 %, no claim below ε = 0.5 at δ = 1e-05 holds; the claim under "
+            "test is not below it. " + REACH,
+        ),
+        (
+            attrs.evolve(VERDICT, epsilon_lower=0.0),
+            "Not refuted: these games certify no loss of privacy. " + REACH,
+        ),
+        (
+            attrs.evolve(with_claim(10), epsilon_lower=0.0),
+            "Not refuted: these games certify no loss of privacy. So few games could not refute it: even "
+            "an adversary that always tells the worlds apart would have reached only ε = 9.25. Play more.",
+        ),
+        (
+            attrs.evolve(VERDICT, refuted=True, interrupted=True),
+            "Interrupted; the games played so far count. Refuted: with confidence 99.9 %, the claim is "
+            "false, and no claim below ε = 0.5 at δ = 1e-05 holds.",
+        ),
+    ],
+)
+def test_the_verdict_is_put_into_words(verdict: Verdict, meaning: str) -> None:
+    assert verdict.explain() == meaning
+    assert " ".join(verdict.summary().split()).endswith(meaning)
+
+
+# --- JSON ---------------------------------------------------------------------------------------------
+
+
+def test_json_holds_what_the_verdict_holds() -> None:
+    assert json.loads(to_json(VERDICT)) == to_data(VERDICT)
+
+
+@pytest.mark.parametrize("odd", [math.inf, -math.inf, math.nan])
+def test_a_figure_that_json_cannot_hold_is_null(odd: float) -> None:
+    text = to_json(attrs.evolve(with_claim(math.inf), ceiling=odd))
+    found = json.loads(text, parse_constant=pytest.fail)
+    assert (found["ceiling"], found["claim"]["epsilon"], found["epsilon_lower"]) == (None, None, 0.5)

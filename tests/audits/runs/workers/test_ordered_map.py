@@ -1,0 +1,335 @@
+"""Tasks in order, by threads and processes: what workers may do wrong, and that nothing hangs on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.rough_workers import GarblingCall, RecordingCall, figures, read_lines, rough_plan, square_fault
+
+from arena import InvalidArgument, PlayerError
+from audits.runs.ledger import Ledger
+from audits.runs.run import run
+from audits.runs.workers import Workers, WorkersFailed, map_in_order
+from audits.runs.workers.workers import JOBS_PER_CORE
+
+PROCESSES, THREADS = Workers(jobs=2), Workers(backend="threading", jobs=2)
+SQUARES = [task * task for task in range(100)]
+
+
+def square(task: int) -> int:
+    return task * task
+
+
+# --- order and window -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, PROCESSES, THREADS])
+def test_results_are_in_order_and_kept_as_they_come(workers) -> None:
+    kept: dict[int, int] = {}
+    assert list(map_in_order(square, range(100), workers, keep=kept.__setitem__)) == SQUARES
+    assert kept == dict(enumerate(SQUARES))
+
+
+def test_no_more_is_begun_ahead_than_can_be_kept() -> None:
+    """Task 0 is late: others run ahead of it, 64 at most, and all of them are kept at once."""
+    waiting, begun, kept = threading.Event(), [], []
+
+    def call(task: int) -> int:
+        begun.append(task)
+        if task == 0:
+            assert waiting.wait(60)
+        return task * task
+
+    def keep(task: int, result: int) -> None:
+        kept.append(task)
+        if len(kept) == 63:
+            time.sleep(0.2)  # for others to begin, if they would
+            assert sorted(begun) == list(range(64))
+            waiting.set()
+
+    assert list(map_in_order(call, range(1_000), THREADS, keep=keep)) == [task**2 for task in range(1_000)]
+    assert kept.index(0) == 63
+
+
+def test_a_reader_that_is_slower_than_the_workers_holds_them_up() -> None:
+    begun: list[int] = []
+    with closing(map_in_order(lambda task: begun.append(task), range(10**15), THREADS)) as results:
+        for number, _ in zip(range(20), results, strict=False):
+            time.sleep(0.01)
+            assert len(begun) <= number + 1 + 64
+    count = len(begun)
+    time.sleep(0.05)
+    assert len(begun) == count  # closed early, no task is begun any more
+
+
+@pytest.mark.thorough
+def test_processes_that_are_busy_do_not_hold_up_the_end() -> None:
+    with closing(map_in_order(time.sleep, [0, *[600] * 50], PROCESSES)) as results:
+        next(results)
+        start = time.monotonic()
+    assert time.monotonic() - start < 60
+    assert list(map_in_order(square, range(100), PROCESSES)) == SQUARES
+
+
+# --- errors of calls ------------------------------------------------------------------------------------
+
+
+class Mine(Exception):
+    """It cannot be pickled: its arguments do not make one."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def breaks(task: int) -> int:
+    if task == 3:
+        time.sleep(0.2)
+        raise PlayerError("learner", "mine", 1, "ValueError: no")
+    if task == 5:
+        raise ZeroDivisionError
+    return task
+
+
+@pytest.mark.parametrize("workers", [1, PROCESSES, THREADS])
+def test_an_error_is_raised_in_its_place_in_the_order(workers) -> None:
+    results = map_in_order(breaks, range(100), workers)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(PlayerError, match="learner mine raised ValueError: no in round 1") as raised:
+        next(results)
+    if workers != 1:
+        assert "in breaks" in raised.value.__notes__[0]
+
+
+def raises_mine(task: int) -> int:
+    raise Mine(task, task)
+
+
+def test_an_error_that_cannot_travel_is_told() -> None:
+    with pytest.raises(RuntimeError, match="Mine: 0 and 0"):
+        list(map_in_order(raises_mine, range(4), PROCESSES))
+
+
+# --- what travels ---------------------------------------------------------------------------------------
+
+
+def test_the_work_is_pickled_once_and_opened_once_by_a_process(tmp_path: Path) -> None:
+    call = RecordingCall(str(tmp_path))
+    results = list(map_in_order(call, range(60), PROCESSES))
+    assert [square for square, _ in results] == SQUARES[:60]
+    assert len(read_lines(tmp_path, "pickled")) == 1
+    processes = {process for _, process in results}
+    assert sorted(read_lines(tmp_path, "opened")) == sorted(processes)
+    assert len(processes) <= 2
+
+
+def test_a_worker_that_cannot_import_a_plug_in_is_told() -> None:
+    """Pickled by its name, from a module that is only here."""
+    module = type(sys)("only_here")
+    exec("def call(task): return task", vars(module))
+    sys.modules["only_here"] = module
+    try:
+        with pytest.raises(WorkersFailed) as refusal:
+            list(map_in_order(vars(module)["call"], range(4), PROCESSES))
+    finally:
+        del sys.modules["only_here"]
+    assert re.fullmatch(
+        r"the worker \S+ \(process \d+\) cannot open what is to be played: ModuleNotFoundError: No module "
+        r"named 'only_here'\. Install what is missing on every worker, or name a plug-in as "
+        r"path/to/file\.py:Class, which travels with the plan\.",
+        str(refusal.value),
+    )
+
+
+# --- wrong answers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("type", "gave what is no envelope (str)"),
+        ("index", "came from {worker} under the number of another"),
+        ("checksum", "came damaged from {worker}: its checksum does not match"),
+        ("value", "came from {worker} and is no square"),
+    ],
+)
+def test_garbage_is_played_again_and_three_times_garbage_is_an_error(
+    tmp_path: Path, how: str, told: str
+) -> None:
+    once = GarblingCall(how, str(tmp_path / "flag"))
+    assert list(map_in_order(once, range(20), PROCESSES, find_fault=square_fault)) == SQUARES[:20]
+    assert (tmp_path / "flag").exists()
+    results = map_in_order(GarblingCall(how), range(20), PROCESSES, find_fault=square_fault)
+    assert [next(results) for _ in range(5)] == SQUARES[:5]
+    with pytest.raises(WorkersFailed) as refusal:
+        next(results)
+    pattern = re.escape(
+        f"block 5 failed 3 times; at last it {told}. To see what it does, play it in this process: the same "
+        "command and ledger, with --jobs 1 and neither --backend nor --cluster."
+    ).replace(re.escape("{worker}"), r"\S+ \(process \d+\)")
+    assert re.fullmatch(pattern, str(refusal.value))
+
+
+def test_the_last_try_is_made_while_no_other_task_is_under_way() -> None:
+    lock, active, others, tries = threading.Lock(), Counter(), [], Counter()
+
+    def call(task: int) -> int:
+        with lock:
+            active[task] += 1
+        time.sleep(0.05 if task == 5 else 0.001)
+        with lock:
+            tries[task] += 1
+            others.append((task, tries[task], sum(active.values()) - 1))
+            active[task] -= 1
+        return task
+
+    def find_fault(task: int, result: int) -> str:
+        return "is wrong" if task == 5 and tries[5] < 3 else ""
+
+    assert list(map_in_order(call, range(200), THREADS, find_fault=find_fault)) == list(range(200))
+    assert (5, 3, 0) in others
+    assert max(count for _, _, count in others) == 1
+
+
+def test_a_block_of_another_size_is_no_block_of_the_plan(tmp_path: Path) -> None:
+    from audits.runs.blocks import find_fault, play_block
+
+    plan = rough_plan(tmp_path, "never")
+    block = play_block(plan, 0)
+    assert find_fault(plan, 0, block) == ""
+    assert find_fault(rough_plan(tmp_path, "never", block=400), 0, block) == "has 500 pairs of games, not 400"
+    assert find_fault(plan, 0, [1, 2]) == "is no block (list)"
+
+
+def test_a_worker_with_other_versions_is_refused_and_nothing_of_it_is_used() -> None:
+    kept: list[int] = []
+    call = GarblingCall("versions")
+    with pytest.raises(WorkersFailed) as refusal:
+        list(map_in_order(call, [5, 5, 5], PROCESSES, keep=lambda task, result: kept.append(task)))
+    assert kept == []
+    assert re.fullmatch(
+        rf"numpy is {re.escape(np.__version__)} here and 1\.0 on the worker \S+ \(process \d+\), and figures "
+        r"depend on it\. Install the same on every worker\.",
+        str(refusal.value),
+    )
+
+
+# --- workers that end or hang ---------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+def test_what_a_killed_process_had_is_played_again(tmp_path: Path) -> None:
+    plan = rough_plan(tmp_path, "kill")
+    one = figures(run(plan))
+    assert figures(run(plan, jobs=2, ledger=tmp_path / "run.ledger")) == one
+    assert (tmp_path / "flag").exists()
+
+
+@pytest.mark.slow
+def test_what_a_process_that_hangs_had_is_played_again(tmp_path: Path) -> None:
+    plan = rough_plan(tmp_path, "hang")
+    one = figures(run(plan))
+    assert figures(run(plan, jobs=Workers(jobs=2, patience=2))) == one
+    assert (tmp_path / "flag").exists()
+
+
+GROWN: list[bytes] = []
+
+
+def grows(task: int) -> int:
+    GROWN.append(os.urandom(50_000_000))
+    time.sleep(0.2)
+    return task
+
+
+@pytest.mark.slow
+def test_a_worker_that_grows_is_replaced_though_warnings_are_errors() -> None:
+    """By loky, in a thread: with an error there, no more would come."""
+    assert list(map_in_order(grows, range(40), Workers(jobs=2, patience=60))) == list(range(40))
+
+
+@pytest.mark.thorough
+def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_path: Path) -> None:
+    plan, ledger = rough_plan(tmp_path, "always"), tmp_path / "run.ledger"
+    with pytest.raises(WorkersFailed) as refusal:
+        run(plan, jobs=2, ledger=ledger)
+    assert str(refusal.value) == (
+        "block 7 failed 3 times; at last it ended its worker (TerminatedWorkerError). To see what it does, "
+        "play it in this process: the same command and ledger, with --jobs 1 and neither --backend nor "
+        "--cluster."
+    )
+    verdict = refusal.value.verdict
+    assert verdict.interrupted
+    assert verdict.games == 7 * 500
+    with Ledger.read(ledger) as book:
+        assert set(range(7)) <= book.block_indices()
+    # In this process it does no harm, so the run can be ended here.
+    assert figures(run(plan, ledger=ledger)) == figures(run(plan))
+
+
+# --- which workers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"backend": "dsk"},
+            "there is no backend of that name, got 'dsk'. Did you mean dask? There are: loky, threading, "
+            "dask.",
+        ),
+        ({"jobs": 0}, "jobs must be at least 1, got 0"),
+        (
+            {"cluster": "tcp://host:8786"},
+            "the backend loky has no cluster, got 'tcp://host:8786'. Choose the backend dask, or leave out "
+            "the cluster.",
+        ),
+        (
+            {"backend": "dask", "cluster": "tcp://host:8786", "jobs": 4},
+            "jobs counts the workers of this machine, but a cluster elsewhere has its own, got 4. Leave "
+            "out jobs.",
+        ),
+        ({"jobs": 2, "patience": 0}, "patience must be more than 0, got 0"),
+        (
+            {"patience": 60},
+            "patience ends workers that hang, but threads of this process cannot be ended, got 60. Use at "
+            "least two jobs of loky, or a cluster.",
+        ),
+    ],
+)
+def test_workers_that_there_are_not(settings, message: str) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        Workers(**settings)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "dask"])
+def test_more_workers_than_a_machine_bears_are_refused(backend: str) -> None:
+    limit = JOBS_PER_CORE * (os.cpu_count() or 1)
+    with pytest.raises(InvalidArgument, match=f"jobs must be at most {limit:,}, 32 for each core"):
+        Workers(backend=backend, jobs=limit + 1)
+    assert Workers(backend=backend, jobs=limit).jobs == limit
+
+
+def test_no_more_workers_start_than_there_are_tasks() -> None:
+    assert Workers.from_jobs(30, 12).jobs == 12
+    assert Workers.from_jobs(Workers(jobs=30, patience=5), 1).jobs == 2  # one would be this process
+    assert Workers.from_jobs(3, 12).jobs == 3
+    assert Workers.from_jobs(Workers(backend="dask"), 12).jobs is None
+
+
+def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("audits.runs.workers.workers.find_spec", lambda name: None)
+    with pytest.raises(InvalidArgument) as refusal:
+        Workers(backend="dask")
+    assert str(refusal.value) == (
+        "the backend dask needs distributed, which is not installed. Run pip install 'dp-arena[dask]'."
+    )
