@@ -41,8 +41,7 @@ from learners.training.dp_sgd import DPSGD
 from learners.training.private_logistic import ObjectivePerturbation, OutputPerturbation
 from learners.zoo.laplace_mechanisms import NoisyHist1, ZooLaplace
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2
-from learners.zoo.svt_1 import Svt1
-from learners.zoo.svt_2 import Svt2
+from learners.zoo.svt import Svt1, Svt2
 
 SMALL: dict[str, Any] = {"examples": 120, "pairs": 64}
 ERROR = 0.05  # of a search of a correct learner: large enough to be measured

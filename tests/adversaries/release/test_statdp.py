@@ -10,7 +10,7 @@ from arena import InvalidArgument, PrivacyUnit, Release, play
 from arena.testing import check_adversary
 from learners.releases.laplace_count import LaplaceCount
 from learners.zoo.laplace_mechanisms import NoisyHist1, ZooLaplace
-from learners.zoo.svt_1 import Svt1
+from learners.zoo.svt import Svt1
 
 FIVE = Svt1(queries=5)
 PATTERNS = {

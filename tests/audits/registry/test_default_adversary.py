@@ -35,7 +35,7 @@ from learners.predictors.vote_predictors import AboveThresholdPredictor
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 from learners.training.dp_sgd import DPSGD
-from learners.zoo.svt_1 import Svt1
+from learners.zoo.svt import Svt1
 
 SHIPPED = [
     player
