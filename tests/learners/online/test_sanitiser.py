@@ -1,4 +1,4 @@
-"""The sanitiser and its parts: distributions and privacy on tiny instances, accuracy, rounding."""
+"""The sanitiser and its learners."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from support.laws.mechanism_laws import RATE, SURE
-from support.laws.sanitiser_laws import Law, discriminator_law, furthest
+from support.laws.sanitiser_laws import Law, discriminator_law, furthest, learner_law
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import Intervals, Thresholds
@@ -23,6 +23,7 @@ from learners.mechanisms.accounting import best_composition
 from learners.online.sanitiser import (
     WIN,
     Discriminator,
+    EmpiricalLearner,
     ExponentialLearner,
     ProposalGenerator,
     Sanitiser,
@@ -32,14 +33,63 @@ from learners.online.sanitiser import (
     rounding_error,
 )
 
-FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
-BOTH = np.concatenate([FUNCTIONS, ~FUNCTIONS])
+FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
+DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]
+
+
+def tally(data: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """The number of occurrences of each point with label 0, and with label 1."""
+    table = np.zeros((2, 3), int)
+    for x, y in data:
+        table[y, x] += 1
+    return table[0], table[1]
+
+
+def learn_repeatedly(
+    learner: EmpiricalLearner, rng: np.random.Generator, games: int, allowed: np.ndarray | None = None
+) -> np.ndarray:
+    zeros, ones = (np.tile(row, (games, 1)) for row in tally(DATA))
+    mask = np.ones(len(FUNCTIONS), bool) if allowed is None else allowed
+    return learner.learn(rng, FUNCTIONS, zeros, ones, np.tile(mask, (games, 1)))
+
+
+@statistical(rate=RATE)
+def test_the_exponential_learner_follows_its_distribution(rng: np.random.Generator) -> None:
+    found = learn_repeatedly(ExponentialLearner(0.7), rng, 400_000)
+    law = learner_law(FUNCTIONS, DATA, 0.7)
+    check_counts(np.bincount(found, minlength=4), list(law.values()), effect=0.01, **SURE)
+
+
+def test_functions_that_are_not_allowed_are_never_learned(rng: np.random.Generator) -> None:
+    found = learn_repeatedly(ExponentialLearner(0.5), rng, 200, np.array([False, True, False, True]))
+    assert set(found.tolist()) == {1, 3}
+
+
+@statistical(rate=1e-9)
+def test_the_exponential_learner_errs_within_its_bound(rng: np.random.Generator) -> None:
+    """100,000 runs; a fifth of the bound is exceeded more often than beta."""
+    learner, beta = ExponentialLearner(2.0), 0.05
+    found = learn_repeatedly(learner, rng, 100_000)
+    errors = (FUNCTIONS[:, [x for x, _ in DATA]] != [y for _, y in DATA]).sum(axis=1)
+    excess = (errors - errors.min())[found]
+    most = stats.binom.isf(1e-9, 100_000, beta)
+    assert np.count_nonzero(excess > learner.excess_errors(4, beta)) <= most
+    assert np.count_nonzero(excess > learner.excess_errors(4, beta) / 5) > most
+
+
+def test_bad_parameters_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="epsilon must be positive and finite, got 0"):
+        ExponentialLearner(0)
+
+
+SANITISER_FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
+BOTH = np.concatenate([SANITISER_FUNCTIONS, ~SANITISER_FUNCTIONS])
 ALPHA, STEP = 0.5, 0.8
 POINTS = [0, 0, 1, 2, 2, 2]
 UNIFORM = [1 / 3] * 3
 
 
-def tally(points: tuple[int, ...] | list[int], games: int = 1) -> np.ndarray:
+def tally_of_sanitiser(points: tuple[int, ...] | list[int], games: int = 1) -> np.ndarray:
     return np.tile(np.bincount(points, minlength=3), (games, 1))
 
 
@@ -49,7 +99,7 @@ def tally(points: tuple[int, ...] | list[int], games: int = 1) -> np.ndarray:
 def answers(rng: np.random.Generator, epsilon: float, proposal: list[float]) -> np.ndarray:
     discriminator = Discriminator(BOTH, ALPHA, epsilon, ExponentialLearner(epsilon))
     games = 400_000
-    functions = discriminator.respond(rng, tally(POINTS, games), np.tile(proposal, (games, 1)))
+    functions = discriminator.respond(rng, tally_of_sanitiser(POINTS, games), np.tile(proposal, (games, 1)))
     return np.bincount(functions + 1, minlength=5)
 
 
@@ -117,7 +167,9 @@ def test_rates_without_a_bound_are_refused() -> None:
 
 
 def sanitiser(**change: Any) -> Sanitiser:
-    return Sanitiser(FUNCTIONS, **{"epsilon": 6.0, "delta": 0.0, "alpha": ALPHA, "calls": 2, **change})
+    return Sanitiser(
+        SANITISER_FUNCTIONS, **{"epsilon": 6.0, "delta": 0.0, "alpha": ALPHA, "calls": 2, **change}
+    )
 
 
 def two_calls_law(points: tuple[int, ...] | list[int], step: float) -> Law:
@@ -140,7 +192,7 @@ def two_calls_law(points: tuple[int, ...] | list[int], step: float) -> Law:
 def test_distributions_follow_the_law_of_the_transcripts(rng: np.random.Generator) -> None:
     """Transcripts with the same final distribution share a cell."""
     spec, games = sanitiser(), 400_000
-    found = spec.run(rng, tally(POINTS, games))
+    found = spec.run(rng, tally_of_sanitiser(POINTS, games))
     weights = {0: np.zeros(3)}
     for row, other in itertools.product(range(4), range(-1, 4)):
         second = BOTH[other] if other != WIN else np.zeros(3)
@@ -228,7 +280,7 @@ def errors(spec: Sanitiser, distribution: np.ndarray, counts: np.ndarray) -> np.
 
 @pytest.mark.parametrize("games", [0, 1, 3])
 def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
-    found = sanitiser().run(rng, tally(POINTS, games))
+    found = sanitiser().run(rng, tally_of_sanitiser(POINTS, games))
     assert found.distribution.shape == (games, 3)
     assert found.won.shape == (games,)
 
@@ -250,7 +302,7 @@ def test_games_with_other_numbers_of_examples_are_refused(rng: np.random.Generat
         ({"calls": 0}, "calls must be at least 1, got 0"),
     ],
 )
-def test_bad_parameters_are_refused(change: dict[str, Any], message: str) -> None:
+def test_bad_parameters_are_refused_by_sanitiser(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         sanitiser(**change)
 
