@@ -14,8 +14,8 @@ import numpy as np
 
 from arena import Adversary, Figure1, Moves, Query, Sample, Train, play
 from arena.randomness import block_seed, generator
-from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
+from learners.mechanisms.between_thresholds import BetweenThresholds
+from learners.mechanisms.noise import laplace
 from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 
 BLOCK, ROUNDS, GAMES = 8_192, 100, 200_000

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from learners.foreign.diffprivlib import Diffprivlib
     from learners.foreign.function import Function
     from learners.foreign.opendp import OpenDP
-    from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-    from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
+    from learners.mechanisms.above_threshold import AboveThreshold
+    from learners.mechanisms.between_thresholds import BetweenThresholds
     from learners.online.realizable import RealizableLearner
     from learners.releases.gaussian_count import GaussianCount
     from learners.releases.laplace_count import LaplaceCount
@@ -31,8 +31,8 @@ __all__ += ["EverlastingV1", "EverlastingV2", "GaussianCount"]
 __all__ += ["LaplaceCount", "RandomisedResponse", "RealizableLearner"]
 
 _MODULE_OF = {
-    "AboveThreshold": "mechanisms.sparse_vector.above_threshold",
-    "BetweenThresholds": "mechanisms.sparse_vector.between_thresholds",
+    "AboveThreshold": "mechanisms.above_threshold",
+    "BetweenThresholds": "mechanisms.between_thresholds",
     "Diffprivlib": "foreign.diffprivlib",
     "EverlastingV1": "everlasting.everlasting_v1",
     "EverlastingV2": "everlasting.everlasting_v2",

@@ -37,8 +37,8 @@ from arena.randomness import block_seed, generator
 from audits.races import OnlineStanding, plan_online_race, run_race
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.quantiles import quantile
+from learners.mechanisms import exponential_experts
 from learners.mechanisms.counters import BinaryCounter, binary_counter_error
-from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.experts.transitions import (

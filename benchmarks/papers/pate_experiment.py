@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from arena import Sample
 from arena.randomness import block_seed, generator
 from audits.data.one_hot import OneHotData
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
+from learners.mechanisms.noise import gaussian_epsilon
 from learners.pate.ensemble import Ensemble, Teacher, Voters
 from learners.pate.ensemble.ensemble import divide_sample
 from learners.pate.pate_gaussian import PateGaussian

@@ -14,13 +14,13 @@ from arena.errors import BudgetExceeded
 from arena.points import is_shared
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, setting, whole
-from learners.common.vote_laws import NoisyVotesLaw
+from learners.common.teacher_votes import NoisyVotesLaw
 from learners.everlasting.bbl_round import FRESH_ANSWERS, BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import BBLState
 from learners.mechanisms.accounting import Guarantee, best_composition, compose_advanced, largest_affordable
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.noise import laplace
 
 
 @attrs.frozen

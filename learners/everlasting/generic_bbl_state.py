@@ -11,8 +11,8 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.points import is_shared
 from arena.sample import Training
-from learners.common.teacher_ensembles import TeacherEnsembles
 from learners.common.teacher_training import CountedExamples, train_teachers
+from learners.common.teacher_votes import TeacherEnsembles
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.label_boost import boost_labels, label_points

@@ -12,7 +12,7 @@ import numpy as np
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.settings import at_least, check_value, whole
 from learners.mechanisms.accounting import Guarantee, least_sufficient
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.noise import laplace
 from learners.mechanisms.parameter_checks import check_positive, check_probability
 
 

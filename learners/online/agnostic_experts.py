@@ -17,9 +17,9 @@ from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
 from learners.common.learner_bases import RoundBudget
+from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.accounting import Guarantee
-from learners.mechanisms.experts import exponential_experts, lazy_experts
-from learners.mechanisms.experts.lazy_experts import LazyParameters
+from learners.mechanisms.lazy_experts import LazyParameters
 from learners.online.experts.draws import FreshDraws, FreshDrawsLaw, LazyDraws
 from learners.online.experts.transitions import (
     Candidates,

@@ -14,7 +14,7 @@ from arena.replies import Hypothesis
 from arena.settings import count_setting, setting
 from learners.common.learner_bases import RoundBudget
 from learners.mechanisms.accounting import pure_curve
-from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
+from learners.mechanisms.noise import laplace, laplace_cdf
 
 
 @attrs.frozen

@@ -16,7 +16,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.settings import at_least, check_value, less_than
 from learners.mechanisms.accounting import Guarantee, best_composition, largest_affordable
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.noise import laplace
 from learners.mechanisms.parameter_checks import check_positive
 from learners.mechanisms.selection import exponential_mechanism
 

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from math import ceil, sqrt
 
 import attrs
 import numpy as np
 
-from arena.errors import Unsupported
+from arena.errors import InvalidArgument, Unsupported
 from arena.laws import Finite
 from arena.sample import Sample
-from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
+from arena.settings import at_least, check_value, count_setting, less_than, more_than, one_of, setting
+from learners.mechanisms.noise import gaussian_epsilon
+from learners.mechanisms.parameter_checks import check_positive
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_gaussian import GaussianVotes, PateGaussian
 from learners.pate.students.active import ActiveStudent, LabellingService, learn
 from learners.pate.students.base import StudentLearner
 from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent
-from learners.pate.students.odometer import odometer
 from learners.pate.students.rules import LearnedRule
+
+
+def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:
+    """ε(c) for c `answers`, nats, where c may depend on the answers, of which there are at most ℓ (`most`):
+
+        ε(c) = c/(2σ²) + (1 + c/ℓ)·√(ℓ·ln(1/δ)/2)/σ.
+
+    It holds if c is released together with the result, except with probability δ. Proof: docs/proofs/pate.md.
+
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    check_positive(sigma=sigma)
+    check_value("delta", delta, more_than(0), less_than(1))
+    if not 0 <= answers <= most:
+        raise InvalidArgument("answers must be at least 0 and at most the budget", value=answers)
+    tail = math.sqrt(most * -math.log(delta) / 2) / sigma
+    return answers / (2 * sigma**2) + (1 + answers / most) * tail
+
 
 DISAGREEMENT, FORCED = "disagreement", "forced"
 BUDGET = 0.3  # share of the public points that may be queried, as in section 5 of the paper

@@ -11,9 +11,9 @@ from arena.claims import Claim, PrivacyUnit
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import count_setting
+from learners.mechanisms.above_threshold import RestartBudget
 from learners.mechanisms.accounting import optimal_composition, pure_curve
-from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
-from learners.mechanisms.sparse_vector.above_threshold import RestartBudget
+from learners.mechanisms.noise import NoisyValues, laplace
 from learners.pate.ensemble.screening import (
     Screening,
     ScreeningLaw,

@@ -16,24 +16,19 @@ from arena.privacy_curves import PrivacyCurve, PureCurve
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
 from learners.common.learner_bases import FixedSizeLearner
-from learners.common.teacher_ensembles import TeacherEnsembles
-from learners.common.vote_laws import (
+from learners.common.teacher_votes import (
     Electorate,
     NoisyVotesLaw,
     SparseVotesLaw,
     SteadyThresholdsLaw,
+    TeacherEnsembles,
     between_thresholds_law,
 )
-from learners.mechanisms.accounting import (
-    Guarantee,
-    basic_composition,
-    best_composition,
-    pure_curve,
-)
-from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap
-from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_thresholds_cost
+from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.accounting import Guarantee, basic_composition, best_composition, pure_curve
+from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap
+from learners.mechanisms.noise import laplace, laplace_cdf
+from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_thresholds_cost
 
 
 @attrs.frozen

@@ -12,8 +12,8 @@ from arena.sample import Sample, Training
 from arena.settings import setting
 from learners.common.learner_bases import ReleaseLearner
 from learners.common.relation_claims import claim_of_sensitivity_one
-from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace_noise import laplace_mechanism
+from learners.mechanisms.densities import laplace_density
+from learners.mechanisms.noise import laplace_mechanism
 
 
 def count_ones(sample: Sample) -> int:

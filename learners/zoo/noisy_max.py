@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from arena.laws import Density, Finite
 from arena.sample import Sample
-from learners.mechanisms.noise.densities import (
+from learners.mechanisms.densities import (
     REACH,
     exponential_log_cdf,
     exponential_log_pdf,
@@ -24,7 +24,7 @@ from learners.mechanisms.noise.densities import (
     laplace_log_cdf,
     laplace_log_pdf,
 )
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.noise import laplace
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 
 Function = Callable[[np.ndarray], np.ndarray]

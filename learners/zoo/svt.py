@@ -19,8 +19,8 @@ from arena.errors import Unsupported
 from arena.laws import Branches, Density, Finite
 from arena.sample import Sample
 from arena.settings import count_setting, less_than, more_than, setting
-from learners.mechanisms.noise.densities import HiddenBelow, fine_laplace_nodes, laplace_density
-from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
+from learners.mechanisms.densities import HiddenBelow, fine_laplace_nodes, laplace_density
+from learners.mechanisms.noise import laplace, laplace_cdf
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 from learners.zoo.svt_laws import full_law, halting_law, noiseless_law
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from arena.errors import Unsupported
 from arena.laws import Finite
-from learners.mechanisms.noise.laplace_noise import laplace_between
+from learners.mechanisms.noise import laplace_between
 
 _LARGEST_LAW = 2**14  # sequences of answers: an output distribution holds all of them
 

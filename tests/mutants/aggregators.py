@@ -14,8 +14,8 @@ from support.players.named_by_class import NamedByClass
 
 from arena import AnswerLaw, Learner, Sample, Unsupported
 from arena.replies import UNSTABLE
-from learners.mechanisms.noise.laplace_noise import laplace_cdf
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.noise import laplace_cdf
 from learners.pate.distance_to_instability import DistanceToInstability, DistanceToInstabilityState
 from learners.pate.ensemble import Ensemble, Voters, VotingLaw
 from learners.pate.ensemble.ensemble import divide_sample

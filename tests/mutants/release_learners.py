@@ -17,7 +17,7 @@ from support.players.named_by_class import NamedByClass
 
 from arena import Claim, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.noise import laplace
 from learners.mechanisms.selection import exponential_mechanism
 
 POINTS = np.array([0.0, 0.5, 1.0])

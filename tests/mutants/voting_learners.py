@@ -9,7 +9,7 @@ import numpy as np
 from support.players.named_by_class import NamedByClass
 
 from arena import UNSTABLE, Claim
-from learners.mechanisms.noise.gaussian_noise import gaussian_sigma
+from learners.mechanisms.noise import gaussian_sigma
 from learners.pate.pate_gaussian import PateGaussian, PateGaussianState
 
 VOTES = PateGaussian(teachers=3, queries=8, epsilon=1.0, delta=0.05)

@@ -14,21 +14,11 @@ import attrs
 import numpy as np
 from support.players.named_by_class import NamedByClass
 
-from arena import (
-    Claim,
-    Density,
-    Finite,
-    Independent,
-    Learner,
-    Mixture,
-    PrivacyUnit,
-    ValueLaw,
-    setting,
-)
+from arena import Claim, Density, Finite, Independent, Learner, Mixture, PrivacyUnit, ValueLaw, setting
 from arena.concepts import Thresholds
 from arena.replies import Hypothesis
-from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.densities import laplace_density
+from learners.mechanisms.noise import laplace
 from learners.online.noisy_majority import NoisyMajority, NoisyMajorityState
 from learners.predictors.vote_predictors import NoisyVotes, NoisyVotesState
 

@@ -17,7 +17,7 @@ from arena.sample import Training
 from arena.settings import setting
 from learners.common.learner_bases import ReleaseLearner, RunningRelease
 from learners.pate.ensemble import Teacher, Voters
-from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
+from learners.pate.ensemble.voters import EnsembleLearner, teacher_setting
 from learners.pate.students.active import LabellingService
 from learners.pate.students.rules import LearnedRule, PublicPoints, rule_class, stack_concepts
 

@@ -10,8 +10,8 @@ from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
 from adversaries.figure1.base import count_unlabelled, find_vote_points
-from adversaries.figure1.example_distributions import choose_distribution
 from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
+from adversaries.figure1.honest import choose_distribution
 from adversaries.figure1.membership import Membership
 from adversaries.figure1.poison import Poison
 from adversaries.figure1.query_swap import QuerySwap, UnlabelledSwap

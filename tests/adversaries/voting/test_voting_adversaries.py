@@ -34,7 +34,7 @@ from arena.testing import check_adversary
 from audits.exact_loss.exact_audit import exact
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta
+from learners.mechanisms.noise import gaussian_delta
 from learners.pate.distance_to_instability import DistanceToInstability
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian

@@ -27,7 +27,7 @@ from benchmarks.papers.pate_experiment import (
     measure_balanced_accuracy,
     measure_f1,
 )
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
+from learners.mechanisms.noise import gaussian_epsilon
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt

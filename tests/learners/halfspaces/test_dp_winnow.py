@@ -25,7 +25,7 @@ from arena.testing import check_learner
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.halfspaces.winnow import update_bound
 from learners.mechanisms.accounting import renyi_composition
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.noise import laplace
 
 RATE = 1e-7
 SURE: dict[str, Any] = {"rate": RATE, "power": 1 - RATE}

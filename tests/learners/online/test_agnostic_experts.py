@@ -30,8 +30,8 @@ from arena import (
 from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
 from arena.littlestone import soa
 from arena.testing import check_learner
+from learners.mechanisms import lazy_experts
 from learners.mechanisms.counters import binary_counter_error
-from learners.mechanisms.experts import lazy_experts
 from learners.online import agnostic_experts
 from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
 from learners.online.experts.transitions import counter_noise_scale

@@ -16,7 +16,7 @@ from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Un
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
 from audits.exact_loss import exact
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta
+from learners.mechanisms.noise import gaussian_delta
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian

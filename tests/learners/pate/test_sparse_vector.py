@@ -31,7 +31,7 @@ from audits.exact_loss import exact as exactly
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.mechanisms.accounting import best_composition, optimal_composition
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.noise import laplace
 from learners.pate.distance_to_instability import DistanceToInstability
 from learners.pate.ensemble.screening import Screening
 from learners.pate.sparse_vector import SparseVector, SparseVectorPrinted

@@ -17,9 +17,9 @@ from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, U
 from arena.concepts import FiniteClass, Thresholds
 from arena.privacy_curves import PureCurve
 from arena.testing import check_adversary, check_learner
-from learners.common.vote_laws import Electorate
+from learners.common.teacher_votes import Electorate
 from learners.mechanisms.accounting import best_composition
-from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
+from learners.mechanisms.steady_thresholds import steady_thresholds_cost
 from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictors import (
     AboveThresholdPredictor,

@@ -34,7 +34,7 @@ from arena import (
 )
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta
+from learners.mechanisms.noise import gaussian_delta
 from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.geometric_count import GeometricCount, answer_weights

@@ -18,7 +18,7 @@ from arena.sample import Training
 from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
+from learners.mechanisms.noise import gaussian_epsilon
 from learners.training.dp_fedavg import DPFedAvg
 from learners.training.dp_ftrl import DPFTRL
 from learners.training.dp_sgd import DPSGD

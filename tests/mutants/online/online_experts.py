@@ -12,7 +12,7 @@ from support.players.named_by_class import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
-from learners.mechanisms.experts import exponential_experts
+from learners.mechanisms import exponential_experts
 from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState
 from learners.online.experts.draws import FreshDraws, LazyDraws
 from learners.online.experts.transitions import Candidates

@@ -29,7 +29,7 @@ from arena import (
     Training,
 )
 from learners.common.learner_bases import ReleaseLearner
-from learners.mechanisms.noise.laplace_noise import laplace_mechanism
+from learners.mechanisms.noise import laplace_mechanism
 from learners.releases.laplace_count import LaplaceCount
 
 SIZE = 20

@@ -1,9 +1,8 @@
-"""Output distributions of predictors that answer from the mean vote of teachers.
+"""The votes of teachers in a batch of games, and output distributions of predictors that answer from them.
 
 `NoisyVotesLaw` adds fresh noise to every vote; `SteadyThresholdsLaw` and `MarkedVotesLaw` also count close
-votes and halt.
-`SparseVotesLaw` compares noisy votes with hidden noisy thresholds, as AboveThreshold and BetweenThresholds
-do.
+votes and halt. `SparseVotesLaw` compares noisy votes with hidden noisy thresholds, as AboveThreshold and
+BetweenThresholds do.
 """
 
 from __future__ import annotations
@@ -19,9 +18,86 @@ from arena.errors import Unsupported
 from arena.laws import AnswerLaw
 from arena.points import is_shared
 from arena.sample import Sample
-from learners.mechanisms.noise.densities import laplace_nodes
-from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
-from learners.mechanisms.sparse_vector.steady_thresholds import log_answer_laws
+from learners.mechanisms.densities import laplace_nodes
+from learners.mechanisms.noise import laplace_between, laplace_cdf
+from learners.mechanisms.steady_thresholds import log_answer_laws
+
+_CACHE_SIZE = 32  # points whose votes are cached
+_SLAB = 2_000_000  # labels computed at a time
+
+
+class TeacherEnsembles:
+    """The teachers of n games, T each, stored as counts of concepts or one by one.
+
+    counts: (n, C), how many teachers of each game hold each of `concepts` (C, ...); or None, with concepts
+    (n, T, ...). size: T.
+    """
+
+    def __init__(
+        self, concept_class: ConceptClass, concepts: np.ndarray, counts: np.ndarray | None, size: int
+    ):
+        self._class = concept_class
+        self._concepts = concepts
+        self._counts = counts
+        self.size = size
+        self._cache: dict[tuple[str, bytes], np.ndarray] = {}
+
+    def votes(self, x: np.ndarray) -> np.ndarray:
+        """The mean votes (n,) in [0, 1], read-only, at one point per game, x (n, ...)."""
+        if is_shared(x):
+            return self._votes_at(x[0])
+        points, which = np.unique(x, axis=0, return_inverse=True)
+        if not 0 < len(points) <= _CACHE_SIZE:
+            return self._votes_one_by_one(x)
+        table = np.stack([self._votes_at(point) for point in points])
+        return table[which.ravel(), np.arange(len(x))]
+
+    def votes_in_a_row(self, x: np.ndarray) -> np.ndarray:
+        """The mean votes (n, k) at k points per game, x (n, k, ...)."""
+        if not len(x):
+            return np.zeros(x.shape[:2])
+        if self._counts is None:
+            return np.stack([self._class.vote(*game) for game in zip(self._concepts, x, strict=True)])
+        if is_shared(x):
+            ones = self._class.labels(self._concepts, x[0])
+            return self._counts @ ones.astype(np.float64) / self.size
+        return np.stack([self._votes_of_game(*game) for game in zip(self._counts, x, strict=True)])
+
+    def _votes_of_game(self, counts: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """The mean votes (k,) of one game's teachers, with counts (C,), at points (k, ...)."""
+        present = counts > 0
+        concepts, counts = self._concepts[present], counts[present]
+        step = max(1, _SLAB // max(1, len(concepts)))
+        slabs = (points[start : start + step] for start in range(0, len(points), step))
+        ones = [counts @ self._class.labels(concepts, slab).astype(float) for slab in slabs]
+        return np.concatenate(ones) / self.size
+
+    def _votes_at(self, point: np.ndarray) -> np.ndarray:
+        key = point.dtype.str, point.tobytes()  # the same bytes are another number in another type
+        if key not in self._cache:
+            if len(self._cache) >= _CACHE_SIZE:
+                self._cache.clear()
+            self._cache[key] = self._count_votes(np.asarray(point))
+            self._cache[key].flags.writeable = False
+        return self._cache[key]
+
+    def _count_votes(self, point: np.ndarray) -> np.ndarray:
+        if self._counts is not None:
+            ones = self._class.labels(self._concepts, point[None])[:, 0]
+            return (self._counts @ ones.astype(np.float64)) / self.size
+        return self._mean_labels(point)
+
+    def _votes_one_by_one(self, x: np.ndarray) -> np.ndarray:
+        if self._counts is not None:
+            ones = self._class.labels(self._concepts, x)  # (C, n)
+            return np.einsum("nc,cn->n", self._counts, ones.astype(np.float64)) / self.size
+        return self._mean_labels(np.repeat(x, self.size, axis=0))
+
+    def _mean_labels(self, x: np.ndarray) -> np.ndarray:
+        """The mean votes (n,) of teachers that are stored one by one, at x (n·T, ...) or one point."""
+        concepts = self._concepts.reshape(-1, *self._concepts.shape[2:])
+        return np.asarray(self._class.label(concepts, x).reshape(-1, self.size).mean(axis=1))
+
 
 _MOST_DOMAIN = 1_024  # of a larger domain only the points of the sample and their neighbours are used
 _MOST_REMEMBERED = 4  # points whose answers are a part of the hidden state

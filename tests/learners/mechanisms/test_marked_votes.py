@@ -8,7 +8,7 @@ from scipy import stats
 from support.paths import ROOT
 
 from learners.mechanisms.accounting import zcdp_guarantee
-from learners.mechanisms.sparse_vector.steady_thresholds import (
+from learners.mechanisms.steady_thresholds import (
     CHANCE,
     MarkedVotes,
     all_answers_cost,

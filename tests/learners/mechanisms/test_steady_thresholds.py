@@ -13,8 +13,8 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena.errors import InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms.accounting import compose_advanced
-from learners.mechanisms.noise.laplace_noise import laplace, laplace_between
-from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_thresholds_cost
+from learners.mechanisms.noise import laplace, laplace_between
+from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_thresholds_cost
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}

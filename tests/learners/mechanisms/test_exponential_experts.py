@@ -17,12 +17,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting import best_composition
-from learners.mechanisms.experts.exponential_experts import (
-    cost,
-    hoeffding_composition,
-    largest_rate,
-    regret,
-)
+from learners.mechanisms.exponential_experts import cost, hoeffding_composition, largest_rate, regret
 
 ROWS = [(0.0, 1.0, 0.5), (1.0, 1.0, 0.0), (0.0, 0.25, 1.0)]
 PRIOR = (0.0, -1.0, 0.5)

@@ -16,17 +16,20 @@ from support.statistical import check_cdf, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.noise.densities import HiddenBelow, laplace_nodes
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_epsilon, gaussian_sigma
-from learners.mechanisms.noise.laplace_noise import (
+from learners.mechanisms.densities import HiddenBelow, laplace_nodes
+from learners.mechanisms.noise import (
     NoisyValues,
+    RandomFunction,
     check_positive,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_sigma,
     laplace,
     laplace_between,
     laplace_cdf,
     laplace_mechanism,
+    philox,
 )
-from learners.mechanisms.noise.random_function import RandomFunction, philox
 
 
 @pytest.mark.parametrize("count", [0, 1, 4])

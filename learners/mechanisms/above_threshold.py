@@ -12,7 +12,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.settings import at_least, at_most, check_value, less_than, more_than, whole
 from learners.mechanisms.accounting import least_sufficient
-from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
+from learners.mechanisms.noise import NoisyValues, laplace
 from learners.mechanisms.parameter_checks import check_positive
 
 

@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
+from learners.mechanisms.above_threshold import RestartBudget, count_columns_to_true, unwritable_view
+from learners.mechanisms.noise import NoisyValues, laplace
 from learners.mechanisms.parameter_checks import check_positive, check_probability
-from learners.mechanisms.sparse_vector.above_threshold import (
-    RestartBudget,
-    count_columns_to_true,
-    unwritable_view,
-)
 
 _STRETCH = 64  # values that are compared together; the first outcome "between" ends a stretch
 

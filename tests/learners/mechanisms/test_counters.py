@@ -28,7 +28,7 @@ from learners.mechanisms.counters import (
     private_histogram,
     tree_levels,
 )
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.noise import laplace
 
 
 def naive_counts(values: list[float], noise: list[float]) -> list[float]:

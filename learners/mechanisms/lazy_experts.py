@@ -15,9 +15,9 @@ from functools import lru_cache
 import attrs
 
 from arena.settings import at_least, at_most, check_value
+from learners.mechanisms import exponential_experts
 from learners.mechanisms.accounting import Guarantee, hoeffding_composition, largest_affordable
-from learners.mechanisms.experts import exponential_experts
-from learners.mechanisms.experts.exponential_experts import check_rounds
+from learners.mechanisms.exponential_experts import check_rounds
 from learners.mechanisms.parameter_checks import check_positive
 
 _REDRAWS = tuple(0.5**k for k in range(1, 31))  # the candidates for `redraw`

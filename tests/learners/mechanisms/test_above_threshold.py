@@ -23,8 +23,8 @@ from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, RestartBudget
+from learners.mechanisms.above_threshold import AboveThreshold, RestartBudget
+from learners.mechanisms.noise import laplace
 
 # --- the law ------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ from support.laws.plain_experts import LazyExperts
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.experts import exponential_experts, lazy_experts
-from learners.mechanisms.experts.lazy_experts import LazyParameters, cost, largest_rate, regret
+from learners.mechanisms import exponential_experts, lazy_experts
+from learners.mechanisms.lazy_experts import LazyParameters, cost, largest_rate, regret
 
 ROWS = [(0.0, 1.0, 0.5), (1.0, 1.0, 0.0), (0.0, 0.25, 1.0), (0.0, 0.0, 0.0)]
 PRIOR = (0.0, -1.0, 0.5)

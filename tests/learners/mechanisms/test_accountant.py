@@ -10,7 +10,7 @@ import math
 import pytest
 
 from learners.mechanisms.accounting import basic_composition, optimal_composition, zcdp_guarantee
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
+from learners.mechanisms.noise import gaussian_delta, gaussian_sigma
 from learners.pate.pate_gaussian import PateGaussian, sigma_of_step_1
 
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is an extra")
