@@ -20,13 +20,7 @@ from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, setting
 from learners.common.learner_bases import FittedLearner, ReleaseLearner
 from learners.common.relation_claims import claim_of_monotone_choice
-from learners.mechanisms.selection import (
-    EMCover,
-    choice_weights,
-    cover_cost,
-    largest_cover_rate,
-    other_costs,
-)
+from learners.mechanisms.selection import EMCover, choice_weights, cover_cost, largest_cover_rate, other_costs
 
 
 def decision_lists_setting(help: str) -> Any:

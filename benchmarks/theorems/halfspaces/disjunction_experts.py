@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
+from adversaries.halfspaces.short_lists import SparseDisjunction
 from arena.concepts import Halfspaces
 from arena.engine import play
 from arena.referees import Oblivious

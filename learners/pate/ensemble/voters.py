@@ -1,4 +1,4 @@
-"""The bases of the learners that train teachers on disjoint parts of a sample, and of those that let them vote."""
+"""The bases of the learners that train teachers on parts of a sample, and of those that let them vote."""
 
 from __future__ import annotations
 

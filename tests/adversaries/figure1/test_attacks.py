@@ -16,17 +16,7 @@ from adversaries.figure1.membership import Membership
 from adversaries.figure1.poison import Poison
 from adversaries.figure1.query_swap import QuerySwap, UnlabelledSwap
 from adversaries.figure1.reconstruct import Reconstruct
-from arena import (
-    Adversary,
-    Figure1,
-    InvalidArgument,
-    Learner,
-    Queries,
-    Sample,
-    Train,
-    Unsupported,
-    play,
-)
+from arena import Adversary, Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Points, Rectangles, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary

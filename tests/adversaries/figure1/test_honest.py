@@ -7,12 +7,7 @@ import pytest
 from support.statistical import check_counts, check_mean, expect_rejection, statistical
 
 from adversaries.figure1.base import chunk_sizes
-from adversaries.figure1.honest import (
-    FiniteDistribution,
-    Honest,
-    UniformDistribution,
-    choose_distribution,
-)
+from adversaries.figure1.honest import FiniteDistribution, Honest, UniformDistribution, choose_distribution
 from arena import Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
 from arena.concepts import ConceptClass, Rectangles, Thresholds
 from arena.testing import check_adversary

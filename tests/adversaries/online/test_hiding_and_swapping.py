@@ -16,16 +16,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 from adversaries.common.shared_settings import draw_start_rounds
 from adversaries.online.random_sequences import PointFunctions, find_hiding_places
 from adversaries.online.special_swap import SpecialSwap, UpdateSwap
-from arena import (
-    Adversary,
-    Hypothesis,
-    Learner,
-    Oblivious,
-    PrivacyUnit,
-    SpecialRound,
-    Unsupported,
-    play,
-)
+from arena import Adversary, Hypothesis, Learner, Oblivious, PrivacyUnit, SpecialRound, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from learners.online.conservative import Soa
 from learners.online.noisy_majority import NoisyMajority

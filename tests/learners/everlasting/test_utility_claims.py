@@ -15,15 +15,7 @@ import pytest
 from scipy import stats
 from support.statistical import statistical
 
-from arena.concepts import (
-    Boxes,
-    ConceptClass,
-    FiniteClass,
-    RealIntervals,
-    RealPoints,
-    Stumps,
-    Thresholds,
-)
+from arena.concepts import Boxes, ConceptClass, FiniteClass, RealIntervals, RealPoints, Stumps, Thresholds
 from arena.errors import InvalidArgument
 from learners.everlasting.bbl_round import PaperConstants, paper_constants
 from learners.everlasting.label_boost import label_boost

@@ -15,17 +15,7 @@ from support.laws.list_laws import laws, naive_law, neighbours, sample_of, small
 from support.players.simple_players import Scripted
 from support.statistical import check_counts, expect_rejection, statistical
 
-from arena import (
-    Hypothesis,
-    InvalidArgument,
-    Learner,
-    Moves,
-    Release,
-    Sample,
-    Train,
-    Training,
-    Unsupported,
-)
+from arena import Hypothesis, InvalidArgument, Learner, Moves, Release, Sample, Train, Training, Unsupported
 from arena.concepts import DecisionLists, Literals, Thresholds, Variables
 from arena.testing import check_learner
 from audits.exact_loss import exact
