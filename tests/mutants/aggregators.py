@@ -49,7 +49,7 @@ class Broken(NamedByClass, Voters):
 class BrokenSvt(Broken, PateSvt):
     """One ⊥ and six answers; a run is (2, 0.0872)-DP."""
 
-    state_class = ScreeningState
+    State = ScreeningState
 
     teachers: int = 9
     queries: int = 6
@@ -58,7 +58,7 @@ class BrokenSvt(Broken, PateSvt):
     threshold: float | None = 4.0
 
     def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
-        return self.state_class(self, games, rng)
+        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -77,34 +77,14 @@ class OneUnstableMore(BrokenSvt):
         return ScreeningState(attrs.evolve(self, unstable=self.unstable + 1), games, rng)
 
 
-class TellsTheVoteState(ScreeningState):
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        super()._answer(ones)
-        return self._labels_above[ones]
-
-
 @attrs.frozen
 class TellsTheVote(BrokenSvt):
     """The slip: ⊥ is counted, but the answer is the vote. No ε holds."""
 
-    state_class = TellsTheVoteState
-
-
-class CountsTheStableState(ScreeningState):
-    def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._screen = AboveThreshold(
-            games,
-            rng,
-            threshold=spec.effective_threshold,
-            epsilon=2 / spec.effective_scale,
-            halts=spec.unstable,
-        )
-        self._halted = self._screen.halted
-
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        above = self._screen.respond(-self._nearness[ones])
-        return np.where(above, self._labels_above[ones], np.int8(UNSTABLE))
+    class State(ScreeningState):
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            super()._answer(ones)
+            return self._labels_above[ones]
 
 
 @attrs.frozen
@@ -114,26 +94,31 @@ class CountsTheStable(BrokenSvt):
     No ε holds at δ: there are unlimited chances of a label.
     """
 
-    state_class = CountsTheStableState
+    class State(ScreeningState):
+        def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._screen = AboveThreshold(
+                games,
+                rng,
+                threshold=spec.effective_threshold,
+                epsilon=2 / spec.effective_scale,
+                halts=spec.unstable,
+            )
+            self._halted = self._screen.halted
 
-
-class TooFarByOneState(ScreeningState):
-    def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._nearness -= 1
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            above = self._screen.respond(-self._nearness[ones])
+            return np.where(above, self._labels_above[ones], np.int8(UNSTABLE))
 
 
 @attrs.frozen
 class TooFarByOne(BrokenSvt):
     """The slip: ⌈Δ/2⌉ for dist, so that it is 1 where one vote may change the label. No ε holds at δ."""
 
-    state_class = TooFarByOneState
-
-
-class TellsTheTieState(ScreeningState):
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        tie = self._nearness[ones] == 0
-        return np.where(tie, self._labels_above[ones], super()._answer(ones))
+    class State(ScreeningState):
+        def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._nearness -= 1
 
 
 @attrs.frozen
@@ -143,7 +128,10 @@ class TellsTheTie(BrokenSvt):
     Of 101 numbers of votes, two tie.
     """
 
-    state_class = TellsTheTieState
+    class State(ScreeningState):
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            tie = self._nearness[ones] == 0
+            return np.where(tie, self._labels_above[ones], super()._answer(ones))
 
     teachers: int = 101
 

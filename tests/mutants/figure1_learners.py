@@ -63,7 +63,7 @@ class PointVotes(NamedByClass, Learner):
     """
 
     protocols = ("Figure1",)
-    state_class = VotesState
+    State = VotesState
 
     epsilon: float = 1.0
     answers: int = 2
@@ -84,16 +84,7 @@ class PointVotes(NamedByClass, Learner):
         return 2 * self.answers / self.epsilon
 
     def start(self, games: int, rng: np.random.Generator) -> VotesState:
-        return self.state_class(self, games, rng)
-
-
-class StaleState(VotesState):
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.drawn = laplace_noise(rng, (games,), spec.scale)
-
-    def noise(self, x: np.ndarray) -> np.ndarray:
-        return self.drawn
+        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -104,7 +95,13 @@ class StaleNoise(PointVotes):
     of 1 to -1, the answers differ with chance 1 - e^(-ε/2).
     """
 
-    state_class = StaleState
+    class State(VotesState):
+        def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.drawn = laplace_noise(rng, (games,), spec.scale)
+
+        def noise(self, x: np.ndarray) -> np.ndarray:
+            return self.drawn
 
     answers: int = 8
 
@@ -133,20 +130,9 @@ class OneMoreState(VotesState):
 class OneAnswerMore(PointVotes):
     """The slip: it stops after its budget is overdrawn, not spent. Loses ε (answers + 1)/answers = 2ε."""
 
-    state_class = OneMoreState
+    State = OneMoreState
 
     answers: int = 1
-
-
-class StopsEarlyState(VotesState):
-    def train(self, training: Training) -> None:
-        super().train(training)
-        self.one_sided = for_each_game(training, lambda s: s.labels.min() == s.labels.max()).astype(bool)
-        self.halted = self.one_sided
-
-    def charge(self, x: np.ndarray) -> None:
-        super().charge(x)
-        self.halted = self.halted | self.one_sided
 
 
 @attrs.frozen
@@ -156,22 +142,27 @@ class NothingToLearn(PointVotes):
     No ε holds: with one label changed it answers.
     """
 
-    state_class = StopsEarlyState
+    class State(VotesState):
+        def train(self, training: Training) -> None:
+            super().train(training)
+            self.one_sided = for_each_game(training, lambda s: s.labels.min() == s.labels.max()).astype(bool)
+            self.halted = self.one_sided
 
-
-class MemoryState(VotesState):
-    def noise(self, x: np.ndarray) -> np.ndarray:
-        known = np.zeros(self.games, bool)
-        for sample, games in self.training.groups():
-            known[games] = (x[games, None] == sample.points).any(axis=1)
-        return np.where(known, 0.0, super().noise(x))
+        def charge(self, x: np.ndarray) -> None:
+            super().charge(x)
+            self.halted = self.halted | self.one_sided
 
 
 @attrs.frozen
 class Memorises(PointVotes):
     """The slip: points of the training set are answered from memory, without noise. No ε holds."""
 
-    state_class = MemoryState
+    class State(VotesState):
+        def noise(self, x: np.ndarray) -> np.ndarray:
+            known = np.zeros(self.games, bool)
+            for sample, games in self.training.groups():
+                known[games] = (x[games, None] == sample.points).any(axis=1)
+            return np.where(known, 0.0, super().noise(x))
 
 
 class LookupState(VotesState):
@@ -190,15 +181,7 @@ class UnknownPoint(PointVotes):
     No ε holds, for one who sees it fail: the query tells whether anybody is there.
     """
 
-    state_class = LookupState
-
-
-class RefusalState(LookupState):
-    def answer(self, x: np.ndarray) -> np.ndarray:
-        try:
-            return super().answer(x)
-        except KeyError as error:
-            raise InvalidArgument("a query is a point of the training set") from error
+    State = LookupState
 
 
 @attrs.frozen
@@ -208,13 +191,12 @@ class RefusesUnknownPoint(PointVotes):
     No ε holds, for one who sees it refuse: the query tells whether anybody is there.
     """
 
-    state_class = RefusalState
-
-
-class NoiseOfPointState(VotesState):
-    def noise(self, x: np.ndarray) -> np.ndarray:
-        points, which = np.unique(x, return_inverse=True)
-        return np.array([noise_of_point(point, self.spec.scale) for point in points] or [0.0])[which]
+    class State(LookupState):
+        def answer(self, x: np.ndarray) -> np.ndarray:
+            try:
+                return super().answer(x)
+            except KeyError as error:
+                raise InvalidArgument("a query is a point of the training set") from error
 
 
 def noise_of_point(point: float, scale: float) -> float:
@@ -231,27 +213,10 @@ class NoiseSeededByQuery(PointVotes):
     -⌊N⌋ - 1 and of 2 more are told apart.
     """
 
-    state_class = NoiseOfPointState
-
-
-class CacheState(VotesState):
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.cache: list[tuple[np.ndarray, np.ndarray]] = []
-        self.spent = np.zeros(games, int)
-
-    def answer(self, x: np.ndarray) -> np.ndarray:
-        label = super().answer(x)
-        self.new = np.ones(self.games, bool)
-        for point, answered in self.cache:
-            label = np.where(self.new & (point == x), answered, label)
-            self.new &= point != x
-        self.cache.append((x.copy(), label))
-        return label
-
-    def charge(self, x: np.ndarray) -> None:
-        self.spent += self.new
-        self.halted = self.spent >= self.spec.answers
+    class State(VotesState):
+        def noise(self, x: np.ndarray) -> np.ndarray:
+            points, which = np.unique(x, return_inverse=True)
+            return np.array([noise_of_point(point, self.spec.scale) for point in points] or [0.0])[which]
 
 
 @attrs.frozen
@@ -261,7 +226,24 @@ class FreeRepeats(PointVotes):
     Training examples are safe, but no ε holds for a query: when the budget runs out tells whether it was new.
     """
 
-    state_class = CacheState
+    class State(VotesState):
+        def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.cache: list[tuple[np.ndarray, np.ndarray]] = []
+            self.spent = np.zeros(games, int)
+
+        def answer(self, x: np.ndarray) -> np.ndarray:
+            label = super().answer(x)
+            self.new = np.ones(self.games, bool)
+            for point, answered in self.cache:
+                label = np.where(self.new & (point == x), answered, label)
+                self.new &= point != x
+            self.cache.append((x.copy(), label))
+            return label
+
+        def charge(self, x: np.ndarray) -> None:
+            self.spent += self.new
+            self.halted = self.spent >= self.spec.answers
 
 
 # --- sparse vector ------------------------------------------------------------------------------------------
@@ -300,7 +282,7 @@ class SparseCount(NamedByClass, Learner):
     """AboveThreshold on the number of ones at the point: answers 0 until it answers 1, and then stops."""
 
     protocols = ("Figure1",)
-    state_class = SparseState
+    State = SparseState
 
     epsilon: float = 2.0
     threshold: float = 1.0
@@ -314,13 +296,7 @@ class SparseCount(NamedByClass, Learner):
         return True  # with one halt no threshold is drawn anew
 
     def start(self, games: int, rng: np.random.Generator) -> SparseState:
-        return self.state_class(self, games, rng)
-
-
-class BareThresholdState(SparseState):
-    def above(self, count: np.ndarray) -> np.ndarray:
-        noise = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
-        return count + noise >= self.spec.threshold
+        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -331,21 +307,21 @@ class BareThreshold(SparseCount):
     (1 - e^(-ε/2)/2)^k: with ε = 2 that is 0.49k nats.
     """
 
-    state_class = BareThresholdState
-
-
-class TrueHaltState(SparseState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        count = ones_at(self.training, x)
-        self.halted = self.halted | (count >= self.spec.threshold)
-        return self.above(count)
+    class State(SparseState):
+        def above(self, count: np.ndarray) -> np.ndarray:
+            noise = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
+            return count + noise >= self.spec.threshold
 
 
 @attrs.frozen
 class HaltsOnTrueCount(SparseCount):
     """The slip: the noisy comparison gives the answer, the exact one decides whether to stop. No ε holds."""
 
-    state_class = TrueHaltState
+    class State(SparseState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            count = ones_at(self.training, x)
+            self.halted = self.halted | (count >= self.spec.threshold)
+            return self.above(count)
 
 
 # --- teachers -----------------------------------------------------------------------------------------------
@@ -375,7 +351,7 @@ class Disjoint(NamedByClass, Learner):
     """One answer: 1 where the votes of teachers, each trained on two examples, + Lap(1/ε) reach one half."""
 
     protocols = ("Figure1",)
-    state_class = TeachersState
+    State = TeachersState
 
     epsilon: float = 1.0
     teachers: int = 4
@@ -395,7 +371,7 @@ class Disjoint(NamedByClass, Learner):
         return True
 
     def start(self, games: int, rng: np.random.Generator) -> TeachersState:
-        return self.state_class(self, games, rng)
+        return self.State(self, games, rng)
 
     def chunks(self) -> np.ndarray:
         """(teachers, λ): the places of each teacher's examples."""
@@ -419,12 +395,6 @@ class SharedExample(Disjoint):
         return (starts[:, None] + np.arange(3)) % self.sample_size
 
 
-class UnanimousState(TeachersState):
-    def noisy(self, votes: np.ndarray) -> np.ndarray:
-        unanimous = (votes == 0) | (votes == self.spec.teachers)
-        return np.where(unanimous, votes, super().noisy(votes))
-
-
 @attrs.frozen
 class NoNoiseIfUnanimous(Disjoint):
     """The slip: where all teachers agree the answer needs no noise.
@@ -432,7 +402,10 @@ class NoNoiseIfUnanimous(Disjoint):
     No ε holds: without a vote the answer is 0 for certain, with one it is 1 with chance e^-ε/2.
     """
 
-    state_class = UnanimousState
+    class State(TeachersState):
+        def noisy(self, votes: np.ndarray) -> np.ndarray:
+            unanimous = (votes == 0) | (votes == self.spec.teachers)
+            return np.where(unanimous, votes, super().noisy(votes))
 
 
 # --- GenericBBL ---------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class BrokenList(NamedByClass, PrivateDecisionList):
     """Base of the broken learners: their settings and their running state. None has an output
     distribution."""
 
-    state_class = PrivateDecisionListState
+    State = PrivateDecisionListState
 
     concepts: ConceptClass = DecisionLists(Variables(1))
     epsilon: float = 1.0
@@ -33,7 +33,7 @@ class BrokenList(NamedByClass, PrivateDecisionList):
         raise Unsupported(f"{self.name} has no exact output distribution")
 
     def start(self, games: int, rng: np.random.Generator) -> PrivateDecisionListState:
-        return self.state_class(self, rng)
+        return self.State(self, rng)
 
     @property
     def twin(self) -> PrivateDecisionList:
@@ -42,22 +42,13 @@ class BrokenList(NamedByClass, PrivateDecisionList):
         return PrivateDecisionList(**{field.name: getattr(self, field.name) for field in fields})
 
 
-class WithoutTheTwoState(PrivateDecisionListState):
-    def _scores(self, cover: EMCover) -> np.ndarray:
-        return 2 * super()._scores(cover)
-
-
 @attrs.frozen
 class WithoutTheTwo(BrokenList):
     """The slip: exp(−ε₀·m) instead of exp(−ε₀·m/2), which costs as much as twice the rate."""
 
-    state_class = WithoutTheTwoState
-
-
-class ShareOfCoveredState(PrivateDecisionListState):
-    def _scores(self, cover: EMCover) -> np.ndarray:
-        covered = cover.sums.sum(axis=2, keepdims=True)
-        return -covered[:, -1:] * cover.sums / np.maximum(covered, 1)
+    class State(PrivateDecisionListState):
+        def _scores(self, cover: EMCover) -> np.ndarray:
+            return 2 * super()._scores(cover)
 
 
 @attrs.frozen
@@ -66,19 +57,15 @@ class ShareOfCovered(BrokenList):
     one example may be all that a feature covers, and then changes the share by 1.
     """
 
-    state_class = ShareOfCoveredState
+    class State(PrivateDecisionListState):
+        def _scores(self, cover: EMCover) -> np.ndarray:
+            covered = cover.sums.sum(axis=2, keepdims=True)
+            return -covered[:, -1:] * cover.sums / np.maximum(covered, 1)
 
 
 class KeepingCover(EMCover):
     def _cover(self, parents: np.ndarray, sets: np.ndarray) -> None:
         self.left, self.sums = self.left[parents], self.sums[parents]
-
-
-class KeepsCoveredState(PrivateDecisionListState):
-    def _start_cover(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> EMCover:
-        return KeepingCover(
-            features, errors, coins, rate=self._spec.effective_rate, universal_set=features.shape[1] - 1
-        )
 
 
 @attrs.frozen
@@ -87,22 +74,13 @@ class KeepsCovered(BrokenList):
     choices at most.
     """
 
-    state_class = KeepsCoveredState
+    class State(PrivateDecisionListState):
+        def _start_cover(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> EMCover:
+            return KeepingCover(
+                features, errors, coins, rate=self._spec.effective_rate, universal_set=features.shape[1] - 1
+            )
 
     concepts: ConceptClass = DecisionLists(Variables(6))
-
-
-class StopsWhenEmptyState(PrivateDecisionListState):
-    def _draw_lists(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> np.ndarray:
-        cover = self._start_cover(features, errors, coins)
-        lists, empty = np.full(coins.shape, -1), np.zeros(len(coins), bool)
-        for rules in lists.T:
-            if cover.finished:
-                break
-            rules[:] = np.where(empty, -1, cover.choose(self._scores(cover)))
-            running = cover.which >= 0
-            empty[running] = ~cover.left[cover.which[running]].any(axis=1)
-        return lists
 
 
 @attrs.frozen
@@ -110,14 +88,17 @@ class StopsWhenEmpty(BrokenList):
     """The slip: a list ends when no example remains. No ε holds: the end may be possible in one world
     only."""
 
-    state_class = StopsWhenEmptyState
-
-
-class SkipsUselessState(PrivateDecisionListState):
-    def _scores(self, cover: EMCover) -> np.ndarray:
-        useless = cover.sums.sum(axis=2, keepdims=True) == 0
-        useless[:, -1] = False  # "true" is always possible
-        return np.where(useless, -np.inf, super()._scores(cover))
+    class State(PrivateDecisionListState):
+        def _draw_lists(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> np.ndarray:
+            cover = self._start_cover(features, errors, coins)
+            lists, empty = np.full(coins.shape, -1), np.zeros(len(coins), bool)
+            for rules in lists.T:
+                if cover.finished:
+                    break
+                rules[:] = np.where(empty, -1, cover.choose(self._scores(cover)))
+                running = cover.which >= 0
+                empty[running] = ~cover.left[cover.which[running]].any(axis=1)
+            return lists
 
 
 @attrs.frozen
@@ -126,22 +107,23 @@ class SkipsUseless(BrokenList):
     one world only.
     """
 
-    state_class = SkipsUselessState
-
-
-class ExactEndState(PrivateDecisionListState):
-    def _scores(self, cover: EMCover) -> np.ndarray:
-        scores = super()._scores(cover)
-        rarer = cover.sums[:, -1] > cover.sums[:, -1].min(axis=1, keepdims=True)
-        scores[:, -1] = np.where(rarer, -np.inf, scores[:, -1])
-        return scores
+    class State(PrivateDecisionListState):
+        def _scores(self, cover: EMCover) -> np.ndarray:
+            useless = cover.sums.sum(axis=2, keepdims=True) == 0
+            useless[:, -1] = False  # "true" is always possible
+            return np.where(useless, -np.inf, super()._scores(cover))
 
 
 @attrs.frozen
 class ExactEnd(BrokenList):
     """The slip: a list ends with the exact majority label of the remaining examples. No ε holds."""
 
-    state_class = ExactEndState
+    class State(PrivateDecisionListState):
+        def _scores(self, cover: EMCover) -> np.ndarray:
+            scores = super()._scores(cover)
+            rarer = cover.sums[:, -1] > cover.sums[:, -1].min(axis=1, keepdims=True)
+            scores[:, -1] = np.where(rarer, -np.inf, scores[:, -1])
+            return scores
 
 
 @attrs.frozen

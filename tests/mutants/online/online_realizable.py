@@ -25,7 +25,7 @@ from learners.online.realizable import RealizableLearner, RealizableState
 class Shorter(NamedByClass, RealizableLearner):
     """Base of the broken learners: their settings, claim and running state."""
 
-    state_class = RealizableState
+    State = RealizableState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 40
@@ -37,7 +37,7 @@ class Shorter(NamedByClass, RealizableLearner):
     patience: float = 0.25
 
     def start(self, games: int, rng: np.random.Generator) -> RealizableState:
-        return self.state_class(self, games, rng)
+        return self.State(self, games, rng)
 
     @property
     def twin(self) -> RealizableLearner:
@@ -47,16 +47,6 @@ class Shorter(NamedByClass, RealizableLearner):
         )
 
 
-class BareCountsState(RealizableState):
-    def _find_frequent(self, game: int) -> list[int]:
-        tables, sequences = self._tables, 2 * self._pairs[game]
-        counts = np.bincount(
-            tables.function[self._states[game, :sequences]], minlength=tables.no_function + 1
-        )
-        order = np.argsort(-counts[: tables.no_function], kind="stable")
-        return [int(f) for f in order if counts[f] > 0]
-
-
 @attrs.frozen
 class BareCounts(Shorter):
     """The slip: the histogram has no noise and lists every function that occurs. No ε holds.
@@ -64,7 +54,14 @@ class BareCounts(Shorter):
     One of two pairs received the special example, the other later ones: one function is listed, or two.
     """
 
-    state_class = BareCountsState
+    class State(RealizableState):
+        def _find_frequent(self, game: int) -> list[int]:
+            tables, sequences = self._tables, 2 * self._pairs[game]
+            counts = np.bincount(
+                tables.function[self._states[game, :sequences]], minlength=tables.no_function + 1
+            )
+            order = np.argsort(-counts[: tables.no_function], kind="stable")
+            return [int(f) for f in order if counts[f] > 0]
 
     nodes: int | None = 4
 
@@ -101,18 +98,15 @@ class NoiseOfThresholdAlone(Shorter):
     An example without a mistake cannot be the one at which the sum passes the threshold.
     """
 
-    state_class = BareSumState
-
-
-class SumAtMistakesState(BareSumState):
-    watch_class = SumAtMistakes
+    State = BareSumState
 
 
 @attrs.frozen
 class ComparesAtMistakes(Shorter):
     """The slip: the sum is compared with the threshold only in rounds with a mistake. No ε holds."""
 
-    state_class = SumAtMistakesState
+    class State(BareSumState):
+        watch_class = SumAtMistakes
 
     rounds: int = 35
     delta: float = 0.05
@@ -127,10 +121,6 @@ class GoingOn(RunningSum):
         self._sums[rows] = sums
 
 
-class GoingOnState(BareSumState):
-    watch_class = GoingOn
-
-
 @attrs.frozen
 class SumGoesOn(Shorter):
     """The slip: a new function starts with the mistakes of those before it, not with 0.
@@ -141,7 +131,8 @@ class SumGoesOn(Shorter):
     wait for 68 mistakes.
     """
 
-    state_class = GoingOnState
+    class State(BareSumState):
+        watch_class = GoingOn
 
     concepts: ConceptClass = Points(range(6))
     rounds: int = 300
@@ -199,18 +190,6 @@ class InTurn:
         return np.arange(size)
 
 
-class PairsInTurnState(RealizableState):
-    def __init__(self, spec: Shorter, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._turn = np.zeros(games, np.intp)
-        self._rng: Any = InTurn(rng, self._turn)
-
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        mistakes = self._tables.labels[self._function, self._tables.domain_indices(x)] != y
-        super().observe(x, y)
-        self._turn += mistakes
-
-
 @attrs.frozen
 class PairsInTurn(Shorter):
     """The slip: mistakes go to pairs in turn, and pairs keep their order, as if neither needed randomness. No
@@ -219,7 +198,16 @@ class PairsInTurn(Shorter):
     One more mistake moves all later ones on by one pair.
     """
 
-    state_class = PairsInTurnState
+    class State(RealizableState):
+        def __init__(self, spec: Shorter, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._turn = np.zeros(games, np.intp)
+            self._rng: Any = InTurn(rng, self._turn)
+
+        def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+            mistakes = self._tables.labels[self._function, self._tables.domain_indices(x)] != y
+            super().observe(x, y)
+            self._turn += mistakes
 
     concepts: ConceptClass = Thresholds(range(3))
     rounds: int = 64

@@ -20,7 +20,7 @@ class BrokenDPSGD(NamedByClass, DPSGD):
     steps: int = 20
     noise: float | None = 3.0
 
-    state_class = DPSGDState
+    State = DPSGDState
 
     @property
     def twin(self) -> DPSGD:
@@ -35,7 +35,7 @@ class BrokenDPSGD(NamedByClass, DPSGD):
         return self
 
     def start(self, games: int, rng: np.random.Generator) -> DPSGDState:
-        return self.state_class(self.run, games, rng)
+        return self.State(self.run, games, rng)
 
 
 @attrs.frozen
@@ -65,112 +65,94 @@ class NoClipState(DPSGDState):
 class ForgetsClipping(BrokenDPSGD):
     """The slip: gradients are not clipped."""
 
-    state_class = NoClipState
-
-
-class ClipsMeanState(NoClipState):
-    def _update(self, total: np.ndarray) -> None:
-        norms = np.sqrt((total**2).sum(axis=1)) / self._learner.batch
-        super()._update(total * DPSGDState._shrink(self, norms)[:, None])
+    State = NoClipState
 
 
 @attrs.frozen
 class ClipsTheMean(BrokenDPSGD):
     """The slip: the mean gradient of a batch is clipped in place of each."""
 
-    state_class = ClipsMeanState
-
-
-class UnscaledNoiseState(DPSGDState):
-    def _draw_noise(self) -> np.ndarray:
-        return super()._draw_noise() / self._learner.clip
+    class State(NoClipState):
+        def _update(self, total: np.ndarray) -> None:
+            norms = np.sqrt((total**2).sum(axis=1)) / self._learner.batch
+            super()._update(total * DPSGDState._shrink(self, norms)[:, None])
 
 
 @attrs.frozen
 class NoiseWithoutClip(BrokenDPSGD):
     """The slip: the noise has the standard deviation `noise`, whatever the clip."""
 
-    state_class = UnscaledNoiseState
+    class State(DPSGDState):
+        def _draw_noise(self) -> np.ndarray:
+            return super()._draw_noise() / self._learner.clip
 
     clip: float = 4.0
-
-
-class ReusedNoiseState(DPSGDState):
-    _noise: np.ndarray | None = None
-
-    def _draw_noise(self) -> np.ndarray:
-        if self._noise is None:
-            self._noise = super()._draw_noise()
-        return self._noise.copy()
 
 
 @attrs.frozen
 class ReusesNoise(BrokenDPSGD):
     """The slip: the noise is drawn once and used in all steps."""
 
-    state_class = ReusedNoiseState
+    class State(DPSGDState):
+        _noise: np.ndarray | None = None
 
-
-class LateNoiseState(DPSGDState):
-    _taken = 0
-
-    def _draw_noise(self) -> np.ndarray:
-        self._taken += 1
-        return super()._draw_noise() / (1 if self._taken <= 5 else 2)
+        def _draw_noise(self) -> np.ndarray:
+            if self._noise is None:
+                self._noise = super()._draw_noise()
+            return self._noise.copy()
 
 
 @attrs.frozen
 class HalvesLateNoise(BrokenDPSGD):
     """The slip: from the sixth step on, the noise is half of what is accounted for."""
 
-    state_class = LateNoiseState
+    class State(DPSGDState):
+        _taken = 0
 
-
-class EachCoordinateState(DPSGDState):
-    def _add_clipped(self, group, games, canaries, copies, chosen):
-        clip = self._learner.clip
-        x, y = (
-            values if chosen is None else values.take(chosen, axis=0)
-            for values in (group.points, group.labels)
-        )
-        total = np.zeros((len(games), self._network.size))
-        for canary, places in zip(canaries, group.canaries, strict=True):
-            inside = places if chosen is None else places.take(chosen, axis=0)
-            total += (copies * inside).sum(axis=1)[:, None] * np.clip(canary.gradient[games], -clip, clip)
-            copies = copies * ~inside
-        slope = self._network._slope(self._network.predict(self.parameters[games], x.astype(float)), y)
-        gradients = np.clip(slope[:, :, None] * x, -clip, clip)
-        return total + (copies[:, :, None] * gradients).sum(axis=1)
+        def _draw_noise(self) -> np.ndarray:
+            self._taken += 1
+            return super()._draw_noise() / (1 if self._taken <= 5 else 2)
 
 
 @attrs.frozen
 class ClipsEachCoordinate(BrokenDPSGD):
     """The slip: each part of a gradient is clipped to the whole length, as where layers are clipped alone."""
 
-    state_class = EachCoordinateState
+    class State(DPSGDState):
+        def _add_clipped(self, group, games, canaries, copies, chosen):
+            clip = self._learner.clip
+            x, y = (
+                values if chosen is None else values.take(chosen, axis=0)
+                for values in (group.points, group.labels)
+            )
+            total = np.zeros((len(games), self._network.size))
+            for canary, places in zip(canaries, group.canaries, strict=True):
+                inside = places if chosen is None else places.take(chosen, axis=0)
+                total += (copies * inside).sum(axis=1)[:, None] * np.clip(canary.gradient[games], -clip, clip)
+                copies = copies * ~inside
+            slope = self._network._slope(self._network.predict(self.parameters[games], x.astype(float)), y)
+            gradients = np.clip(slope[:, :, None] * x, -clip, clip)
+            return total + (copies[:, :, None] * gradients).sum(axis=1)
 
     features: int = 3
-
-
-class ParticipantsState(DPSGDState):
-    _participants: np.ndarray | None = None
-
-    def _add_clipped(self, group, games, canaries, copies, chosen):
-        if self._participants is None:
-            self._participants = np.zeros(self._games)
-        self._participants[games] = copies.sum(axis=1)
-        return super()._add_clipped(group, games, canaries, copies, chosen)
-
-    def _draw_noise(self) -> np.ndarray:
-        share = self._participants / self._learner.size
-        return super()._draw_noise() * np.sqrt(share)[:, None]
 
 
 @attrs.frozen
 class NoiseOfParticipants(BrokenDPSGD):
     """The slip: everybody in a batch adds the share of the noise that all would add together."""
 
-    state_class = ParticipantsState
+    class State(DPSGDState):
+        _participants: np.ndarray | None = None
+
+        def _add_clipped(self, group, games, canaries, copies, chosen):
+            if self._participants is None:
+                self._participants = np.zeros(self._games)
+            self._participants[games] = copies.sum(axis=1)
+            return super()._add_clipped(group, games, canaries, copies, chosen)
+
+        def _draw_noise(self) -> np.ndarray:
+            share = self._participants / self._learner.size
+            return super()._draw_noise() * np.sqrt(share)[:, None]
 
 
 @attrs.frozen
@@ -186,21 +168,18 @@ class OneStepShort(BrokenDPSGD):
         return attrs.evolve(super().twin, steps=self.steps - 1)
 
 
-class RealSizeState(DPSGDState):
-    def _update(self, total: np.ndarray) -> None:
-        before = self.parameters.copy()
-        super()._update(total)
-        sizes = np.empty(self._games)
-        for group in self._groups:
-            sizes[group.games] = len(group.labels)
-        self.parameters = before + (self.parameters - before) * (self._learner.size / sizes)[:, None]
-
-
 @attrs.frozen
 class DividesByRealSize(BrokenDPSGD):
     """The slip: the size of a batch is worked out from the real number of examples."""
 
-    state_class = RealSizeState
+    class State(DPSGDState):
+        def _update(self, total: np.ndarray) -> None:
+            before = self.parameters.copy()
+            super()._update(total)
+            sizes = np.empty(self._games)
+            for group in self._groups:
+                sizes[group.games] = len(group.labels)
+            self.parameters = before + (self.parameters - before) * (self._learner.size / sizes)[:, None]
 
     size: int = 4
     batch: int = 2
@@ -216,17 +195,14 @@ class WrongRate(BrokenDPSGD):
         return attrs.evolve(super().twin, size=5 * self.size)
 
 
-class FloatState(DPSGDState):
-    def _update(self, total: np.ndarray) -> None:
-        noisy = total.astype(np.float32) + self._draw_noise().astype(np.float32)
-        self.parameters -= self._learner.step_size * noisy.astype(float)
-
-
 @attrs.frozen
 class FloatNoise(BrokenDPSGD):
     """The slip: noise is added in float32, and the sum is not rounded."""
 
-    state_class = FloatState
+    class State(DPSGDState):
+        def _update(self, total: np.ndarray) -> None:
+            noisy = total.astype(np.float32) + self._draw_noise().astype(np.float32)
+            self.parameters -= self._learner.step_size * noisy.astype(float)
 
     size: int = 16
     batch: int = 16
