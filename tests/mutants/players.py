@@ -106,71 +106,61 @@ class Boaster(Coin):
         return 1.0
 
 
-class GlobalNumpyState(CoinState):
-    def coins(self) -> np.ndarray:
-        return np.random.rand(self.games)  # noqa: NPY002 - this is the mutation
+@attrs.frozen
+class GlobalNumpy(Coin):
+    class State(CoinState):
+        def coins(self) -> np.ndarray:
+            return np.random.rand(self.games)  # noqa: NPY002 - this is the mutation
 
 
-class GlobalPythonState(CoinState):
-    def coins(self) -> np.ndarray:
-        return np.array([random.random() for _ in range(self.games)])
+@attrs.frozen
+class GlobalPython(Coin):
+    class State(CoinState):
+        def coins(self) -> np.ndarray:
+            return np.array([random.random() for _ in range(self.games)])
 
 
-class UnseededState(CoinState):
-    def __init__(self, games: int, rng: np.random.Generator) -> None:
-        super().__init__(games, np.random.default_rng())
+@attrs.frozen
+class Unseeded(Coin):
+    class State(CoinState):
+        def __init__(self, games: int, rng: np.random.Generator) -> None:
+            super().__init__(games, np.random.default_rng())
 
 
-class SharedCoinState(CoinState):
-    def coins(self) -> np.ndarray:
-        return np.full(self.games, self.rng.random())
+@attrs.frozen
+class SharedCoin(Coin):
+    class State(CoinState):
+        def coins(self) -> np.ndarray:
+            return np.full(self.games, self.rng.random())
 
 
-class CrossTalkState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return super().predict(np.full(self.games, x.mean() if self.games else 0.0))
+@attrs.frozen
+class CrossTalk(Coin):
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            return super().predict(np.full(self.games, x.mean() if self.games else 0.0))
 
 
-class LonelyState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return super().predict(x if self.games > 1 else 1 - x)
+@attrs.frozen
+class Lonely(Coin):
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            return super().predict(x if self.games > 1 else 1 - x)
 
 
-class ScribblerState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        x[:] = 0.0
-        return super().predict(x)
+@attrs.frozen
+class Scribbler(Coin):
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            x[:] = 0.0
+            return super().predict(x)
 
 
-class PairOnlyState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return super().predict(x) if self.games else np.zeros(1, bool)
-
-
-def make_coin(kind: type[CoinState]) -> Coin:
-    """A coin whose running state is of this kind."""
-    return attrs.make_class(
-        kind.__name__.removesuffix("State"),
-        {},
-        bases=(Coin,),
-        frozen=True,
-        class_body={"State": kind, "__module__": __name__},
-    )()
-
-
-GlobalNumpy, GlobalPython, Unseeded, SharedCoin, CrossTalk, Lonely, Scribbler, PairOnly = (
-    type(make_coin(kind))
-    for kind in (
-        GlobalNumpyState,
-        GlobalPythonState,
-        UnseededState,
-        SharedCoinState,
-        CrossTalkState,
-        LonelyState,
-        ScribblerState,
-        PairOnlyState,
-    )
-)
+@attrs.frozen
+class PairOnly(Coin):
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            return super().predict(x) if self.games else np.zeros(1, bool)
 
 
 class UnseededGuessState(LastLabelState):
