@@ -10,19 +10,21 @@ A command is imported when it is called, so that `arena --help` answers at once.
 
 from __future__ import annotations
 
+import difflib
 import gc
+import importlib
 import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
-from audits.cli.commands import LazyGroup, show_help
 from audits.runs.interrupts import handle_signal
 
 # `--jobs` spreads the work over processes. BLAS threads that wait beside them cost 0.2 s of CPU at the start,
@@ -36,6 +38,111 @@ _UNFINISHED = "the command was not finished"
 _LARGE = "the data, the sizes of the players (--set), --rounds or --jobs"
 _arrived: list[int] = []  # signals that end a command
 PRINTED = "arena.printed"  # in the meta of a context whose command has printed its result
+
+# By section of the help and by name: the module below audits.cli and the command in it, and its line.
+Sections = Mapping[str, Mapping[str, tuple[str, str]]]
+
+_RUNS: Sections = {
+    "Commands": {
+        "list": ("runs.list:list_runs", "List the runs whose ledgers are in a folder."),
+        "report": ("runs.report:report", "Write an HTML report on a run."),
+        "watch": ("runs.watch:watch", "Watch a run that another process plays."),
+        "resume": ("runs.resume:resume", "Continue a run that was interrupted."),
+        "merge": ("runs.merge:merge", "Combine the ledgers of several machines."),
+        "verify": ("runs.verify:verify", "Replay some games of a run and compare."),
+        "export": ("runs.export:export", "Write the games of a run as a table."),
+    }
+}
+_RUNS_HELP = (
+    "Work on recorded runs. A run is an audit that `arena audit --ledger FILE` stores in FILE, its ledger."
+)
+_ARENA: Sections = {
+    "Games": {
+        "play": ("play:play", "Play one pair of games and print the transcript."),
+        "audit": ("audit:audit", "Play many games and test a privacy claim."),
+        "certify": ("certify:certify", "Bound ε by the scores of games or canaries of your own."),
+        "exact": ("exact:exact", "Compute output distributions and the exact privacy loss."),
+        "solve": ("solve:solve", "Compute how much the best of all adversaries learns."),
+        "search": ("search:search", "Search for an adversary that refutes a privacy claim."),
+        "race": ("race:race", "Compare learners by mistakes, regret or errors."),
+        "tournament": ("tournament:tournament", "Audit all learners against all adversaries."),
+    },
+    "Players": {
+        "list": ("list:list_players", "List the learners and adversaries."),
+        "show": ("show:show", "Show a player: what it does, its claim, its settings."),
+        "new": ("new:new", "Write a file with a learner or an adversary of your own."),
+    },
+    "Runs and data": {
+        "runs": ("", "List, report, continue and check recorded runs."),
+        "fit": ("fit:fit", "Train a learner on your data and print its rules."),
+        "data": ("data:data", "Write the example data to a folder."),
+        "completion": ("common.completion:completion", "Print the line that turns on completion in a shell."),
+    },
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports its commands when they are called, and shows its help when none is."""
+
+    def __init__(self, *arguments: Any, sections: Sections = _ARENA, **settings: Any) -> None:
+        settings |= {"no_args_is_help": False, "invoke_without_command": True}
+        super().__init__(*arguments, **settings)
+        self._sections = sections
+        self._commands = {name: entry for section in sections.values() for name, entry in section.items()}
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return [*self._commands]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self._commands:
+            return None
+        if not self._commands[name][0]:
+            return LazyGroup(name, sections=_RUNS, help=_RUNS_HELP, callback=show_help)
+        module, _, attribute = self._commands[name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(f"audits.cli.{module}"), attribute)
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
+        return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self._commands and not name.startswith("-") and not context.resilient_parsing:
+            context.fail(f"No such command {name!r}. {self._suggest(context, name)}".rstrip())
+        return super().resolve_command(context, args)
+
+    def _suggest(self, context: click.Context, name: str) -> str:
+        """The sentence "Did you mean ...?"; empty if no command is close."""
+        if self._sections is _RUNS and os.path.exists(name):
+            return f"Did you mean {context.command_path} list {name}?"
+        path = context.command_path if self._sections is _RUNS else "arena"
+        paths = {own: f"{path} {own}" for own in self._commands}
+        for own in _RUNS["Commands"]:
+            paths.setdefault(own, f"arena runs {own}")
+        close = [name] if name in paths else difflib.get_close_matches(name, paths, n=3, cutoff=0.6)
+        return f"Did you mean {' or '.join(paths[own] for own in close)}?" if close else ""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self._commands))
+        for title, section in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in section.items()])
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = self._commands.items()
+        items = [
+            CompletionItem(name, help=text) for name, (_, text) in commands if name.startswith(incomplete)
+        ]
+        return [*items, *click.Command.shell_complete(self, context, incomplete)]
+
+
+@click.pass_context
+def show_help(context: click.Context) -> None:
+    """Print the help of a group that was called without a command."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 class Arena(LazyGroup):
@@ -85,7 +192,7 @@ def _print_warnings() -> Iterator[None]:
 
     def show_own(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if category.__module__.partition(".")[0] == "arena":
-            from audits.data.terminal_text import escape_controls  # most commands warn of nothing
+            from audits.reports.formatting import escape_controls  # most commands warn of nothing
 
             click.echo(f"arena: warning: {escape_controls(str(message), one_line=True)}", err=True)
         else:
@@ -99,7 +206,7 @@ def _print_warnings() -> Iterator[None]:
 
 def _report_error(error: Exception) -> int:
     from arena.errors import ArenaError  # already imported, unless the error came before any command
-    from audits.data.terminal_text import escape_controls
+    from audits.reports.formatting import escape_controls
 
     message, status = str(error), INVALID_USAGE
     if isinstance(error, click.ClickException):

@@ -13,7 +13,17 @@ from click.core import ParameterSource
 
 from arena import OneRun
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.common.option_groups import TextType, list_options, option, option_groups, option_record
+from audits.cli.common.command import (
+    Output,
+    Quiet,
+    TextType,
+    format_command,
+    list_options,
+    option,
+    option_groups,
+    option_record,
+    print_note,
+)
 from audits.cli.common.options import (
     ChangesOption,
     DataOptions,
@@ -25,7 +35,6 @@ from audits.cli.common.options import (
     WorkerOptions,
     plan_options,
 )
-from audits.cli.common.output import Output, Quiet, format_command, print_note
 from audits.data.output_files import check_output_file
 from audits.registry.user_files import UsedFiles
 from audits.runs.first_games import plan_audit

@@ -11,9 +11,8 @@ from audits.api.certify import Certificate
 from audits.api.certify import certify as certify_games
 from audits.api.one_run import OneRunCertificate, certify_one_run
 from audits.cli import REFUTED
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.options import plan_option
-from audits.cli.common.output import Output
 from audits.data.csv_scores import load_scores
 from audits.data.output_files import check_output_file
 

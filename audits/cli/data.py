@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from audits.cli.common.option_groups import argument, option_groups, option_record
+from audits.cli.common.command import argument, option_groups, option_record
 from audits.data.example_data import FILES, read_example
 from audits.data.output_files import check_output_file
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import click
 
 from audits.cli import REFUTED
-from audits.cli.common.option_groups import option, option_groups, option_record
+from audits.cli.common.command import Output, option, option_groups, option_record
 from audits.cli.common.options import MatchOptions
-from audits.cli.common.output import Output
 from audits.data.output_files import check_output_file
 from audits.exact_loss import exact as compute_exact
 

@@ -10,10 +10,9 @@ from arena import Learner
 from arena.capabilities import ComparesCosts
 from audits.api.fit import FitResult, build_data_learner, set_public_points_aside
 from audits.api.fit import fit as fit_learner
+from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.completion import complete_learners, complete_settings
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import SeedOption, parse_settings
-from audits.cli.common.output import Output
 from audits.data.one_hot import load_one_hot
 from audits.registry.settings_text import summarize_player
 from audits.registry.tested_claim import read_claim

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from arena import REFEREES, InvalidArgument, Release
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.command import argument, option, option_groups, option_record
 from audits.data.output_files import check_output_file
 
 _PROTOCOLS = {name: referee for name, referee in REFEREES.items() if referee.template_opponents}

@@ -6,15 +6,14 @@ import click
 
 from audits.api.race import plan_race
 from audits.cli import INTERRUPTED, REFUTED
+from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.completion import (
     complete_adversaries,
     complete_learners,
     complete_protocols,
     complete_settings,
 )
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import DataOptions, PlotOption, SeedOption, WorkerOptions, parse_settings
-from audits.cli.common.output import Output
 from audits.races import run_race
 from audits.races.online_race import GAMES, MARKS, list_protocols
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES

@@ -16,10 +16,9 @@ from audits.adversary_search import SPACES
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
+from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.completion import complete_learners, complete_protocols, complete_settings
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import ClaimOptions, DataOptions, SeedOption, WorkerOptions, parse_settings
-from audits.cli.common.output import Output
 from audits.data.output_files import check_output_file
 from audits.registry.players import LEARNERS, resolve_learner
 from audits.registry.settings_text import build_player

@@ -14,10 +14,9 @@ from tabulate import tabulate
 from arena import Adversary, InvalidArgument, Learner
 from arena.capabilities import Explains
 from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
+from audits.cli.common.command import Json, argument, option, option_groups, option_record
 from audits.cli.common.completion import complete_players, complete_settings
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import parse_settings
-from audits.cli.common.output import Json
 from audits.registry.players import PlayerClass, find_player
 from audits.registry.settings_text import (
     FILLED_FIELDS,

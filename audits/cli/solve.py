@@ -7,10 +7,9 @@ import click
 from audits.api.solve import DEFAULT_ROUNDS
 from audits.api.solve import solve as solve_game
 from audits.cli import REFUTED
+from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.completion import complete_adversaries, complete_learners
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import PlotOption, SeedOption, parse_settings, settings_option
-from audits.cli.common.output import Output
 from audits.data.output_files import check_output_file
 from audits.solver.solution_report import Outcome
 

@@ -6,10 +6,9 @@ import click
 
 from arena import REFEREES
 from audits.cli import INTERRUPTED, REFUTED
+from audits.cli.common.command import Output, argument, format_command, option, option_groups, option_record
 from audits.cli.common.completion import complete_adversaries, complete_learners, complete_protocols
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
 from audits.cli.common.options import LedgerOption, SeedOption, WorkerOptions
-from audits.cli.common.output import Output, format_command
 from audits.data.output_files import check_output_file
 from audits.tournaments import plan_tournament, run_tournament
 from audits.tournaments.tournament_plan import CONFIDENCE

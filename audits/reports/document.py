@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from audits.data.terminal_text import escape_controls
-from audits.reports.formatting import column_table, name_table, wrap
+from audits.reports.formatting import column_table, escape_controls, name_table, wrap
 from audits.reports.page_policy import make_policy
 from audits.reports.plots import draw_bars
 

@@ -1,13 +1,20 @@
-"""Tables, paragraphs and numbers, written alike in every report for a terminal."""
+"""Tables, paragraphs and numbers, written alike in every report; and text of strangers, made safe."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
 WIDTH = 100  # characters of a line of prose
+# Control characters but tabs and newlines; separators of lines; marks, embeddings, overrides and isolates of
+# the direction of writing; surrogates, as in names of files that are not UTF-8; invisible tags.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
 
 
 def wrap(prose: str, width: int = WIDTH) -> str:
@@ -33,3 +40,12 @@ def percent(probability: float) -> str:
 def nats(epsilon: float) -> str:
     """A value of ε."""
     return f"{epsilon:.4g}"
+
+
+def escape_controls(text: str, *, one_line: bool = False) -> str:
+    """The text, with characters that steer a terminal, or hide or reorder text, as Python writes them.
+
+    one_line: newlines and tabs too.
+    """
+    text = _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return text.replace("\n", "\\n").replace("\t", "\\t") if one_line else text

@@ -15,9 +15,8 @@ import attrs
 
 from arena import REFEREES, InvalidArgument
 from audits.data.output_files import check_extra, write_atomically
-from audits.data.terminal_text import escape_controls
 from audits.reports.document import Document, Facts, Picture, Prose, Table
-from audits.reports.formatting import nats, percent
+from audits.reports.formatting import escape_controls, nats, percent
 from audits.reports.json_form import to_data
 from audits.reports.page_policy import make_policy
 from audits.reports.plots import draw_bars

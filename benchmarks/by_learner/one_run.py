@@ -1,7 +1,7 @@
 """Audits from one run: bounds of ideal canaries, dp-sgd on Adult, and how often true claims are refuted.
 
-python -m benchmarks.by_learner.one_run [FILE.csv] prints the tables of docs/guides/audit_a_training_run.md.
-The scores of the run on Adult are written to the file, if one is named. It takes a minute.
+python -m benchmarks.by_learner.one_run [FILE.csv] writes the tables of docs/guides/audit_a_training_run.md,
+and the scores of the run on Adult to the file, if one is named. It takes a minute.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
-from tabulate import tabulate
 
 from adversaries.training.input_canary import PlantedCanaries
 from arena import OneRun, play
@@ -26,6 +25,7 @@ from audits.statistics.one_run import (
     is_claim_excluded,
 )
 from benchmarks.by_learner.adult_training import load_people
+from benchmarks.tables import write_table
 from learners.training.dp_sgd import DPSGD
 
 DELTA, CONFIDENCE = 1e-5, 0.95
@@ -74,9 +74,10 @@ def print_ideal() -> None:
                 both = certify_one_run(scores, bits, delta=DELTA, confidence=CONFIDENCE, curve=curve)
                 bounds.append((alone.epsilon_lower, both.curve_epsilon_lower))
             rows.append((f"{m:,}", f"{claim:g}", *(f"{mean:.2f}" for mean in np.mean(bounds, axis=0))))
-    headers = ("canaries", "claim", "certified for (ε, δ)", "for the curve")
     print(f"\nIdeal canaries, δ = {DELTA:g}, confidence {CONFIDENCE:.0%}, means of {SEEDS} runs")
-    print(tabulate(rows, headers, tablefmt="pipe", disable_numparse=True))
+    write_table(
+        "training/one_run_ideal", ("canaries", "claim", "certified for (ε, δ)", "for the curve"), rows
+    )
 
 
 def print_adult(path: str | None) -> None:
@@ -147,7 +148,7 @@ def print_errors() -> None:
         limit = float(clopper_pearson(np.array([refuted]), NULL_RUNS, 0.001)[1][0])
         rows.append((name, f"{refuted / NULL_RUNS:.2%}", f"{limit:.2%}"))
     print(f"\nTrue claims refuted, of {NULL_RUNS:,} runs with {NULL_CANARIES:,} canaries; nominal 5 %")
-    print(tabulate(rows, ("mechanism", "refuted", "limit at 99.9 %"), tablefmt="pipe", disable_numparse=True))
+    write_table("training/one_run_errors", ("mechanism", "refuted", "limit at 99.9 %"), rows)
 
 
 if __name__ == "__main__":

@@ -262,7 +262,7 @@ class OpacusSGD(LibrarySGD):
     and for an example that is added or removed. It is computed by our accountant, with which that agrees.
 
     The engine reads the number of examples from the data: the rate is that of the real number, and updates
-    are divided by int(real number·rate). What follows is in docs/opacus.md.
+    are divided by int(real number·rate). What follows is in docs/foreign.md.
     """
 
     name = "opacus-sgd"

@@ -13,13 +13,13 @@ import click
 
 from arena import InvalidArgument, Sample
 from arena.privacy_curves import parse_curve
+from audits.cli.common.command import TextType, argument, option, option_record
 from audits.cli.common.completion import (
     complete_adversaries,
     complete_learners,
     complete_protocols,
     complete_settings,
 )
-from audits.cli.common.option_groups import TextType, argument, option, option_record
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
 from audits.runs.plan import list_arguments
 from audits.runs.workers import Workers

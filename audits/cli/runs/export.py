@@ -7,9 +7,8 @@ import os
 import click
 
 from arena.errors import InvalidArgument
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.options import LedgerArgument
-from audits.cli.common.output import Output
 from audits.runs.export import check_table, export_blocks, export_figures
 
 

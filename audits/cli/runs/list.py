@@ -10,10 +10,8 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from arena.errors import ArenaError, InvalidArgument
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
-from audits.cli.common.output import Output, print_note
-from audits.data.terminal_text import escape_controls
-from audits.reports.formatting import nats
+from audits.cli.common.command import Output, argument, option, option_groups, option_record, print_note
+from audits.reports.formatting import escape_controls, nats
 from audits.runs.ledger.schema import is_ledger
 from audits.runs.run_status import RunFollower, RunStatus
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from audits.cli.common.option_groups import argument, option, option_groups, option_record
+from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.options import ChangesOption, KeyOption
-from audits.cli.common.output import Output
 from audits.reports.formatting import name_table
 from audits.runs.merge import MergeResult
 from audits.runs.merge import merge as merge_ledgers

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from audits.cli.common.option_groups import option, option_groups, option_record
+from audits.cli.common.command import Output, option, option_groups, option_record
 from audits.cli.common.options import LedgerArgument
-from audits.cli.common.output import Output
 from audits.runs.run_page import write_html
 
 

@@ -20,9 +20,8 @@ from audits.cli.audit import (
     get_exit_status,
     make_plan,
 )
-from audits.cli.common.option_groups import fill_record, option_groups
+from audits.cli.common.command import UNRECORDED, Output, Quiet, fill_record, option_groups
 from audits.cli.common.options import LedgerArgument, MatchOptions, TrustOption, WorkerOptions
-from audits.cli.common.output import UNRECORDED, Output, Quiet
 from audits.registry.origins import check_origins, read_origins
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.user_files import NotTrusted, UsedFiles

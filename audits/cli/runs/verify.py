@@ -5,9 +5,8 @@ from __future__ import annotations
 import click
 
 from audits.cli import REFUTED
-from audits.cli.common.option_groups import option, option_groups, option_record
+from audits.cli.common.command import Output, option, option_groups, option_record
 from audits.cli.common.options import ChangesOption, KeyOption, LedgerArgument, TrustOption, WorkerOptions
-from audits.cli.common.output import Output
 from audits.cli.runs.resume import rebuild_plan
 from audits.runs import verify as verification
 

@@ -10,10 +10,9 @@ import click
 from arena.errors import InvalidArgument
 from audits.cli import INTERRUPTED
 from audits.cli.audit import get_exit_status
-from audits.cli.common.option_groups import option, option_groups, option_record
+from audits.cli.common.command import Output, option, option_groups, option_record, print_note
 from audits.cli.common.options import LedgerArgument
-from audits.cli.common.output import Output, print_note
-from audits.data.terminal_text import escape_controls
+from audits.reports.formatting import escape_controls
 from audits.runs.run_page import check_html, write_html
 from audits.runs.run_status import RunFollower
 

@@ -14,7 +14,7 @@ from attrs.validators import deep_iterable, deep_mapping, instance_of, optional
 
 from arena import Claim, Neighbours, PrivacyUnit
 from arena.neighbours import read_relation
-from audits.data.terminal_text import escape_controls
+from audits.reports.formatting import escape_controls
 from audits.runs.example_games import write_excerpt
 from audits.runs.plan import OWN_COINS, Plan
 from audits.runs.verdict import PlayerSummary

@@ -133,8 +133,9 @@ class Betting:
             )
             for first, on in ((0, False), (3, True))[: 2 if self._log_ratios else 1]
         ]
-        moments = choose_moment_bets(self.hypotheses, self._histogram, rejected=rejected)
-        chosen.append((self._bettors - 1, moments))
+        if self.hypotheses.orders:
+            moments = choose_moment_bets(self.hypotheses, self._histogram, rejected=rejected)
+            chosen.append((self._bettors - 1, moments))
         self._bets = [(first, bets) for first, bets in chosen if bets is not None]
         self._bets_from = self.pairs
 

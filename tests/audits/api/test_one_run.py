@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from mutants.training.broken_dp_sgd import NoiseWithoutClip
-from support.paths import ROOT
 from support.players.simple_players import Scripted
 
 import audits
@@ -140,17 +139,6 @@ def score_all(score: Any) -> Scripted:
         return score
 
     return Scripted(make, protocols=("OneRun",))
-
-
-def test_the_adversary_of_the_guide_plays() -> None:
-    page = (ROOT / "docs/guides/audit_a_training_run.md").read_text(encoding="utf-8")
-    code = next(block for block in page.split("```python") if "class Outliers" in block).split("```")[0]
-    names: dict[str, Any] = {}
-    exec(code, names)
-    learner = DPSGD(features=200, size=100, batch=100, steps=20, noise=0.5)
-    outliers = names["Outliers"](sample=Sample(np.eye(200)[:2], [0, 1]), learner=learner)
-    certificate = audits.audit_one_run(learner, outliers, canaries=200)
-    assert 0 < certificate.epsilon_lower < learner.claim.epsilon
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from arena import PlayerError
 from audits.cli import audit as auditing
-from audits.cli.common.output import Output
+from audits.cli.common.command import Output
 from audits.registry.match import build_match
 from audits.runs.plan import Plan
 from audits.runs.run import RunProgress

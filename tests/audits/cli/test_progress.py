@@ -13,8 +13,8 @@ import pytest
 from support.command_line import Command
 
 import audits
-from audits.cli.common import output as output_module
-from audits.cli.common.output import Output
+from audits.cli.common import command as output_module
+from audits.cli.common.command import Output
 
 
 class Terminal(io.StringIO):

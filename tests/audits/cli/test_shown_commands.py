@@ -15,7 +15,11 @@ from arena.errors import InvalidArgument
 from audits.cli import arena
 from audits.registry.players import find_player
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/guides").glob("*.md")),
+]
 
 
 def helps(command: click.Command) -> Iterator[str]:

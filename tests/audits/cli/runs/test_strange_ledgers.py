@@ -17,7 +17,7 @@ from support.command_line import Command, without_times
 from support.forged_ledgers import forge
 from support.paths import ROOT
 
-from audits.data.terminal_text import escape_controls
+from audits.reports.formatting import escape_controls
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.copying import log_of
 
