@@ -8,7 +8,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
 from support.players.simple_players import LastLabel, LastLabelState
 
 from arena import (
@@ -52,9 +51,10 @@ class CoinState:
 
 
 @attrs.frozen
-class Coin(NamedByClass, Learner):
+class Coin(Learner):
     """A sound learner, and the base of the broken ones."""
 
+    name = "coin"
     protocols = ("Figure1",)
     State = CoinState
 
@@ -488,9 +488,10 @@ class ValueState:
 
 
 @attrs.frozen
-class Value(NamedByClass, Learner):
+class Value(Learner):
     """Releases a value of some kind and declares some distribution."""
 
+    name = "value"
     protocols = ("Release",)
 
     kind: str
@@ -508,13 +509,14 @@ class Value(NamedByClass, Learner):
 
 
 @attrs.frozen
-class NoisyShare(NamedByClass, Learner):
+class NoisyShare(Learner):
     """Releases the share of ones with Laplace noise of scale 1/n, and declares that distribution.
 
     noise: that of how many examples is drawn; None: of as many as there are. one_coin: a batch of fewer ones
         than this draws one random number for all of its games.
     """
 
+    name = "noisy-share"
     protocols = ("Release",)
 
     noise: int | None = None
@@ -558,9 +560,10 @@ def pair() -> Independent:
 
 
 @attrs.frozen
-class Asker(NamedByClass, Adversary):
+class Asker(Adversary):
     """A sound adversary, which asks 1, and then 1 again in the games that answered 1, and 0 in the others."""
 
+    name = "asker"
     protocols = ("Figure1",)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
