@@ -56,7 +56,7 @@ check-slow: .venv/ready  ## the slow tests
 check-libraries: $(LIBRARIES:%=.venv-%/ready)  ## the tests with other libraries, in an environment for each (minutes; PyTorch and JAX are large)
 	@for library in $(LIBRARIES); do echo "== $$library"; \
 		tests=tests/learners/foreign; \
-		test $$library = accounting && tests="tests/arena/privacy_curves tests/learners/mechanisms/accounting"; \
+		test $$library = accounting && tests="tests/arena/privacy_curves tests/learners/mechanisms/test_accountant.py"; \
 		OMP_NUM_THREADS=1 .venv-$$library/bin/$(PYTEST) -rs $$tests || exit 1; done
 
 torture: .venv/ready  ## 400 kills and other disturbances of runs, each compared with an undisturbed one (five minutes; TORTURE=long: 1,200, an hour)

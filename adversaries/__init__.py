@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from adversaries.common.training_samples import build_two_label_sample, plant_example
     from adversaries.figure1.base import Figure1Adversary
-    from adversaries.figure1.halt_counter import HaltCounter
+    from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
     from adversaries.figure1.membership import Membership
     from adversaries.figure1.query_swap import QuerySwap
     from adversaries.figure1.reconstruct import Reconstruct
-    from adversaries.figure1.training_swap import TrainingSwap
-    from adversaries.release.count_swap import CountSwap
-    from adversaries.release.low_bits import LowBits
-    from adversaries.release.point_swap import PointSwap
+    from adversaries.release.point_swap import CountSwap, LowBits, PointSwap
     from adversaries.release.statdp import StatDP
 
 # Against functions and mechanisms that release once.
@@ -29,16 +26,16 @@ __all__ += ["HaltCounter", "Membership", "QuerySwap", "Reconstruct", "TrainingSw
 __all__ += ["Figure1Adversary", "build_two_label_sample", "plant_example"]
 
 _MODULE_OF = {
-    "CountSwap": "release.count_swap",
+    "CountSwap": "release.point_swap",
     "Figure1Adversary": "figure1.base",
     "HaltCounter": "figure1.halt_counter",
-    "LowBits": "release.low_bits",
+    "LowBits": "release.point_swap",
     "Membership": "figure1.membership",
     "PointSwap": "release.point_swap",
     "QuerySwap": "figure1.query_swap",
     "Reconstruct": "figure1.reconstruct",
     "StatDP": "release.statdp",
-    "TrainingSwap": "figure1.training_swap",
+    "TrainingSwap": "figure1.halt_counter",
     "build_two_label_sample": "common.training_samples",
     "plant_example": "common.training_samples",
 }

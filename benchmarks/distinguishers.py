@@ -38,8 +38,8 @@ from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from benchmarks.suite import ROWS, worst_input
 from benchmarks.tables import write_table
-from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.densities import laplace_density
+from learners.mechanisms.noise import laplace
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 
 LAPLACE, GAUSSIAN, GEOMETRIC, BITS = NOISES = ("laplace", "gaussian", "geometric", "bits")

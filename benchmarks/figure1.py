@@ -14,9 +14,9 @@ import numpy as np
 
 from arena import Adversary, Figure1, Moves, Query, Sample, Train, play
 from arena.randomness import block_seed, generator
-from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
+from learners.mechanisms.between_thresholds import BetweenThresholds
+from learners.mechanisms.noise import laplace
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 
 BLOCK, ROUNDS, GAMES = 8_192, 100, 200_000
 SAMPLE = Sample([0.0, 0.5, 1.0], [0, 1, 1], [500, 100, 400])

@@ -24,7 +24,7 @@ import attrs
 from tabulate import tabulate
 
 from adversaries.figure1.query_swap import QuerySwap
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Figure1, Release
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger

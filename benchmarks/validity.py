@@ -11,7 +11,7 @@ import sys
 from scipy.stats import binom
 from tqdm import tqdm
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Release
 from audits.runs.plan import Plan
 from audits.runs.run import run

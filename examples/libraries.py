@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from adversaries.release.count_swap import CountSwap
-from adversaries.release.low_bits import LowBits
+from adversaries.release.point_swap import CountSwap, LowBits
 from arena import Learner, Release
 from audits.runs.plan import Plan
 from audits.runs.run import run

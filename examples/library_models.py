@@ -22,7 +22,7 @@ from adversaries.release.point_swap import PointSwap
 from arena import Release, Sample
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.foreign.diffprivlib_models import DiffprivlibModel
+from learners.foreign.diffprivlib import DiffprivlibModel
 
 GAMES, CONFIDENCE = 2_000, 0.99
 HEADERS = ("model", "the example that differs", "claim", "certified", "ceiling", "the claim")

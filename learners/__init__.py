@@ -9,14 +9,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from learners.common.release_learner import ReleaseLearner
+    from learners.common.learner_bases import ReleaseLearner
     from learners.everlasting.everlasting_v1 import EverlastingV1
     from learners.everlasting.everlasting_v2 import EverlastingV2
     from learners.foreign.diffprivlib import Diffprivlib
     from learners.foreign.function import Function
     from learners.foreign.opendp import OpenDP
-    from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-    from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
+    from learners.mechanisms.above_threshold import AboveThreshold
+    from learners.mechanisms.between_thresholds import BetweenThresholds
     from learners.online.realizable import RealizableLearner
     from learners.releases.gaussian_count import GaussianCount
     from learners.releases.laplace_count import LaplaceCount
@@ -31,8 +31,8 @@ __all__ += ["EverlastingV1", "EverlastingV2", "GaussianCount"]
 __all__ += ["LaplaceCount", "RandomisedResponse", "RealizableLearner"]
 
 _MODULE_OF = {
-    "AboveThreshold": "mechanisms.sparse_vector.above_threshold",
-    "BetweenThresholds": "mechanisms.sparse_vector.between_thresholds",
+    "AboveThreshold": "mechanisms.above_threshold",
+    "BetweenThresholds": "mechanisms.between_thresholds",
     "Diffprivlib": "foreign.diffprivlib",
     "EverlastingV1": "everlasting.everlasting_v1",
     "EverlastingV2": "everlasting.everlasting_v2",
@@ -42,7 +42,7 @@ _MODULE_OF = {
     "OpenDP": "foreign.opendp",
     "RandomisedResponse": "releases.randomised_response",
     "RealizableLearner": "online.realizable",
-    "ReleaseLearner": "common.release_learner",
+    "ReleaseLearner": "common.learner_bases",
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-from adversaries.release.low_bits import LowBits
+from adversaries.release.point_swap import LowBits
 from arena import Release
 from audits.runs.plan import Plan
 from audits.runs.run import run

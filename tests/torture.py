@@ -42,7 +42,7 @@ sys.path[:0] = [str(ROOT)]
 from support.lost_ledgers import FILES, FOLDERS  # noqa: E402 - after the path to what it needs
 from support.waiting import count_blocks, find_processes  # noqa: E402
 
-from adversaries.release.count_swap import CountSwap  # noqa: E402
+from adversaries.release.point_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
 from audits.reports.json_form import to_data  # noqa: E402
 from audits.runs.ledger.copying import copy_ledger  # noqa: E402

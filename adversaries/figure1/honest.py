@@ -1,17 +1,152 @@
-"""honest: draws the sample and the queries from one distribution, as utility theorems assume."""
+"""honest: draws the sample and the queries from one distribution D, as utility theorems assume."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 import attrs
 import numpy as np
 
-from adversaries.common.concept_choice import choose_concept_class
-from adversaries.common.training_samples import choose_sample_size
+from adversaries.common.shared_settings import choose_concept_class
+from adversaries.common.training_samples import build_sample, choose_sample_size
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
-from adversaries.figure1.example_distributions import DEFAULT_CLASS, LabelledDistribution, choose_distribution
-from arena import Moves, Queries, Sample, Train, count_setting, setting
-from arena.concepts import ConceptClass
+from arena import Learner, Moves, Queries, Sample, Train, Unsupported, count_setting, setting
+from arena.concepts import ConceptClass, Thresholds
 from arena.settings import at_least, less_than
+
+DEFAULT_CLASS = Thresholds()  # the class of the target if neither player has one
+_MAX_NUMBERS = 2**27  # coordinates of the training points of a batch
+
+
+class LabelledDistribution(ABC):
+    """D for each of n games: a distribution of examples, and a label for every point."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """`size` independent examples of every game: points (n, size, ...) and their labels (n, size)."""
+
+    @abstractmethod
+    def truth(self, points: np.ndarray) -> np.ndarray:
+        """(n, k) bool: the labels of points (n, k, ...)."""
+
+    @abstractmethod
+    def draw_samples(self, rng: np.random.Generator, size: int, noise: float) -> list[Sample]:
+        """A sample of `size` examples for every game, each label flipped with probability `noise`."""
+
+
+@attrs.frozen(eq=False)
+class FiniteDistribution(LabelledDistribution):
+    """Finitely many kinds of examples.
+
+    Shapes: points (k, ...), labels (n, k) bool, or (1, k) if all games have the same; chances (k,).
+    """
+
+    games: int
+    points: np.ndarray
+    labels: np.ndarray
+    chances: np.ndarray
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+        # Inversion sampling: Generator.choice does the same, but validates the probabilities in every call.
+        ends = np.cumsum(self.chances)
+        which = np.searchsorted(ends, rng.random((self.games, size)) * ends[-1], side="right")
+        labels = np.broadcast_to(self.labels, (self.games, len(self.points)))
+        return self.points[which], np.take_along_axis(labels, which, axis=1)
+
+    def truth(self, points: np.ndarray) -> np.ndarray:
+        """The likeliest label at each point, 1 on a tie; points not in the list get that of the nearest."""
+        distinct, which = np.unique(self.points, axis=0, return_inverse=True)
+        weight = np.zeros((len(distinct), len(self.labels)))
+        np.add.at(weight, which.ravel(), (np.where(self.labels, 1, -1) * self.chances).T)
+        index = _find_nearest(distinct, points.reshape(-1, *points.shape[2:])).reshape(points.shape[:2])
+        ones = np.broadcast_to(weight.T >= 0, (self.games, len(distinct)))
+        return np.take_along_axis(ones, index, axis=1)
+
+    def draw_samples(self, rng: np.random.Generator, size: int, noise: float) -> list[Sample]:
+        counts = rng.multinomial(size, self.chances / self.chances.sum(), self.games)
+        flips = rng.binomial(counts, noise) if noise else np.zeros_like(counts)
+        points = np.concatenate([self.points, self.points])
+        samples = []
+        for labels, unflipped, flipped in zip(
+            np.broadcast_to(self.labels, counts.shape), counts - flips, flips, strict=True
+        ):
+            counts_of_game = np.append(unflipped, flipped)
+            samples.append(build_sample(points, np.append(labels, ~labels), counts_of_game))
+        return samples
+
+
+@attrs.frozen(eq=False)
+class UniformDistribution(LabelledDistribution):
+    """Points of a class without a finite domain, drawn by `draw_points` and labelled by a target.
+
+    targets: (n, ...), one concept for each game.
+    """
+
+    concepts: ConceptClass
+    targets: np.ndarray
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+        games = len(self.targets)
+        points = self.concepts.draw_points(rng, games * size)
+        points = points.reshape(games, size, *points.shape[1:])
+        return points, self.truth(points)
+
+    def truth(self, points: np.ndarray) -> np.ndarray:
+        games, each = points.shape[:2]
+        targets = np.repeat(self.targets, each, axis=0)
+        flat = points.reshape(games * each, *points.shape[2:])
+        return self.concepts.label(targets, flat).reshape(games, each)
+
+    def draw_samples(self, rng: np.random.Generator, size: int, noise: float) -> list[Sample]:
+        numbers = len(self.targets) * size * int(np.prod(self.concepts.point_shape, dtype=int))
+        if numbers > _MAX_NUMBERS:
+            raise Unsupported(
+                f"{len(self.targets):,} training sets of {size:,} points without a finite domain are too "
+                "many to draw",
+                remedy="Play fewer games in a batch, use a smaller learner, or a class with a finite domain.",
+            )
+        points, labels = self.draw(rng, size)
+        if noise:
+            labels ^= rng.random(labels.shape) < noise
+        return [Sample(*example) for example in zip(points, labels, strict=True)]
+
+
+def choose_distribution(
+    games: int,
+    rng: np.random.Generator,
+    *,
+    concepts: ConceptClass | None,
+    learner: Learner | None,
+    sample: Sample | None,
+) -> LabelledDistribution:
+    """The user's data, drawn with replacement, whose labels are the truth, or else a uniform distribution.
+
+    The latter is uniform on the domain of a class (`concepts`, otherwise the learner's, otherwise thresholds
+    on the line), with a random target for each game.
+
+    Raises: Unsupported if the class draws no targets; InvalidArgument if its points are not the learner's.
+    """
+    if sample is not None:
+        return FiniteDistribution(games, sample.points, sample.labels[None] == 1, sample.counts / sample.size)
+    concepts = choose_concept_class(concepts, learner, DEFAULT_CLASS)
+    targets = np.array([concepts.draw_concept(rng) for _ in range(games)])
+    if concepts.domain is None:
+        return UniformDistribution(concepts, targets)
+    points = concepts.check(np.array(concepts.domain))
+    chances = np.full(len(points), 1 / len(points))
+    return FiniteDistribution(games, points, concepts.labels(targets, points), chances)
+
+
+def _find_nearest(distinct: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The index in `distinct` (k, ...), sorted, of the point nearest to each of `points` (m, ...)."""
+    if distinct.ndim == 1:
+        after = np.clip(np.searchsorted(distinct, points), 1, max(1, len(distinct) - 1))
+        after = np.minimum(after, len(distinct) - 1)
+        before = np.maximum(after - 1, 0)
+        return np.where(points - distinct[before] < distinct[after] - points, before, after)
+    from scipy.spatial import cKDTree  # slow to import
+
+    return np.asarray(cKDTree(distinct).query(points)[1])
 
 
 @attrs.frozen

@@ -5,8 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.figure1.example_distributions import FiniteDistribution, LabelledDistribution
-from adversaries.figure1.honest import Honest
+from adversaries.figure1.honest import FiniteDistribution, Honest, LabelledDistribution
 from arena import Unsupported, setting
 from arena.capabilities import AnswersInRounds
 from arena.concepts import ConceptClass

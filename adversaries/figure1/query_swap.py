@@ -1,4 +1,4 @@
-"""query-swap: one query differs between the worlds, and a later round, trained on the queries, is probed."""
+"""query-swap and unlabelled-swap: one point differs, and a later round, trained on it, is probed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_separable_sample
-from adversaries.figure1.base import Figure1Adversary, chunk_sizes
-from adversaries.figure1.vote_points import as_point
+from adversaries.figure1.base import Figure1Adversary, as_point, chunk_sizes, count_unlabelled
 from arena import (
     InvalidArgument,
     Moves,
@@ -127,3 +126,32 @@ class QuerySwap(LaterRoundSwap):
 def repeat_point(point: Any, times: int) -> np.ndarray:
     """(times, ...): copies of one point."""
     return np.repeat(np.asarray(point)[None], times, axis=0)
+
+
+@attrs.frozen
+class UnlabelledSwap(LaterRoundSwap):
+    """query-swap for learners that learn from fresh unlabelled points: the challenge is one of these points.
+
+    The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
+    """
+
+    name = "unlabelled-swap"
+    usual_for = (PrivacyUnit.UNLABELLED_EXAMPLE,)
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        sample, low, high = self._choose_points()
+        before, rest, between = 0, 0, 0
+        if isinstance(self.learner, AnswersInRounds):
+            before, rest, between = self._divide_rounds(self.learner.pool_size, "points")
+
+        yield Train(sample)
+        yield from self._repeat(Unlabelled, low, before, games)
+        yield Unlabelled(repeat_point(low, 1), repeat_point(high, 1))  # world 0, world 1
+        yield from self._repeat(Unlabelled, low, rest, games)
+        yield from self._repeat(Unlabelled, high, between, games)
+        queries = sum(self._count_queries()) + 1
+        # The probes may extend over several rounds, which need further points.
+        more = count_unlabelled(self.learner, queries + self.probes) - (before + 1 + rest + between)
+        yield from self._repeat(Unlabelled, low, max(0, more), games)
+        yield from self._repeat(Queries, low, queries, games)
+        return (yield from self._probe(high, games))

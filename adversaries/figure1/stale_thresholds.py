@@ -8,8 +8,7 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_sample, build_tied_sample, thin_out
-from adversaries.figure1.base import Figure1Adversary
-from adversaries.figure1.vote_points import find_vote_points
+from adversaries.figure1.base import Figure1Adversary, find_vote_points
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, count_setting, setting
 from arena.capabilities import LimitsHalts, finite_domain
 

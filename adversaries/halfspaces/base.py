@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.common.concept_choice import choose_concept_class
-from adversaries.common.prepared_sequences import ADAPTIVE, OBLIVIOUS, protocol_setting
+from adversaries.common.shared_settings import ADAPTIVE, OBLIVIOUS, choose_concept_class, protocol_setting
 from arena import (
     Adversary,
     Commit,

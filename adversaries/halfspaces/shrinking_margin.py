@@ -1,4 +1,4 @@
-"""shrinking-margin: examples that are easy at first, and whose margin shrinks to that of the class."""
+"""hidden-coordinate, margin-adaptive and shrinking-margin: halfspaces of few coordinates."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.common.prepared_sequences import ADAPTIVE
+from adversaries.common.shared_settings import (
+    ADAPTIVE,
+    ALL,
+    ONE,
+    decoys_setting,
+    draw_start_rounds,
+    start_setting,
+)
 from adversaries.halfspaces.base import (
     SLACK,
+    HalfspaceAdversary,
     HalfspaceStream,
     balance_points,
     draw_fair_bits,
@@ -17,8 +25,81 @@ from adversaries.halfspaces.base import (
     normalise_weights,
     target_weights,
 )
-from arena import Example, Moves, setting
-from arena.settings import at_least, at_most
+from arena import Example, InvalidArgument, Moves, setting
+from arena.settings import at_least, at_most, one_of
+
+
+@attrs.frozen
+class HiddenCoordinate(HalfspaceStream):
+    """The embedding of point functions of section 4.4 of Bun and Fang, with a hidden point i.
+
+    The point j is the vector that is 1 in coordinate j and -1 elsewhere, and the target is the weight 1 at i.
+    So v·x is 1 at the point i and -1 at all others. Until round t* other points come up, with label 0, and
+    from then on only the point i, with label 1. In a share `decoys` of the games it never does. What this
+    forces on a learner that is private towards one example: docs/proofs/hidden_point.md. Winnow labels every
+    point 0 at first if d > 2, and learns the point i in about ln(d)/2η mistakes.
+    """
+
+    name = "hidden-coordinate"
+
+    background: str = setting(
+        ALL, help="one other point, or a random one every round", check=one_of(ONE, ALL)
+    )
+    start: str = start_setting()
+    decoys: float = decoys_setting()
+
+    def _draw_examples(self, dimension: int, games: int, rng: np.random.Generator) -> Iterator[Example]:
+        if dimension < 2:
+            raise InvalidArgument("a point can hide only in 2 or more dimensions", value=self.halfspaces)
+        rows, hidden = np.arange(games), rng.integers(0, dimension, games)
+        start = draw_start_rounds(self.start, self.rounds, games, rng)
+        start[rng.random(games) < self.decoys] = self.rounds + 1
+        target = target_weights(hidden[:, None], dimension)
+        for t in range(1, self.rounds + 1):
+            if t == 1 or self.background == ALL:
+                other = rng.integers(0, dimension - 1, games)
+                other += other >= hidden
+            late = t >= start
+            x = np.full((games, dimension), -1, np.int8)
+            x[rows, np.where(late, hidden, other)] = 1
+            yield Example(x, late, target=target)
+
+
+@attrs.frozen
+class MarginAdaptive(HalfspaceAdversary):
+    """Forces nearly as many mistakes on Winnow as its bound allows, 2 ln d/ρ².
+
+    The target is one coordinate j, drawn for each game. Its coordinate of every example is y'ρ, so that the
+    margin is exactly reached. The others are ±1, except for a fraction or two, such that y'(w·x) is just
+    below 0 for the weights shown last, and mostly also after the update that the last example may have
+    triggered (`adversaries.halfspaces.base.balance_points`). Labels are fair coins. This makes about
+    2 ln(d/2)/ρ² mistakes at the rate η = ρ: docs/proofs/margin_adaptive.md.
+
+    It contradicts the last weights of any learner, but nothing is promised against learners that are not
+    multiplicative. When a learner cannot be contradicted, its last point is repeated.
+    """
+
+    name = "margin-adaptive"
+    protocols = ("Adaptive",)
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        halfspaces = self.halfspaces
+        d, rows = halfspaces.dimension, np.arange(games)
+        hidden = rng.integers(0, d, games)
+        target = target_weights(hidden[:, None], d)
+        free = target == 0
+        z = np.where(free, 1.0, halfspaces.margin)
+        weights = np.full((games, d), 1 / d)
+        for _ in range(self.rounds):
+            at_target = weights[rows, hidden]
+            possible = np.flatnonzero(at_target * halfspaces.margin + SLACK < 1 - at_target)
+            z[possible] = balance_points(
+                weights[possible], z[possible], free[possible], z[possible], aim=-SLACK
+            )
+            y = draw_fair_bits(1, games, rng)[0]
+            x = np.where(y[:, None] == 1, z, -z)
+            weights = normalise_weights((yield Example(x, y, target=target)).hypothesis.concepts)
+        return None
 
 
 @attrs.frozen

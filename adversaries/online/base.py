@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.common.concept_choice import choose_concept_class
+from adversaries.common.shared_settings import choose_concept_class
 from arena import Adversary, Hypothesis, Learner, count_setting, setting
 from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds

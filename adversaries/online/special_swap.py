@@ -1,13 +1,16 @@
-"""special-swap: balances the labels of one point, so that one swapped example may decide later hypotheses."""
+"""special-swap and update-swap: one swapped example decides later hypotheses, or triggers an update."""
 
 from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
 
 import attrs
 import numpy as np
 
 from adversaries.online.base import middle_point
-from arena import Adversary, Example, Learner, Moves, PrivacyUnit, Ready, count_setting, setting
-from arena.settings import at_least, at_most, whole
+from arena import Adversary, Example, Hypothesis, Learner, Moves, PrivacyUnit, Ready, count_setting, setting
+from arena.settings import at_least, at_most, one_of, whole
 
 
 @attrs.frozen
@@ -50,3 +53,114 @@ class SpecialSwap(Adversary):
             if t >= self.special and reply.hypothesis is not None:
                 ones += reply.hypothesis(point)
         return ones
+
+
+Point = float | tuple[float, ...]  # vectors can be set from Python only, not from the command line
+AGAINST, WITH = "against", "with"
+FIRST_CHANGE, STAYS = "first-change", "stays"
+_SIMULATED_GAMES = 64
+_DEFAULT_BEFORE = 10  # mistakes, where simulated games show no update
+
+
+@attrs.frozen
+class UpdateSwap(Adversary):
+    """Brings a learner close to an update by mistakes, and swaps the example that may trigger it.
+
+    Every example is one point, labelled against h_1: `before` mistakes, as long as the learner stays with
+    h_1. By default they are one fewer than those after which most simulated games leave h_1. Then `correct`
+    rounds may follow, labelled as the hypothesis shown labels the point, for learners that react to a mistake
+    when all has been well for a while.
+
+    In the special round, the label is that of h_1 (after correct rounds, of the hypothesis shown last) in
+    world 0, so no mistake, and against it in world 1. So a learner that counts its mistakes, as with
+    AboveThreshold, has one more in world 1. The probes that follow are labelled against h_1 too (`probes` =
+    against), so that the update comes in both worlds, one round apart; or as h_1 labels them (`probes` =
+    with), so that only the swap can cause an update.
+
+    Let h be the function shown before the swap. The score is higher the sooner the learner leaves h: minus
+    the number of later hypotheses before the first that is not h (`score` = first-change), or minus the
+    number of all later ones that are h (`score` = stays).
+    """
+
+    name = "update-swap"
+    protocols = ("SpecialRound",)
+    returns_score = True
+
+    rounds: int = count_setting(100, help="T", least=2)
+    before: int | None = count_setting(
+        None,
+        help="mistakes before the special round, fewer than T; default: one too few for the first update",
+        least=0,
+    )
+    correct: int = count_setting(
+        0, help="rounds without a mistake between these and the special round", least=0
+    )
+    point: Point | None = setting(
+        None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"
+    )
+    other_point: Point | None = setting(
+        None, unit="point", help="of the special example in world 0; default: the same"
+    )
+    probes: str = setting(
+        AGAINST, help="labels after the swap: against h_1 or with it", check=one_of(AGAINST, WITH)
+    )
+    score: str = setting(
+        FIRST_CHANGE, help="what is scored: first-change or stays", check=one_of(FIRST_CHANGE, STAYS)
+    )
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        point: Any = middle_point(self.learner) if self.point is None else self.point
+        other_point = point if self.other_point is None else self.other_point
+        hypothesis = (yield Ready()).hypothesis
+        label, other_label = hypothesis(point), hypothesis(other_point)
+        before = min(self._choose_before(point), self.rounds - 1)
+        for _ in range(before):
+            hypothesis = (yield Example(point, ~label)).hypothesis
+        correct = min(self.correct, self.rounds - 1 - before)
+        for _ in range(correct):
+            hypothesis = (yield Example(point, hypothesis(point))).hypothesis
+        if correct:
+            label, other_label = hypothesis(point), hypothesis(other_point)
+        reply = yield Example(other_point, other_label, point, ~label)  # world 0, world 1
+        unchanged, in_a_row = np.zeros(games), np.ones(games, bool)
+        for _ in range(self.rounds - 1 - before - correct):
+            same = _are_same(hypothesis, reply.hypothesis)
+            in_a_row = same & in_a_row if self.score == FIRST_CHANGE else same
+            unchanged += in_a_row
+            reply = yield Example(point, label if self.probes == WITH else ~label)
+        return 0 - unchanged
+
+    def _choose_before(self, point: Any) -> int:
+        if self.before is not None:
+            return self.before
+        if self.learner is None:
+            return _DEFAULT_BEFORE
+        coordinates = np.asarray(point, float)
+        return find_brink(self.learner, tuple(coordinates.ravel().tolist()), coordinates.shape, self.rounds)
+
+
+@lru_cache(maxsize=32)
+def find_brink(learner: Any, coordinates: tuple[float, ...], shape: tuple[int, ...], rounds: int) -> int:
+    """The number of mistakes at a point after which the next is the likeliest to end h_1, in simulated games.
+
+    The default if no simulated game leaves h_1.
+    """
+    state = learner.start(_SIMULATED_GAMES, np.random.default_rng(0))
+    x = np.broadcast_to(np.reshape(coordinates, shape), (_SIMULATED_GAMES, *shape))
+    first = state.hypothesis()
+    wrong = ~first(x)
+    stays = np.ones(_SIMULATED_GAMES, bool)
+    leaves = np.zeros(rounds, int)
+    for mistakes in range(rounds - 1):
+        state.observe(x, wrong)
+        goes_on = stays & _are_same(first, state.hypothesis())
+        leaves[mistakes] = np.count_nonzero(stays & ~goes_on)
+        stays = goes_on
+    return int(leaves.argmax()) if leaves.any() else _DEFAULT_BEFORE
+
+
+def _are_same(first: Hypothesis, second: Hypothesis) -> np.ndarray:
+    """(games,) bool: where two hypotheses of a batch are the same concept."""
+    same = first.concepts == second.concepts
+    return np.asarray(same.reshape(len(same), -1).all(axis=1))

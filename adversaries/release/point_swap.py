@@ -1,16 +1,74 @@
-"""point-swap: one record differs between the worlds by as much as it can."""
+"""count-swap, point-swap and low-bits: one label or record differs, and a released number is scored."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import attrs
 import numpy as np
 
-from adversaries.common.released_numbers import score_by_number
-from adversaries.common.training_samples import FEW, change_example, choose_sample_size
-from arena import Adversary, InvalidArgument, Learner, Moves, Neighbours, PrivacyUnit, Sample, Train, setting
+from adversaries.common.training_samples import (
+    FEW,
+    build_equal_sample,
+    change_example,
+    choose_sample_size,
+    plant_example,
+)
+from arena import (
+    Adversary,
+    Hypothesis,
+    InvalidArgument,
+    Learner,
+    Moves,
+    Neighbours,
+    PrivacyUnit,
+    Sample,
+    Train,
+    setting,
+)
 from arena.errors import count_things
 from arena.players import read_relation_of
 from arena.settings import at_least
+from arena.step_scores import find_last_bits
+
+_NAN = 2e300  # the score of a game whose release is not a number
+
+
+def score_by_number(value: Any, games: int) -> np.ndarray | None:
+    """The released number of each game (n,); None if several numbers or a hypothesis are released.
+
+    A game without a score lets a distinguisher use the whole release. Text and NaN become large numbers, so
+    that a game's score does not depend on other games; an adversary with `scores_release` is used with a
+    distinguisher where they occur.
+    """
+    if isinstance(value, Hypothesis):
+        return None
+    values = np.reshape(value, (games, -1)).astype(np.float64)
+    return np.where(np.isnan(values[:, 0]), _NAN, values[:, 0]) if values.shape[1] == 1 else None
+
+
+@attrs.frozen
+class CountSwap(Adversary):
+    """Two samples that differ in one label. The score is the released number itself.
+
+    If several numbers, text or a hypothesis are released, it returns no score, so that a distinguisher can
+    use the whole release.
+    """
+
+    name = "count-swap"
+    protocols = ("Release",)
+    usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
+    scores_release = True
+    sample: Sample | None = setting(
+        None, help="the sample; default: ten examples labelled 0, or as many as needed"
+    )
+
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        sample = self.sample or build_equal_sample(self.learner)
+        reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
+        return score_by_number(reply.value, games)
 
 
 @attrs.frozen
@@ -102,3 +160,35 @@ class PointSwap(Adversary):
         low, high = float(sample.points.min()), float(sample.points.max())
         beyond = self.distance * ((high - low) or 1.0)
         return low - beyond, high + beyond
+
+
+@attrs.frozen
+class LowBits(Adversary):
+    """Two samples that differ in one label. The score is z, the place of the last bit of y = odd·2^z, and of
+    a vector the sum over its entries.
+
+    Mironov, On Significance of the Least Significant Bits for Differential Privacy (2012), found that noise
+    added in floating point leaves gaps. That the spacing of doubles at the true value shows is the
+    precision-based attack of Haney, Desfontaines, Hartman, Shrestha, Hay, Precision-based Attacks and
+    Interval Refining: How to Break, then Fix, Differential Privacy on Finite Computers (2022).
+
+    With the count 1 in world 1, no number with a last bit below 2^-53 is released, while the count 0 in world
+    0 releases the noise with all its bits. In general the worlds differ where the spacing of doubles does, at
+    the counts 0 and 1 or 2^k - 1 and 2^k. Otherwise, and for numbers from a fixed grid, this score is not
+    informative. Proof: docs/proofs/low_bits.md.
+    """
+
+    name = "low-bits"
+    protocols = ("Release",)
+    returns_score = True
+
+    sample: Sample | None = setting(
+        None, help="the sample, whose last example of the first run varies; default: ten examples labelled 0"
+    )
+
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        sample = self.sample or Sample([0.0, 0.0], [0, 0], [1, 9])
+        reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
+        return find_last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)

@@ -1,6 +1,8 @@
-"""gradient-canary: all gradients are zero, but for that of one example, which is as long as it may be."""
+"""gradient-canary and model-low-bits: one example whose gradient the adversary chooses."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import attrs
 import numpy as np
@@ -13,11 +15,11 @@ from adversaries.common.training_samples import (
     choose_sample_size,
     claims_for_users,
 )
-from adversaries.training.known_steps import read_steps
 from arena import (
     Advance,
     Adversary,
     GradientCanary,
+    InvalidArgument,
     Learner,
     Moves,
     PrivacyUnit,
@@ -26,8 +28,23 @@ from arena import (
     count_setting,
     setting,
 )
+from arena.capabilities import TrainsByNoisySteps
 from arena.settings import more_than, one_of
-from arena.step_scores import RATIO, SPREAD, SUM, StepScore
+from arena.step_scores import LAST_BITS, RATIO, SPREAD, SUM, StepScore
+
+
+def read_steps(adversary: Adversary, learner: Learner | None) -> Any:
+    """The learner's configuration, which says how its steps are made.
+
+    Raises: InvalidArgument if it does not.
+    """
+    if not isinstance(learner, TrainsByNoisySteps):
+        raise InvalidArgument(
+            f"{adversary.name} must know the learner's parameters, rate, clip and noise",
+            remedy="Declare them on the learner: see arena.capabilities.TrainsByNoisySteps.",
+        )
+    return learner
+
 
 NO_GRADIENT, OPPOSITE = OTHERS = ("none", "opposite")
 
@@ -97,3 +114,32 @@ class GradientCanaryAttack(Adversary):
     def _count_others(self) -> int:
         """The examples besides the canary; where users are added or removed, one other user has one."""
         return 1 if claims_for_users(self.learner) else choose_sample_size(self.learner) - 1
+
+
+@attrs.frozen
+class ModelLowBits(Adversary):
+    """The canary has the gradient of the clip in its first coordinate, and all other gradients are 0.
+
+    Where noise is added in floating point to 0, small sums have many last bits; added to the canary's
+    gradient they have not. The score is the place of the last bit of the model after the first step: see
+    `low-bits`. A learner that rounds its noisy sums shows nothing.
+    """
+
+    name = "model-low-bits"
+    protocols = ("TrainingRun",)
+    returns_score = True
+
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        learner = read_steps(self, self.learner)
+        point = np.zeros(learner.point_shape)
+        point.flat[choose_feature(learner)] = 1.0
+        others = choose_sample_size(self.learner) - 1
+        sample = build_sample(np.stack([0 * point, point]), np.array([0, 1]), np.array([others, 1]))
+        point = assign_new_user(point, sample, learner)
+        yield Train(*change_example(sample, len(sample.counts) - 1, (point, 0), (point, 1), self.learner))
+        gradient = np.zeros(learner.parameters)
+        gradient[0] = learner.clip
+        reply = yield Advance(1, [GradientCanary(point, 1, gradient)])
+        return StepScore(LAST_BITS).of(reply.parameters)

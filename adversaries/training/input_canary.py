@@ -1,4 +1,4 @@
-"""input-canary: an example that is unlike the others, or has the wrong label, and the moves of the models."""
+"""input-canary, planted-canaries and update-scale: canaries with the gradient of the loss."""
 
 from __future__ import annotations
 
@@ -11,10 +11,22 @@ from adversaries.common.training_samples import (
     choose_feature,
     choose_sample_size,
 )
-from adversaries.training.known_steps import read_steps
-from arena import Advance, Adversary, InvalidArgument, Learner, Moves, Sample, Train, count_setting, setting
+from adversaries.training.gradient_canary import read_steps
+from arena import (
+    Advance,
+    Adversary,
+    InvalidArgument,
+    Learner,
+    Moves,
+    Sample,
+    Train,
+    TrainWithCanaries,
+    Unsupported,
+    count_setting,
+    setting,
+)
 from arena.settings import more_than, one_of
-from arena.step_scores import RATIO, StepScore
+from arena.step_scores import LENGTH, RATIO, SUM, StepScore
 
 LOSS, MOVES = SCORES = ("loss", "moves")
 FAR, MISLABELLED, BLANK = KINDS = ("far", "mislabelled", "blank")
@@ -98,3 +110,83 @@ def _find_outlier(sample: Sample) -> int:
     points = sample.points.reshape(len(sample.points), -1)
     inverse = np.linalg.pinv((points.T * sample.counts) @ points, hermitian=True)
     return int(((points @ inverse) * points).sum(axis=1).argmax())
+
+
+@attrs.frozen
+class PlantedCanaries(Adversary):
+    """The canaries of a linear model lie along the features beyond those of the data.
+
+    There, no example of the data moves the model. Canaries are spread evenly over these features, and those
+    that share one hide each other a little. The score of a canary is the log likelihood ratio of the steps
+    along its feature; if not every model is shown, how far the model has moved along it.
+    """
+
+    name = "planted-canaries"
+    protocols = ("OneRun",)
+    returns_score = True
+
+    sample: Sample | None = setting(None, help="the data, with fewer features than the learner")
+    length: float = setting(
+        4.0,
+        unit="clip",
+        help="the length of a canary's point; slopes of a loss start at ½",
+        check=more_than(0),
+    )
+    every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        learner, sample = read_steps(self, self.learner), self.sample
+        if sample is None:
+            raise InvalidArgument(f"{self.name} needs data", remedy="Give data=, or --data FILE.")
+        known = sample.points.reshape(len(sample.points), -1)
+        features, used = learner.parameters, known.shape[1]
+        if learner.point_shape != (features,):
+            raise Unsupported("canaries are planted in linear models only", remedy="Leave out hidden units.")
+        if features <= used:
+            raise InvalidArgument(
+                "the learner needs features for the canaries, beside those of the data",
+                value=f"{features} features, and {used} coordinates of the data",
+                remedy=f"Set features={used + games}, or fewer so that canaries share some.",
+            )
+        places = used + np.arange(games) % (features - used)
+        points = np.zeros((games, features))
+        points[np.arange(games), places] = self.length * learner.clip
+        padded = np.pad(known, ((0, 0), (0, features - used)))
+        data = Sample(padded, sample.labels, sample.counts)
+        yield TrainWithCanaries(data, Sample(points, np.zeros(games, int)))
+        reply = yield Advance()
+        score = StepScore.for_canary(RATIO if self.every == 1 else SUM, learner)
+        return score.of(reply.parameters[0].T[:, :, None])[places]
+
+
+@attrs.frozen
+class UpdateScale(Adversary):
+    """The empty-gradient game: all points are 0, so that no example has a gradient, and one is added.
+
+    What the learner adds is then noise alone. A learner that divides by the real number of examples, or
+    chooses noise by it, shows that number in the length of its steps: Opacus does
+    (https://github.com/pytorch/opacus/issues/571). The score is ln of the sum of their squares, negative, so
+    that shorter steps look like world 1, which has the example. If `sample` is given, its examples keep their
+    gradients, and only the added one has none.
+    """
+
+    name = "update-scale"
+    protocols = ("TrainingRun",)
+    returns_score = True
+
+    sample: Sample | None = setting(
+        None, help="the data, of which the last example is the place of the empty one"
+    )
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        shape = () if self.learner is None else self.learner.point_shape
+        empty = np.zeros(shape)
+        sample = self.sample
+        if sample is None:
+            size = choose_sample_size(self.learner)
+            sample = build_sample(np.stack([empty, empty]), np.array([0, 1]), np.array([size - 1, 1]))
+        yield Train(*change_example(sample, len(sample.counts) - 1, (empty, 0), (empty, 1), self.learner))
+        reply = yield Advance()
+        return StepScore(LENGTH, sign=-1).of(reply.parameters)

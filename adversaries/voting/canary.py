@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_two_label_sample, find_runs_at, plant_example, thin_out
-from adversaries.voting.base import VotingAdversary
 from adversaries.voting.vote_swaps import (
     Candidate,
     VoteSwap,
+    VotingAdversary,
     choose_best_swap,
     choose_candidates,
     choose_ladder,

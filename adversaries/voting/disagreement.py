@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from adversaries.common.answer_likelihood import AnswerLikelihood
-from adversaries.voting.base import VotingAdversary
 from adversaries.voting.vote_swaps import (
     Samples,
+    VotingAdversary,
     build_ladder_sample,
     choose_candidates,
     find_narrowest_swap,

@@ -10,9 +10,9 @@ import numpy as np
 
 from adversaries.common.answer_likelihood import AnswerLikelihood, answer_laws, outcome_probabilities
 from adversaries.common.training_samples import thin_out
-from adversaries.voting.base import VotingAdversary
 from adversaries.voting.vote_swaps import (
     Samples,
+    VotingAdversary,
     build_ladder_sample,
     choose_ladder,
     sample_size_of,

@@ -1,4 +1,4 @@
-"""repeat-point: queries one point until the learner halts, since the time of the halt reveals the margin."""
+"""repeat-point and small-margin: the point where votes are closest, or have the best margin, is repeated."""
 
 from __future__ import annotations
 
@@ -9,9 +9,51 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.voting.base import VotingAdversary
-from adversaries.voting.vote_swaps import VoteSwap, find_narrowest_swap, teachers_of
-from arena import NO_LABEL, InvalidArgument, Learner, Moves, Query, Sample, Train, Training
+from adversaries.voting.vote_swaps import VoteSwap, VotingAdversary, find_narrowest_swap, teachers_of
+from arena import (
+    NO_LABEL,
+    InvalidArgument,
+    Learner,
+    Moves,
+    PrivacyUnit,
+    Query,
+    Sample,
+    Train,
+    Training,
+    setting,
+)
+from arena.capabilities import HasCriticalMargin
+
+
+@attrs.frozen
+class SmallMargin(VotingAdversary):
+    """One vote more or less at the point where the votes are closest, which is queried repeatedly.
+
+    The adversary simulates the learner, examines the votes at points of the sample and of the domain, and
+    plants examples there, labelled 0 in world 0 and 1 in world 1. It chooses the example that turns the
+    majority, or else changes the votes where they are closest to `below`.
+
+    Against thresholded Gaussian counts, a single answer is most informative at a tie, and an answer 1 far
+    below the tie is rarer and more informative (docs/voting.md). Where the sparse vector screens votes, the
+    margin to its threshold matters: the learner's `critical_margin`.
+
+    The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
+    otherwise the number of answers 1. Raises: InvalidArgument if no example that was tried changes a vote.
+    """
+
+    name = "small-margin"
+    usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
+
+    below: float | None = setting(
+        None, unit="votes", help="the aim, below the tie; default: where an answer is most informative"
+    )
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        critical = self.learner.critical_margin if isinstance(self.learner, HasCriticalMargin) else 0.0
+        below = critical if self.below is None else self.below
+        swap = find_narrowest_swap(self.learner, self.sample, below=below)
+        return (yield from self._query_in_turn(swap.samples, swap.point[None], games)).score
+
 
 _SIMULATED_GAMES = 1_024  # in each world
 _MARGINS = 12  # that are simulated

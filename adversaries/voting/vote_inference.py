@@ -8,8 +8,13 @@ import attrs
 import numpy as np
 
 from adversaries.common.answer_likelihood import answer_laws, outcome_probabilities
-from adversaries.voting.base import VotingAdversary
-from adversaries.voting.vote_swaps import Samples, build_ladder_sample, choose_candidates, simulate_votes
+from adversaries.voting.vote_swaps import (
+    Samples,
+    VotingAdversary,
+    build_ladder_sample,
+    choose_candidates,
+    simulate_votes,
+)
 from arena import InvalidArgument, Learner, Moves, Sample, count_setting, setting
 from arena.settings import one_of
 

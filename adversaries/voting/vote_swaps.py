@@ -1,18 +1,15 @@
-"""Searches for neighbouring samples and a point at which the simulated votes of the two worlds differ.
-
-The adversary knows the algorithm, the samples of both worlds and the public split, but no random numbers. It
-simulates the learner with random numbers of its own and reads `votes(x)` of its state.
-"""
+"""The base of the adversaries of Voting, and swaps of one example that change votes at chosen points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
+from adversaries.common.answer_likelihood import AnswerLikelihood
 from adversaries.common.training_samples import (
     build_sample,
     build_two_label_sample,
@@ -21,8 +18,21 @@ from adversaries.common.training_samples import (
     plant_example,
     thin_out,
 )
-from arena import ArenaError, InvalidArgument, Learner, Sample, Training, Unsupported
-from arena.capabilities import HasTeachers, HasVotes, finite_domain
+from arena import (
+    Adversary,
+    ArenaError,
+    InvalidArgument,
+    Learner,
+    Move,
+    Query,
+    Sample,
+    Train,
+    Training,
+    Unsupported,
+    count_setting,
+    setting,
+)
+from arena.capabilities import HasTeachers, HasVotes, LimitsQueries, finite_domain
 
 _DEFAULT_SIZE = 101  # examples, for a learner that needs no number of them
 _MAX_POINTS = 256  # of a sample that are examined
@@ -184,3 +194,36 @@ def _plant(learner: Learner | None, sample: Sample, point: np.ndarray) -> Iterat
     others = np.linspace(0, len(sample.points) - 1, _MAX_TRIED // 2).astype(int)
     for run in dict.fromkeys([*at_point[: _MAX_TRIED // 2].tolist(), *others.tolist()]):
         yield plant_example(sample, run, point, learner), point
+
+
+_DEFAULT_QUERIES = 100  # for a learner without a setting `queries`
+
+
+@attrs.frozen
+class VotingAdversary(Adversary):
+    """Base of the adversaries of Voting. A subclass implements `play`."""
+
+    protocols: ClassVar[tuple[str, ...]] = ("Voting",)
+    returns_score = True
+
+    queries: int | None = count_setting(None, help="queries; default: the learner's ℓ, or 100")
+    sample: Sample | None = setting(None, help="the training set; default: built by the adversary")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    @property
+    def query_count(self) -> int:
+        """The number of queries that it makes."""
+        limit = self.learner.queries if isinstance(self.learner, LimitsQueries) else None
+        return self.queries or limit or _DEFAULT_QUERIES
+
+    def _query_in_turn(
+        self, samples: Samples, points: np.ndarray, games: int
+    ) -> Generator[Move, Any, AnswerLikelihood]:
+        """Train on the samples, query the points (m, ...) in turn, and return the answers' likelihood."""
+        likelihood = AnswerLikelihood(self.learner, samples, points, games)
+        yield Train(*samples)
+        for number in range(self.query_count):
+            column = number % len(points)
+            reply = yield Query(points[column])
+            likelihood.add(column, reply)
+        return likelihood

@@ -10,9 +10,7 @@ import time
 from adversaries.online.random_sequences import IidExamples
 from arena.concepts import Thresholds
 from audits.races import plan_online_race, run_race
-from learners.online.conservative import ConservativeLearner
-from learners.online.halving import Halving
-from learners.online.soa import Soa
+from learners.online.conservative import ConservativeLearner, Halving, Soa
 
 ROUNDS, GAMES = 1_000, 10_000
 

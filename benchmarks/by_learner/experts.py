@@ -37,14 +37,18 @@ from arena.randomness import block_seed, generator
 from audits.races import OnlineStanding, plan_online_race, run_race
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.quantiles import quantile
-from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_counter_error
-from learners.mechanisms.experts import exponential_experts
+from learners.mechanisms import exponential_experts
+from learners.mechanisms.counters import BinaryCounter, binary_counter_error
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
-from learners.online.experts.candidates import Candidates, counter_noise_scale, largest_missed_count
-from learners.online.experts.merged import MergedExperts
-from learners.online.experts.transitions import Transitions
-from learners.online.weighted_majority import WeightedMajority
+from learners.online.experts.transitions import (
+    Candidates,
+    MergedExperts,
+    Transitions,
+    counter_noise_scale,
+    largest_missed_count,
+)
+from learners.online.hedge import WeightedMajority
 
 CLASS = Thresholds(range(16))
 POINTS = 16

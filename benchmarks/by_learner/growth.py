@@ -37,9 +37,9 @@ from arena.concepts import Points
 from audits.races import Quantile, Race, RaceResult, plan_online_race, run_race
 from audits.races.race_plan import play_games
 from audits.races.race_result import make_result
+from learners.online.conservative import Soa
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.realizable import RealizableLearner
-from learners.online.soa import Soa
 
 CLASS = Points(range(1, 17))
 LOW, HIGH = 4.0, 2_000.0

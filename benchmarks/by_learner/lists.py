@@ -25,10 +25,9 @@ from arena import Learner, Sample, Training
 from arena.concepts import DecisionLists, Literals, Variables
 from audits.api.fit import FitResult, fit
 from audits.data.one_hot import OneHotData, load_one_hot
-from learners.lists.private_decision_list import PrivateDecisionList
-from learners.lists.rivest import Rivest
-from learners.mechanisms.accounting.monotone_search import largest_affordable
-from learners.mechanisms.selection.em_cover import LEMMA, other_costs
+from learners.lists.private_decision_list import PrivateDecisionList, Rivest
+from learners.mechanisms.accounting import largest_affordable
+from learners.mechanisms.selection import LEMMA, other_costs
 from learners.pate.logistic import Logistic
 
 MUSHROOM = Path(__file__).parents[2] / "audits" / "data" / "examples" / "mushroom.csv.gz"

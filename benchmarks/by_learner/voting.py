@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from adversaries.voting.disagreement import DisagreementWalk
-from adversaries.voting.small_margin import SmallMargin
+from adversaries.voting.repeat_point import SmallMargin
 from arena import Adversary, Learner, Moves, Query, Sample, Train, Voting, play
 from arena.randomness import block_seed, generator
 from learners.pate.ensemble import Teacher

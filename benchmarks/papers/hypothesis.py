@@ -11,7 +11,7 @@ import numpy as np
 
 from adversaries.common.training_samples import choose_sample_size
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
-from adversaries.figure1.example_distributions import FiniteDistribution, choose_distribution
+from adversaries.figure1.honest import FiniteDistribution, choose_distribution
 from arena import Figure1, InvalidArgument, Learner, Moves, Queries, Train, play
 from audits.registry.entrants import find_entrants
 from audits.registry.settings_text import build_player

@@ -22,13 +22,12 @@ from threadpoolctl import threadpool_limits
 from arena import Sample
 from arena.randomness import block_seed, generator
 from audits.data.one_hot import OneHotData
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
+from learners.mechanisms.noise import gaussian_epsilon
 from learners.pate.ensemble import Ensemble, Teacher, Voters
 from learners.pate.ensemble.ensemble import divide_sample
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import TIGHT, PateSvt
-from learners.pate.students.active import ActiveStudent, learn
-from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
+from learners.pate.students.active import ActiveStudent, LabellingService, collect_answers, fit_answers, learn
 
 NOISELESS, NOISY, SVT = ("psq-np", "asq-np"), ("psq", "asq"), "psq-svt"
 PRIVATE_SHARE, PUBLIC_SHARE = 0.8, 0.02  # the rest is the test set

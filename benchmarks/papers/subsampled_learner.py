@@ -9,9 +9,9 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.settings import at_most, more_than
-from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
-from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner
+from learners.mechanisms.accounting import Guarantee
+from learners.mechanisms.selection import exponential_mechanism
+from learners.online.sanitiser import EmpiricalLearner, ExponentialLearner
 
 
 @attrs.frozen

@@ -8,8 +8,7 @@ import attrs
 
 from arena.settings import at_least, check_value, less_than, more_than
 from learners.halfspaces.dp_winnow import DpWinnow
-from learners.mechanisms.accounting.composition import compose_advanced
-from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.accounting import compose_advanced, largest_affordable
 
 
 @attrs.frozen(kw_only=True)

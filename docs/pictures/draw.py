@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Release, play
 from audits.reports.plots import BLACK, BLUE, GREY, ORANGE, chart_style
 from audits.runs.plan import Plan

@@ -19,7 +19,7 @@ import numpy as np
 from arena.concepts import ConceptClass
 from arena.errors import InternalError
 from arena.sample import Sample, Training
-from learners.common.teacher_ensembles import TeacherEnsembles
+from learners.common.teacher_votes import TeacherEnsembles
 
 # Measured costs in nanoseconds; they decide only between routes of equal distribution.
 _COMPOSITION_COST = 45.0  # per game and composition

@@ -12,22 +12,17 @@ from arena.claims import Bound
 from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample
 from arena.settings import count_setting, less_than, more_than, one_of, setting
-from learners.common.vote_laws import Electorate, SteadyThresholdsLaw
+from learners.common.teacher_votes import Electorate, SteadyThresholdsLaw
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
-from learners.mechanisms.accounting.composition import Guarantee, best_composition, compose_advanced
-from learners.mechanisms.accounting.monotone_search import largest_affordable
-from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_counter_lag
-from learners.mechanisms.noise.laplace_noise import laplace_cdf
-from learners.mechanisms.noise.quadrature import laplace_nodes
-from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_lag
-from learners.mechanisms.sparse_vector.steady_thresholds import (
-    ANSWERS_AT_ONCE,
-    SteadyThresholds,
-    steady_thresholds_cost,
-)
+from learners.mechanisms.above_threshold import RunningSum, running_sum_lag
+from learners.mechanisms.accounting import Guarantee, best_composition, compose_advanced, largest_affordable
+from learners.mechanisms.counters import BinaryCounter, binary_counter_lag
+from learners.mechanisms.densities import laplace_nodes
+from learners.mechanisms.noise import laplace_cdf
+from learners.mechanisms.steady_thresholds import ANSWERS_AT_ONCE, SteadyThresholds, steady_thresholds_cost
 
 CROSSING, BINARY = "crossing", "binary"
 _HARD_STOP_SHARE = 0.01  # the probability of the hard stop, as a fraction of δ

@@ -12,17 +12,11 @@ import numpy as np
 from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
-from learners.common.vote_laws import Electorate, MarkedVotesLaw
-from learners.everlasting.bbl_round import BBLRound
-from learners.everlasting.constants import PRACTICAL_ROUNDS
+from learners.common.teacher_votes import Electorate, MarkedVotesLaw
+from learners.everlasting.bbl_round import PRACTICAL_ROUNDS, BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
-from learners.mechanisms.accounting.composition import Guarantee, label_boost_exact_guarantee
-from learners.mechanisms.sparse_vector.marked_votes import (
-    MarkedVotes,
-    all_answers_cost,
-    find_sigma,
-    marked_votes_cost,
-)
+from learners.mechanisms.accounting import Guarantee, label_boost_exact_guarantee
+from learners.mechanisms.steady_thresholds import MarkedVotes, all_answers_cost, find_sigma, marked_votes_cost
 
 _COUNT_SHARE = 0.05  # of ε, for the count of marks
 _ANY_NUMBER = 2**50  # of points: a stand-in for sizes that grow without end

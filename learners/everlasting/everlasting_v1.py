@@ -11,14 +11,13 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.sample import Sample
 from arena.settings import count_setting
-from learners.common.vote_laws import between_thresholds_law
-from learners.everlasting.bbl_round import BBLRound
-from learners.everlasting.constants import V1
+from learners.common.teacher_votes import between_thresholds_law
+from learners.everlasting.bbl_round import V1, BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
-from learners.mechanisms.accounting.composition import best_composition
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
+from learners.mechanisms.accounting import best_composition
+from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
 
 
 @attrs.frozen

@@ -12,7 +12,7 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw
 from arena.sample import Sample
-from learners.common.vote_laws import Electorate
+from learners.common.teacher_votes import Electorate
 from learners.everlasting.generic_bbl import GenericBBL
 
 _MOST_ELECTORATES = 10_000  # ways to draw the teachers that are listed

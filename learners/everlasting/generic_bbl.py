@@ -9,7 +9,7 @@ Algorithm GenericBBL of Naor, Nissim, Stemmer, Yan (2023), steps 1 to 3(g):
 3g. α and β are halved; the next round begins.
 
 Deviations, on which privacy does not depend: λ_i, T_i and R_i are settings (`with_practical_constants` fits
-them; `learners.everlasting.constants` has the printed ones). They grow by the paper's leading order: λ and T
+them; `learners.everlasting.bbl_round` has the printed ones). They grow by the paper's leading order: λ and T
 double and R quadruples each round. If a round has too few answers for that, the next one has as many teachers
 as they train. The members of D̂_i are chosen while the queries arrive, with the distribution of step 3(f).
 """
@@ -29,8 +29,7 @@ from arena.errors import InvalidArgument
 from arena.players import Learner
 from arena.sample import Sample
 from arena.settings import at_most, count_setting, less_than, more_than, setting
-from learners.everlasting.bbl_round import BBLRound
-from learners.everlasting.constants import (
+from learners.everlasting.bbl_round import (
     HALTS_FACTOR,
     ITERATIONS,
     PRACTICAL_ALPHA_1,
@@ -38,10 +37,11 @@ from learners.everlasting.constants import (
     PRACTICAL_ROUNDS,
     THEOREM_LIMIT,
     V2,
+    BBLRound,
     paper_constants,
     practical_chunk,
 )
-from learners.mechanisms.accounting.composition import (
+from learners.mechanisms.accounting import (
     Guarantee,
     amplify_by_subsampling,
     bbl_subsampling_rate,

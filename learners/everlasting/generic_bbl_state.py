@@ -1,4 +1,4 @@
-"""GenericBBL in a batch of games: steps 1 to 3(g) except the answering of a query."""
+"""GenericBBL in a batch of games, and the random subset of a round's points that it learns from."""
 
 from __future__ import annotations
 
@@ -11,12 +11,85 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.points import is_shared
 from arena.sample import Training
-from learners.common.teacher_ensembles import TeacherEnsembles
 from learners.common.teacher_training import CountedExamples, train_teachers
+from learners.common.teacher_votes import TeacherEnsembles
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.label_boost import boost_labels, label_points
-from learners.everlasting.streaming_subset import StreamingSubset
+
+_SEGMENT = 256  # points of the stream whose selected positions are drawn together
+
+
+class StreamingSubset:
+    """Keeps `choose` of the next `of` points of each of n games, every subset equally likely.
+
+    Step 3(f) of GenericBBL chooses at the end of the round. Choosing positions beforehand has the same
+    distribution, and needs memory only for the chosen points. Positions are drawn one segment at a time:
+    their number in it is hypergeometric, and given that number they are a random subset of it.
+    """
+
+    def __init__(self, games: int, *, of: int, choose: int, rng: np.random.Generator) -> None:
+        self._games = games
+        self._rng = rng
+        self._to_come = of
+        self._to_choose = np.full(games, choose, np.int64)
+        self._segment = 0
+        self._at = 0
+        self._chosen_games: list[np.ndarray] = []
+        self._chosen_points: list[np.ndarray] = []
+        self._choose = choose
+
+    def offer(self, x: np.ndarray) -> None:
+        """Offer the next points of every game, (n, k, ...)."""
+        done = 0
+        while done < x.shape[1]:
+            if self._at == self._segment:
+                self._draw_segment()
+            stop = min(self._segment, self._at + x.shape[1] - done)
+            hits = slice(self._starts[self._at], self._starts[stop])
+            if hits.start < hits.stop or not self._chosen_games:
+                games, places = self._hit_games[hits], self._hit_places[hits]
+                self._chosen_games.append(games)
+                self._chosen_points.append(x[games, places - self._at + done])
+            done += stop - self._at
+            self._at = stop
+
+    def collect(self) -> np.ndarray:
+        """(n, choose, ...): the chosen points of each game in random order, once all have been offered."""
+        games = np.concatenate(self._chosen_games)
+        points = np.concatenate(self._chosen_points)
+        order = np.lexsort((self._rng.random(len(games)), games))
+        return points[order].reshape(self._games, self._choose, *points.shape[1:])
+
+    def _draw_segment(self) -> None:
+        length = min(_SEGMENT, self._to_come)
+        hits = self._rng.hypergeometric(self._to_choose, self._to_come - self._to_choose, length)
+        self._to_choose -= hits
+        self._to_come -= length
+        games, places = self._draw_places(hits, length)
+        order = np.argsort(places, kind="stable")
+        self._hit_games, self._hit_places = games[order], places[order]
+        self._starts = np.searchsorted(places[order], np.arange(length + 1))
+        self._segment, self._at = length, 0
+
+    def _draw_places(self, number: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+        """`number[g]` distinct places below `length` for each game g: (game, place) of each."""
+        many = number > length // 16  # independent draws would clash, so these games permute all places
+        crowded = np.flatnonzero(many)
+        ranks = np.argsort(self._rng.random((len(crowded), length)), axis=1)
+        all_games = [np.repeat(crowded, number[crowded])]
+        all_places = [ranks[np.arange(length) < number[crowded, None]]]
+        pending = np.flatnonzero(~many & (number > 0))
+        while len(pending):
+            games = np.repeat(pending, number[pending])
+            places = self._rng.integers(0, length, len(games))
+            keys = np.sort(games * length + places)
+            clashing = np.unique(keys[1:][keys[1:] == keys[:-1]] // length)
+            valid = ~np.isin(games, clashing)
+            all_games.append(games[valid])
+            all_places.append(places[valid])
+            pending = clashing
+        return np.concatenate(all_games), np.concatenate(all_places)
 
 
 class BBLState(ABC):

@@ -11,7 +11,7 @@ import numpy as np
 from arena.concepts import ConceptClass
 from arena.concepts.dichotomies import tally_signs
 from learners.common.teacher_training import CountedExamples
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
+from learners.mechanisms.selection import exponential_mechanism
 
 SELECTION_EPSILON = 1.0  # of step 4; the "+3" of Lemma 5.1 is proved for this value
 _SLAB = 1_000_000  # dichotomies times points handled at a time

@@ -16,7 +16,7 @@ from arena.neighbours import Neighbours, Relation, neighbours_setting, read_rela
 from arena.released import list_objects
 from arena.sample import Reads, Sample, Training
 from arena.settings import Check, count_setting, setting, whole
-from learners.common.release_learner import ReleaseLearner
+from learners.common.learner_bases import ReleaseLearner
 
 ONES, LABELS, SUM, POINTS, BOTH = PARTS = ("ones", "labels", "sum", "points", "both")
 COUNTS = (ONES, LABELS)  # parts that change by at most 1 with a replaced example, whatever the points are

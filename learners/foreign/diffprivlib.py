@@ -1,24 +1,29 @@
-"""diffprivlib: a mechanism of IBM's diffprivlib, with the claim of its parameters."""
+"""diffprivlib and diffprivlib-model: mechanisms and models of IBM's diffprivlib, with their claims."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache, partial
+from importlib.util import find_spec
 from typing import Any
 
 import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.errors import InvalidArgument
+from arena.errors import RAISED, InvalidArgument, Unsupported, describe_error
 from arena.privacy_curves import GaussianCurve, PrivacyCurve
 from arena.sample import Sample
 from arena.settings import one_of, setting
 from learners.foreign.base import (
+    BOTH,
     ONES,
     SUM,
     ForeignClaim,
+    ForeignMechanism,
     call_maker,
     draw_random_state,
     extract_part,
@@ -105,3 +110,110 @@ def _find_curve(mechanism: Any) -> PrivacyCurve | None:
 def _mechanism(make: Callable[[], Any]) -> Any:
     """The mechanism, made once in a process."""
     return call_maker(Diffprivlib.name, make, "diffprivlib")
+
+
+# The attributes with which the models of diffprivlib predict or transform, in the order of their release.
+PARAMETERS = (
+    "coef_",
+    "intercept_",
+    "class_count_",
+    "theta_",
+    "var_",
+    "mean_",
+    "components_",
+    "explained_variance_",
+    "cluster_centers_",
+)
+
+
+@attrs.frozen
+class DiffprivlibModel(ForeignMechanism):
+    """Releases the parameters of a model of diffprivlib that was fitted to the sample.
+
+    Holohan, Braghin, Mac Aonghusa, Levacher, Diffprivlib: The IBM Differential Privacy Library (2019). `make`
+    is called with a `random_state` drawn from the learner's random numbers, once for each game, and returns
+    the model, as `partial(GaussianNB, epsilon=1, bounds=(0, 1))` does. The model is fitted to the points and
+    labels. The release is the vector of those of its `PARAMETERS` that it has, or what `release_of` returns.
+
+    The claim is the model's epsilon, for an example that is replaced. diffprivlib does not say for which
+    relation its epsilon holds. It uses the number of examples without noise, which only this relation allows.
+
+    Raises: InvalidArgument if diffprivlib warns that the model reads a bound from the data.
+    """
+
+    name = "diffprivlib-model"
+    theorem = "the epsilon of the model (diffprivlib)"
+    packages = ("diffprivlib", "sklearn")
+
+    make: Callable[..., Any] = function_setting(
+        "takes a random_state and returns the model; path/to/file.py:f on the command line"
+    )
+    release_of: Callable[..., Any] | None = function_setting(
+        "what is released of a fitted model, as path/to/file.py:f; default: its parameters", required=False
+    )
+
+    @property
+    def claim(self) -> Claim:
+        model = _model(self.make)
+        return Claim(
+            epsilon=float(model.epsilon),
+            delta=float(getattr(model, "delta", 0.0)),
+            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
+        )
+
+    def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
+        make = partial(self.make, random_state=draw_random_state(rng))
+        with _use_one_thread():
+            return [self._release_model(make, sample) for _ in range(games)]
+
+    def _release_model(self, make: Callable[[], Any], sample: Sample) -> Any:
+        model = call_maker(self.name, make, "diffprivlib")
+        points, labels = extract_part(sample, BOTH)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            try:
+                model.fit(points.reshape(len(points), -1), labels)
+            except RAISED as error:
+                raise InvalidArgument(
+                    f"{type(model).__name__} could not be fitted, {describe_error(error)}",
+                    value=sample.describe(),
+                    remedy="Give the adversary samples that the model accepts in both worlds.",
+                ) from error
+        for warning in caught:
+            if warning.category.__name__ == "PrivacyLeakWarning":
+                raise InvalidArgument(
+                    f"{type(model).__name__} reads a bound from the data, so that its epsilon is no claim",
+                    value=" ".join(str(warning.message).split()),
+                    remedy="Give it data_norm, bounds, bounds_X, bounds_y or classes where it is made.",
+                )
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        return _read_parameters(model) if self.release_of is None else self.release_of(model)
+
+
+def _read_parameters(model: Any) -> np.ndarray:
+    values = [getattr(model, name, None) for name in PARAMETERS]
+    parts = [np.ravel(value) for value in values if value is not None]
+    if not parts:
+        raise Unsupported(
+            "a model must have parameters that can be released",
+            value=type(model).__name__,
+            remedy="Set release_of to a function of the fitted model that returns numbers.",
+        )
+    return np.concatenate(parts).astype(float)
+
+
+@lru_cache(maxsize=16)
+def _model(make: Callable[..., Any]) -> Any:
+    """A model that is not fitted, made once in a process, whose settings are read."""
+    return call_maker(DiffprivlibModel.name, partial(make, random_state=0), "diffprivlib")
+
+
+@contextmanager
+def _use_one_thread() -> Iterator[None]:
+    """More threads than one slow down sums as short as these, and change their last bits."""
+    with ExitStack() as stack:
+        if find_spec("threadpoolctl") is not None:  # it comes with scikit-learn
+            from threadpoolctl import threadpool_limits
+
+            stack.enter_context(threadpool_limits(limits=1))
+        yield

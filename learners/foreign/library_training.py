@@ -1,9 +1,14 @@
-"""The base of learners whose training runs are made by another library: settings, claim and running games."""
+"""jax-privacy and opacus: the training of other libraries, step by step."""
 
 from __future__ import annotations
 
+import logging
+import warnings
 from abc import abstractmethod
-from typing import Protocol, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Protocol, Self
 
 import attrs
 import numpy as np
@@ -15,6 +20,7 @@ from arena.players import Learner
 from arena.privacy_curves import NoisyStepsCurve
 from arena.sample import Sample, Training
 from arena.settings import count_setting, more_than, setting
+from learners.foreign.base import missing_library
 from learners.mechanisms.parameter_checks import check_batch
 
 ChosenGradient = tuple[np.ndarray, int, np.ndarray]  # an example's point and label, and its gradient (P,)
@@ -136,3 +142,211 @@ class LibraryTrainingState:
                 run.make_step(chosen)
             models[game] = run.read_model()
         return models
+
+
+@attrs.frozen
+class JaxPrivacySGD(LibrarySGD):
+    """Logistic regression by DP-SGD, made of the components that JAX Privacy documents for it.
+
+    Balle and others, JAX-Privacy: Algorithms for Privacy-Preserving Machine Learning in JAX (2022). Batches
+    are drawn by `CyclicPoissonSampling`, padded to one size by `split_and_pad_global_batch`, summed by
+    `clipped_grad` and noised by `gaussian_privatizer` in float32. Rate and divisor are computed from the
+    settings size and batch, never from the data. A chosen gradient is that of a linear loss, so that the
+    library clips it. Noise is added by a function that `jax.jit` compiled, as in the library's examples, or
+    without compilation, which rounds more often.
+
+    The claim is that of `dpsgd_event` with the accountant of privacy-loss distributions, for an example that
+    is added or removed. It is computed by our accountant, with which that agrees.
+    """
+
+    name = "jax-privacy-sgd"
+    theorem = "dpsgd_event of JAX Privacy: Poisson-sampled Gaussian mechanisms"
+    packages = ("jax", "jax_privacy", "jaxlib")
+
+    compiled: bool = setting(True, help="whether noise is added by a compiled function")
+
+    @property
+    def rate(self) -> float:
+        return self.batch / self.size
+
+    @property
+    def step_size(self) -> float:
+        return self.learning_rate / self.batch
+
+    def open_run(self, sample: Sample, seeds: np.ndarray) -> LibraryRun:
+        try:
+            return _JaxRun(self, sample, seeds)
+        except ImportError as error:
+            raise missing_library("jax-privacy", error) from error
+
+
+@attrs.frozen(eq=False)
+class _Components:
+    """Compiled functions, and those that start the noise of a run and cut a batch into padded parts."""
+
+    sum_gradients: Callable[..., Any]
+    start_noise: Callable[..., Any]
+    add_noise: Callable[..., Any]
+    split_batch: Callable[..., Any]
+
+
+class _JaxRun:
+    """One training run."""
+
+    def __init__(self, learner: JaxPrivacySGD, sample: Sample, seeds: np.ndarray) -> None:
+        from jax_privacy.batch_selection import CyclicPoissonSampling, PartitionType
+
+        points, labels = sample.rows()
+        self._x, self._y = points.astype(np.float32), labels
+        self._batch, self._step = learner.batch, learner.learning_rate
+        self._components = _make_components(learner.clip, learner.batch, learner.noise, learner.compiled)
+        self._weights: np.ndarray = np.zeros(learner.parameters, dtype=np.float32)
+        self._noise_state = self._components.start_noise(self._weights, seeds[1])
+        self._batches = CyclicPoissonSampling(
+            sampling_prob=learner.rate, iterations=learner.steps, partition_type=PartitionType.INDEPENDENT
+        ).batch_iterator(len(labels), rng=np.random.default_rng(int(seeds[0])))
+
+    def make_step(self, chosen: list[ChosenGradient]) -> None:
+        total = np.zeros_like(self._weights)
+        for indices in self._components.split_batch(next(self._batches), self._batch):
+            x, y = self._x[indices], self._y[indices]  # padding, -1, takes the last example and is zeroed
+            is_chosen, gradients = np.zeros(len(indices), dtype=bool), np.zeros_like(x)
+            for point, label, gradient in chosen:
+                rows = (x == point.astype(np.float32)).all(axis=1) & (y == label)
+                is_chosen[rows], gradients[rows] = True, gradient
+            total = total + self._components.sum_gradients(
+                self._weights, x, y, is_chosen, gradients, is_padding_example=indices < 0
+            )
+        noisy, self._noise_state = self._components.add_noise(total, self._noise_state)
+        self._weights = self._weights - np.float32(self._step) * np.asarray(noisy)
+
+    def read_model(self) -> np.ndarray:
+        return self._weights.astype(np.float64)
+
+
+@lru_cache(maxsize=8)
+def _make_components(clip: float, batch: int, noise: float, compiled: bool) -> _Components:
+    import jax
+    import jax.numpy as jnp
+    from dp_accounting import NeighboringRelation
+    from jax_privacy import clipped_grad
+    from jax_privacy.batch_selection import split_and_pad_global_batch
+    from jax_privacy.noise_addition import gaussian_privatizer
+
+    def loss(weights: Any, x: Any, y: Any, is_chosen: Any, gradient: Any) -> Any:
+        margin = weights @ x
+        return jnp.where(is_chosen, gradient @ weights, jnp.logaddexp(0.0, margin) - y * margin)
+
+    gradients = clipped_grad(
+        loss, batch_argnums=(1, 2, 3, 4), l2_clip_norm=clip, normalize_by=batch, keep_batch_dim=False
+    )
+    deviation = noise * gradients.sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
+
+    def start_noise(weights: np.ndarray, seed: np.int64) -> Any:
+        key = jax.random.wrap_key_data(np.array(seed, dtype=np.uint64).reshape(1).view(np.uint32))
+        return gaussian_privatizer(stddev=deviation, prng_key=key).init(weights)
+
+    add_noise = gaussian_privatizer(stddev=deviation, prng_key=0).update  # the state holds the run's key
+    if compiled:
+        add_noise = jax.jit(add_noise)
+    return _Components(jax.jit(gradients.fun), start_noise, add_noise, split_and_pad_global_batch)
+
+
+@attrs.frozen
+class OpacusSGD(LibrarySGD):
+    """Logistic regression by DP-SGD, as `PrivacyEngine.make_private` of Opacus makes it.
+
+    Yousefpour and others, Opacus: User-Friendly Differential Privacy Library in PyTorch (2021). Each game is
+    a training run of its own, with a data loader, an optimizer and generators of random numbers seeded from
+    the learner's. The claim is that of Opacus' accountant "prv" for the numbers size, batch, steps and noise,
+    and for an example that is added or removed. It is computed by our accountant, with which that agrees.
+
+    The engine reads the number of examples from the data: the rate is that of the real number, and updates
+    are divided by int(real number·rate). What follows is in docs/foreign.md.
+    """
+
+    name = "opacus-sgd"
+    theorem = "the privacy accountant of Opacus"
+    packages = ("opacus", "torch")
+
+    @property
+    def rate(self) -> float:
+        return 1 / -(-self.size // self.batch)
+
+    @property
+    def step_size(self) -> float:
+        return self.learning_rate / int(self.size * self.rate)
+
+    def open_run(self, sample: Sample, seeds: np.ndarray) -> LibraryRun:
+        try:
+            import opacus  # noqa: F401 - says now what is missing
+        except ImportError as error:
+            raise missing_library("opacus", error) from error
+        return _OpacusRun(self, sample, *seeds.tolist())
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep quiet about hooks and empty batches, which every game would report."""
+    logger = logging.getLogger("opacus")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+class _OpacusRun:
+    """One training run."""
+
+    def __init__(self, learner: OpacusSGD, sample: Sample, batch_seed: int, noise_seed: int) -> None:
+        import torch
+        from opacus import PrivacyEngine
+
+        points, labels = sample.rows()
+        self._loss = torch.nn.BCEWithLogitsLoss()
+        self._batches: Iterator[Any] = iter(())
+        data = torch.utils.data.TensorDataset(
+            torch.tensor(points, dtype=torch.float32), torch.tensor(labels, dtype=torch.float32)
+        )
+        module = torch.nn.Linear(learner.features, 1, bias=False)
+        torch.nn.init.zeros_(module.weight)
+        with _silence():
+            self._module, self._optimizer, self._loader = PrivacyEngine().make_private(
+                module=module,
+                optimizer=torch.optim.SGD(module.parameters(), lr=learner.learning_rate),
+                data_loader=torch.utils.data.DataLoader(
+                    data, batch_size=learner.batch, generator=torch.Generator().manual_seed(batch_seed)
+                ),
+                noise_multiplier=learner.noise,
+                max_grad_norm=learner.clip,
+                noise_generator=torch.Generator().manual_seed(noise_seed),
+            )
+
+    def make_step(self, chosen: list[ChosenGradient]) -> None:
+        import torch
+
+        with _silence():
+            x, y = self._next_batch()
+            self._optimizer.zero_grad()
+            self._loss(self._module(x)[:, 0], y).backward()
+            (weight,) = self._module.parameters()
+            for point, label, gradient in chosen:
+                rows = (x == torch.tensor(point, dtype=torch.float32)).all(dim=1) & (y == label)
+                weight.grad_sample[rows] = torch.tensor(gradient, dtype=torch.float32)
+            self._optimizer.step()
+
+    def read_model(self) -> np.ndarray:
+        """(P,) float64."""
+        (weight,) = self._module.parameters()
+        return np.asarray(weight.detach().numpy(), dtype=np.float64).ravel()
+
+    def _next_batch(self) -> Any:
+        try:
+            return next(self._batches)
+        except StopIteration:
+            self._batches = iter(self._loader)
+            return next(self._batches)

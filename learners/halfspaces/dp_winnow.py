@@ -13,18 +13,16 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.settings import at_least, count_setting, less_than, more_than, setting
-from learners.common.round_budget import RoundBudget
-from learners.halfspaces.base import (
+from learners.common.learner_bases import RoundBudget
+from learners.halfspaces.winnow import (
     HalfspaceLearner,
     MultiplicativeWeights,
     add_signed,
     label_points,
     update_bound,
 )
-from learners.mechanisms.accounting.bounded_range import largest_width, renyi_composition
-from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.accounting.monotone_search import largest_affordable
-from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
+from learners.mechanisms.above_threshold import RunningSum, running_sum_error
+from learners.mechanisms.accounting import Guarantee, largest_affordable, largest_width, renyi_composition
 
 MOST_DRAWS = 2**53  # in an update: larger counts are not exact as doubles
 MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each

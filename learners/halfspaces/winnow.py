@@ -1,4 +1,4 @@
-"""winnow: multiplicative weights for halfspaces with a margin, without privacy."""
+"""winnow and confident-winnow, and what learners of halfspaces share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,97 @@ import attrs
 import numpy as np
 
 from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
+from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.cube.halfspaces import label_products, products
+from arena.errors import Unsupported
+from arena.players import Learner
 from arena.points import freeze
 from arena.replies import Hypothesis
-from arena.settings import less_than, more_than, setting
-from learners.halfspaces.base import HalfspaceLearner, MultiplicativeWeights, add_signed, update_bound
+from arena.settings import at_least, less_than, more_than, one_of, setting
+
+_SINGLE_COORDINATES = 6  # coordinates for which `some_points` has a point of their own
+
+
+def _check_margin(instance: Learner, attribute: object, value: ConceptClass) -> None:
+    if not isinstance(value, Halfspaces):
+        raise Unsupported(
+            f"{instance.name} learns halfspaces with a margin, not {value}",
+            remedy="For instance halfspaces:64,0.2; arena.concepts.cube.embeddings embeds other classes.",
+        )
+
+
+@attrs.frozen
+class HalfspaceLearner(Learner):
+    """Base of the online learners of halfspaces with margin ρ over the cube [-1, 1]^d.
+
+    Raises: Unsupported if the concepts are not halfspaces with a margin.
+    """
+
+    protocols = ("Oblivious", "Adaptive", "SpecialRound")
+    usual_adversary = "first-swap"
+
+    concepts: Halfspaces = setting(
+        Halfspaces(64, 0.2),
+        help="the concept class H: halfspaces in dimension d with margin ρ",
+        check=_check_margin,
+    )
+
+    @property
+    def some_points(self) -> np.ndarray:
+        """(k, d): points with one coordinate 1 and the others -1, all ones, the negatives of these, and 0."""
+        dimension = self.concepts.dimension
+        single = 2 * np.eye(dimension)[:_SINGLE_COORDINATES] - 1
+        corners = np.concatenate([single, np.ones((1, dimension))])
+        return freeze(np.concatenate([corners, -corners, np.zeros((1, dimension))]))
+
+
+class MultiplicativeWeights:
+    """Weights w_i proportional to exp(rate·s_i), where s is the sum of the vectors added so far.
+
+    This is the result of multiplicative updates w_i ← w_i·exp(rate·z_i)/Z. The sums are kept instead of the
+    weights: they neither overflow nor underflow, and they are exact for integer vectors.
+
+    Shapes: n games, d coordinates; sums (n, d). Units: rate in nats per unit of a coordinate.
+    """
+
+    def __init__(self, games: int, dimension: int, *, rate: float) -> None:
+        self.sums = np.zeros((games, dimension))
+        self._rate = rate
+
+    def weights(self, rows: np.ndarray) -> np.ndarray:
+        """(k, d): the normalised weights of the games `rows`."""
+        weights = self.sums[rows]
+        weights -= weights.max(axis=1, keepdims=True)
+        weights *= self._rate
+        np.exp(weights, out=weights)
+        weights /= weights.sum(axis=1, keepdims=True)
+        return weights
+
+
+def add_signed(sums: np.ndarray, rows: np.ndarray, points: np.ndarray, y: np.ndarray) -> None:
+    """Add y'·x to `sums` in the games `rows`, where y' is +1 for label 1 and -1 for label 0.
+
+    Shapes: sums, points (n, d), y (n,), rows (k,).
+    """
+    sums[rows] += points[rows] * np.where(np.equal(y[rows], 1), 1, -1).astype(np.int8)[:, None]
+
+
+def label_points(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(n,) bool: the labels of the halfspaces, without the checks of the class. Shapes: weights, points (n,
+    d)."""
+    return label_products(products(weights, points))
+
+
+def update_bound(dimension: int, rate: float, lead: float) -> float:
+    """The largest possible number of updates: 2·ln d/(rate·(2·lead − rate)), or ∞ for rate ≥ 2·lead.
+
+    lead: a lower bound on v·z − w·z in every update, for the target v, the weights w and the vector z that is
+    added. Proof: docs/proofs/multiplicative_weights.md.
+    """
+    if dimension == 1:
+        return 0.0
+    decrease = rate * (2 * lead - rate)  # twice the least decrease of the relative entropy
+    return 2 * math.log(dimension) / decrease if decrease > 0 else math.inf
 
 
 @attrs.frozen
@@ -88,3 +174,63 @@ class WinnowState:
     def _needs_update(self, product: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(n,) bool: the games that update, given w·x."""
         return np.asarray(label_products(product) != y)
+
+
+ALWAYS, NEVER = "always", "never"
+
+
+@attrs.frozen
+class ConfidentWinnow(Winnow):
+    """Winnow that may also update on uncertain predictions (Algorithm 4.1 of Bun and Fang), without privacy
+    (ε = ∞).
+
+    It updates on a mistake, and also where y'(w·x) ≤ c·ρ and the bit b_t that the adversary sends with the
+    example (`Example.update`) is 1. In realizable games there are at most 2·ln d/(η·(2(1 − c)ρ − η)) updates,
+    and so mistakes, whatever the bits (Lemma 4.2); for η = (1 − c)ρ, the default, 2·ln d/((1 − c)²ρ²). Proof:
+    docs/proofs/multiplicative_weights.md. dp-winnow is a private version of this learner. With `update` =
+    never and no bits it is Winnow with the rate (1 − c)ρ.
+
+    Shapes: points (n, d); hypotheses are weights (n, d) of sum 1.
+    """
+
+    name = "confident-winnow"
+    theorem = "Lemma 4.2 of Bun and Fang"
+
+    c: float = setting(
+        0.5,
+        unit="margins",
+        help="c: a prediction with y'(w·x) ≤ c·ρ is uncertain",
+        check=[at_least(0), less_than(1)],
+    )
+    update: str = setting(
+        ALWAYS,
+        help="b_t in rounds in which the adversary sends no bit: always 1, or never",
+        check=one_of(ALWAYS, NEVER),
+    )
+
+    @property
+    def lead(self) -> float:
+        """A lower bound on v·z − w·z in an update, for the target v and z = y'·x: (1 − c)ρ."""
+        return (1 - self.c) * self.concepts.margin
+
+    def start(self, games: int, rng: np.random.Generator) -> ConfidentWinnowState:
+        return ConfidentWinnowState(self, games)
+
+
+class ConfidentWinnowState(WinnowState):
+    """A running confident-winnow."""
+
+    def __init__(self, spec: ConfidentWinnow, games: int) -> None:
+        super().__init__(spec, games)
+        self._uncertain_below = spec.c * spec.concepts.margin
+        self._default_bits = np.full(games, spec.update == ALWAYS)
+        self._bits = self._default_bits
+
+    def instruct(self, update: np.ndarray) -> None:
+        """Receive the bits b_t of this round, (n,) bool."""
+        self._bits = update
+
+    def _needs_update(self, product: np.ndarray, y: np.ndarray) -> np.ndarray:
+        uncertain = np.where(np.equal(y, 1), product, -product) <= self._uncertain_below
+        bits, self._bits = self._bits, self._default_bits
+        return np.asarray(super()._needs_update(product, y) | (uncertain & bits))

@@ -1,28 +1,46 @@
-"""private-decision-list: Rivest's greedy list, each rule drawn by the exponential mechanism."""
+"""Learners of decision lists: private-decision-list, list-choice, and rivest without privacy."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.concepts import DecisionLists
+from arena.concepts import ConceptClass, DecisionLists, Variables
+from arena.errors import InvalidArgument
 from arena.laws import Finite
+from arena.neighbours import Neighbours, neighbours_setting
 from arena.players import Learner
 from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, setting
-from learners.lists.base import decision_lists_setting, tabulate_examples
-from learners.mechanisms.selection.em_cover import (
-    EMCover,
-    choice_weights,
-    cover_cost,
-    largest_cover_rate,
-    other_costs,
-)
+from learners.common.learner_bases import FittedLearner, ReleaseLearner
+from learners.common.relation_claims import claim_of_monotone_choice
+from learners.mechanisms.selection import EMCover, choice_weights, cover_cost, largest_cover_rate, other_costs
+
+
+def decision_lists_setting(help: str) -> Any:
+    """The setting `concepts`, by default decision lists over three variables."""
+    return setting(DecisionLists(Variables(3)), help=help, check=_require_decision_lists)
+
+
+def _require_decision_lists(instance: Learner, attribute: object, value: object) -> None:
+    if not isinstance(value, DecisionLists):
+        raise InvalidArgument(
+            f"{instance.name} learns decision lists", value=value, remedy="For instance concepts=lists:4."
+        )
+
+
+def tabulate_examples(concepts: DecisionLists, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """The features of each distinct example (U, F + 1) bool, "true" last; and its copies by label (U, 2)."""
+    features = concepts.features.evaluate(sample.points)
+    features = np.concatenate([features, np.ones((len(features), 1), bool)], axis=1)
+    return features, sample.counts[:, None] * (sample.labels[:, None] == [0, 1])
+
 
 _SLAB = 2**23  # games x examples whose cover is held in memory at a time
 
@@ -159,3 +177,103 @@ class PrivateDecisionListState:
     def _scores(self, cover: EMCover) -> np.ndarray:
         """(m, F + 1, 2): minus the number of remaining examples that each rule gets wrong."""
         return -cover.sums
+
+
+@attrs.frozen
+class ListChoice(ReleaseLearner):
+    """The exponential mechanism over all decision lists.
+
+    The baseline in Bun and Fang's introduction, after Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith
+    (2011). A list c is drawn with probability proportional to exp(−ε·m(c)/2), where m(c) is the number of
+    examples that it labels wrongly. It chooses among all lists in which no feature occurs twice, while
+    exponential-choice chooses among their functions. All lists are held in memory: k features have about
+    3.3·k!·2^k. A blank example is wrong for every list.
+
+    Raises: Unsupported if there are more than 200,000 lists (7 features or more).
+    """
+
+    name = "list-choice"
+    usual_adversary = "cover-swap"
+    theorem = "the exponential mechanism (McSherry and Talwar 2007)"
+    common_random_numbers = True  # every game draws one random number
+
+    concepts: DecisionLists = decision_lists_setting("decision lists over at most 6 features")
+    epsilon: float = setting(1.0, unit="nats", help="ε of the choice if an example is replaced")
+    neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
+
+    def __attrs_post_init__(self) -> None:
+        self.concepts.all_lists()  # refuses classes with too many lists
+
+    @property
+    def claim(self) -> Claim:
+        return claim_of_monotone_choice(self.epsilon, self.neighbours)
+
+    def law(self, sample: Sample) -> Finite:
+        lists = self.concepts.all_lists()
+        wrong = (self.concepts.labels(lists, sample.points) != sample.labels) @ sample.counts.astype(float)
+        weights = np.exp(-self.epsilon * (wrong - wrong.min()) / 2)
+        return Finite(lists, weights / weights.sum())
+
+    def release(self, training: Training, rng: np.random.Generator) -> Hypothesis:
+        uniform = rng.random(training.games)
+        choices = np.empty(training.games, np.intp)
+        for sample, games in training.groups():
+            cumulative = np.cumsum(self.law(sample).probabilities)
+            choices[games] = np.searchsorted(cumulative, uniform[games] * cumulative[-1], side="right")
+        return Hypothesis(self.concepts, self.concepts.all_lists()[choices])
+
+
+@attrs.frozen
+class Rivest(FittedLearner):
+    """The greedy algorithm of Rivest (1987), a baseline without privacy (ε = ∞) for private-decision-list.
+
+    It appends rules one by one. Of the rules that cover a remaining example it takes one with the smallest
+    share of errors; among those one that covers most; among those the first, in the order "true", then the
+    features, and label 0 before 1. So it is consistent with the sample if some list is, and a heuristic
+    otherwise. It stops after "true", which comes at the latest when one label remains.
+    """
+
+    name = "rivest"
+    usual_adversary = "cover-swap"
+
+    concepts: DecisionLists = decision_lists_setting("decision lists, as lists:8 or lists:8:literals")
+
+    @property
+    def _hypotheses(self) -> ConceptClass:
+        return self.concepts
+
+    def fit(self, sample: Sample) -> np.ndarray:
+        """The list of a sample, (features + 1,)."""
+        return greedy_list(*tabulate_examples(self.concepts, sample))
+
+
+def greedy_list(features: np.ndarray, by_label: np.ndarray) -> np.ndarray:
+    """(F + 1,): the list that `Rivest` describes.
+
+    Shapes: features (U, F + 1) bool, "true" last; by_label (U, 2), the copies of each example with label 0
+    and 1.
+    """
+    true = features.shape[1] - 1
+    rules, left = np.full(true + 1, -1), np.ones(len(features), bool)
+    as_numbers = features.astype(np.float64)
+    counts = as_numbers.T @ by_label  # remaining examples that a feature covers, by label
+    for position in range(true + 1):
+        feature, label = _best_rule(counts)
+        rules[position] = 2 * feature + label
+        if feature == true:
+            break
+        covered = np.flatnonzero(left & features[:, feature])
+        left[covered] = False
+        counts -= as_numbers[covered].T @ by_label[covered]
+    return rules
+
+
+def _best_rule(counts: np.ndarray) -> tuple[int, int]:
+    """The feature and label with the smallest share of errors; then the most examples; then the first."""
+    counts = np.roll(counts, 1, axis=0)  # "true" first
+    covered = counts.sum(axis=1)[:, None]
+    errors = counts[:, ::-1]  # label 0 is wrong for examples with label 1
+    share = np.where(covered > 0, errors / np.maximum(covered, 1), np.inf)
+    eligible = np.where(share == share.min(), covered, -1)
+    row, label = np.unravel_index(eligible.argmax(), eligible.shape)
+    return int(row - 1) % len(counts), int(label)

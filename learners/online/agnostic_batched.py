@@ -14,10 +14,10 @@ from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
-from learners.common.round_budget import RoundBudget
-from learners.mechanisms.experts import exponential_experts
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
-from learners.online.sanitiser.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
+from learners.common.learner_bases import RoundBudget
+from learners.mechanisms import exponential_experts
+from learners.mechanisms.selection import exponential_mechanism
+from learners.online.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
 
 
 @attrs.frozen

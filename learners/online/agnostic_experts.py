@@ -16,15 +16,20 @@ from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
-from learners.common.round_budget import RoundBudget
-from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.experts import exponential_experts, lazy_experts
-from learners.mechanisms.experts.lazy_experts import LazyParameters
-from learners.online.experts.candidates import Candidates, counter_noise_scale, largest_missed_count
-from learners.online.experts.draws import FreshDraws, LazyDraws
-from learners.online.experts.fresh_law import FreshDrawsLaw
-from learners.online.experts.merged import MergedExperts
-from learners.online.experts.transitions import Transitions, build_transitions, largest_difference
+from learners.common.learner_bases import RoundBudget
+from learners.mechanisms import exponential_experts, lazy_experts
+from learners.mechanisms.accounting import Guarantee
+from learners.mechanisms.lazy_experts import LazyParameters
+from learners.online.experts.draws import FreshDraws, FreshDrawsLaw, LazyDraws
+from learners.online.experts.transitions import (
+    Candidates,
+    MergedExperts,
+    Transitions,
+    build_transitions,
+    counter_noise_scale,
+    largest_difference,
+    largest_missed_count,
+)
 
 MOST_NUMBERS_PER_GAME = 2**25
 MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each

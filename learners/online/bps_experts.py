@@ -14,7 +14,7 @@ from arena.errors import Unsupported
 from arena.littlestone import START, soa
 from arena.points import freeze
 from arena.replies import Hypothesis
-from learners.common.round_budget import RoundBudget
+from learners.common.learner_bases import RoundBudget
 from learners.online.hedge import HedgeLearner, HedgeWeights, draw_experts
 
 MOST_ENTRIES = 2**22  # groups x points, about thirty bytes each

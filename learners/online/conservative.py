@@ -1,4 +1,4 @@
-"""The base of the conservative learners, which change their hypothesis only after a mistake."""
+"""conservative learners, which change their hypothesis only after a mistake: halving and soa; no privacy."""
 
 from __future__ import annotations
 
@@ -7,11 +7,45 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from arena.claims import MISTAKES, Bound
+from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
+from arena.concepts import ConceptClass, Thresholds
+from arena.errors import Unsupported
 from arena.laws import OnlineLaw
-from arena.littlestone import START, Automaton
+from arena.littlestone import START, Automaton, halving, soa
+from arena.littlestone.sparse_majority_automaton import SparseMajorityAutomaton, sparse_majority
+from arena.players import Learner
 from arena.replies import Hypothesis
-from learners.online.without_privacy import WithoutPrivacy
+from arena.settings import setting
+
+
+def _check_finite(instance: Learner, attribute: object, value: ConceptClass) -> None:
+    if value.domain is None:
+        raise Unsupported(
+            f"{instance.name} needs a class with a finite domain; the Littlestone dimension of {value} is "
+            "infinite",
+            remedy="Give it a finite domain, as in thresholds:1..16.",
+        )
+
+
+@attrs.frozen
+class WithoutPrivacy(Learner):
+    """Base of the online learners that protect nothing (ε = ∞), baselines for the private ones.
+
+    Audit one against a claim of your own (`--epsilon`) to see a claim refuted.
+
+    Raises: Unsupported if the domain is not finite.
+    """
+
+    protocols = ("Oblivious", "Adaptive", "SpecialRound")
+    common_random_numbers = True  # it draws no random numbers, or one in each round of every game
+
+    concepts: ConceptClass = setting(
+        Thresholds(range(16)), help="the concept class H, over a finite domain", check=_check_finite
+    )
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
 
 @attrs.frozen
@@ -81,3 +115,59 @@ class ConservativeLaw(OnlineLaw[int]):
         if self._automaton.labels(states, columns)[0] == label:
             return [(state, 1.0)]
         return [(int(self._automaton.after_mistake(states, columns)[0]), 1.0)]
+
+
+@attrs.frozen
+class Halving(ConservativeLearner):
+    """Predicts at each point the label that most consistent concepts give, and 1 at a tie.
+
+    Halving (Littlestone 1988) in its conservative form: consistency refers to the examples on which it erred.
+    Each of these removes at least half of the concepts, so it makes at most log2 |H| mistakes, where concepts
+    with the same labels on the domain count once. Its bound is exact, and often below that.
+    """
+
+    name = "halving"
+    theorem = "Halving (Littlestone 1988): at most log2 |H| mistakes; here those of its longest game"
+
+    def automaton(self) -> Automaton:
+        return halving(self.concepts)
+
+
+@attrs.frozen
+class Soa(ConservativeLearner):
+    """Predicts at each point the label for which the consistent concepts have the larger Littlestone
+    dimension.
+
+    The Standard Optimal Algorithm of Littlestone (1988) in its conservative form: consistency refers to the
+    examples on which it erred, which is all that its proof uses. In a realizable game it makes at most Ldim
+    mistakes, and no deterministic learner has a smaller bound.
+    """
+
+    name = "soa"
+    theorem = "the Standard Optimal Algorithm (Littlestone 1988): at most Ldim mistakes"
+
+    def automaton(self) -> Automaton:
+        return soa(self.concepts)
+
+
+@attrs.frozen
+class SparseMajorityLearner(ConservativeLearner):
+    """Predicts with a majority of a few concepts of the class that minimises the worst-case number of
+    mistakes.
+
+    After Hanneke, Livni, Moran, Online Learning with Simple Predictors (COLT 2021), computed for the given
+    class; the guarantees are those of `arena.littlestone.sparse_majority_automaton`. In a realizable game it
+    makes at most `automaton().mistakes` mistakes, and its hypotheses are majorities of at most
+    `automaton().most_members` concepts, consistent or not. For thresholds that number is 1, so it is proper.
+
+    If no concept is consistent it predicts 0 at every point (see `ConservativeLearner`), which is the
+    majority of no concepts and may not be a majority of any.
+    """
+
+    name = "sparse-majority"
+    theorem = (
+        "sparse majorities (Hanneke, Livni, Moran 2021): O(Ldim) mistakes; here those of its longest game"
+    )
+
+    def automaton(self) -> SparseMajorityAutomaton:
+        return sparse_majority(self.concepts)

@@ -16,7 +16,7 @@ from arena.laws import OnlineLaw
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, count_setting, setting, whole
-from learners.common.round_budget import RoundBudget
+from learners.common.learner_bases import RoundBudget
 from learners.online.realizable import RealizableLearner
 
 State = tuple[int, int, Hashable]  # the number of an instance, its rounds so far, its state

@@ -15,11 +15,10 @@ from arena.littlestone import START
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, count_setting, setting, whole
-from learners.common.round_budget import RoundBudget
-from learners.mechanisms.accounting.composition import Guarantee, best_composition
-from learners.mechanisms.accounting.monotone_search import largest_affordable
-from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from learners.common.learner_bases import RoundBudget
+from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.accounting import Guarantee, best_composition, largest_affordable
+from learners.mechanisms.counters import HistogramNoise, private_histogram
 from learners.online.automaton_tables import AutomatonTables, power_of_two, tabulate
 
 MOST_LEAVES = 2**27  # in all forests of a batch of games, three to five bytes each

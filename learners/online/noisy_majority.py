@@ -12,9 +12,9 @@ from arena.laws import OnlineLaw
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import count_setting, setting
-from learners.common.round_budget import RoundBudget
-from learners.mechanisms.accounting.composition import pure_curve
-from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
+from learners.common.learner_bases import RoundBudget
+from learners.mechanisms.accounting import pure_curve
+from learners.mechanisms.noise import laplace, laplace_cdf
 
 
 @attrs.frozen

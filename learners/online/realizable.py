@@ -26,9 +26,9 @@ from arena.settings import (
     setting,
     whole,
 )
-from learners.common.round_budget import RoundBudget
-from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
-from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
+from learners.common.learner_bases import RoundBudget
+from learners.mechanisms.above_threshold import RunningSum, running_sum_error
+from learners.mechanisms.counters import HistogramNoise, private_histogram
 from learners.online.automaton_tables import AUTOMATA, SOA, AutomatonTables, power_of_two, tabulate
 
 KEEP, PRINTED = "keep", "printed"

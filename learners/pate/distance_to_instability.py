@@ -11,8 +11,8 @@ from arena.claims import Claim, PrivacyUnit
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, less_than, setting
-from learners.mechanisms.accounting.composition import optimal_composition
-from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
+from learners.mechanisms.accounting import optimal_composition
+from learners.mechanisms.noise import laplace, laplace_cdf
 from learners.pate.ensemble import Voters, VotersState, VotingLaw
 from learners.pate.ensemble.screening import check_reach, distances, majorities
 

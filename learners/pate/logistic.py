@@ -15,8 +15,7 @@ from arena.errors import InvalidArgument, Unsupported, suggest_extra
 from arena.points import as_points
 from arena.sample import Sample
 from arena.settings import count_setting, more_than, setting
-from learners.common.fitted_learner import FittedLearner
-from learners.common.release_learner import RunningRelease
+from learners.common.learner_bases import FittedLearner, RunningRelease
 
 
 @attrs.frozen

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from math import ceil, log, sqrt
 
 import attrs
 import numpy as np
 
-from arena.errors import Unsupported
+from arena.errors import InvalidArgument, Unsupported
 from arena.laws import Finite
 from arena.sample import Sample
-from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
+from arena.settings import at_least, check_value, count_setting, less_than, more_than, one_of, setting
+from learners.mechanisms.parameter_checks import check_positive
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_gaussian import GaussianVotes, PateGaussian
-from learners.pate.students.active import ActiveStudent, learn
+from learners.pate.students.active import ActiveStudent, LabellingService, learn
 from learners.pate.students.base import StudentLearner
-from learners.pate.students.disagreement_student import DisagreementStudent
-from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.odometer import odometer
-from learners.pate.students.passive import LabellingService
+from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent
 from learners.pate.students.rules import LearnedRule
 
 DISAGREEMENT, FORCED = "disagreement", "forced"
@@ -38,9 +35,8 @@ class PateAsq(StudentLearner):
     follow from answers alone, so the claim is that of ℓ answers, whether or not they are used. The release
     does not include their number.
 
-    The ε that the paper calls ex post is `cost_of_answers`: the cost of the answers given, if their number
-    had been fixed beforehand. It is no guarantee, since the number depends on noisy answers. `odometer` is
-    one, for runs that release the number too.
+    The ε that the paper calls ex post, the cost of the answers given, is no guarantee, since their number
+    depends on noisy answers. `odometer` is one, for runs that release the number too.
 
     Raises: as pate-psq.
     """
@@ -106,16 +102,6 @@ class PateAsq(StudentLearner):
             **settings,
         )
 
-    def cost_of_answers(self, answers: int) -> float:
-        """ε at the claim's δ of `answers` answers, if their number had been fixed beforehand, nats.
-
-        By Theorem 8 of Balle and Wang (2018). It is no guarantee, since the number depends on the answers.
-        """
-        if not answers:
-            return 0.0
-        sigma = self.aggregator_learner.effective_sigma
-        return gaussian_epsilon(delta=self.delta, sigma=sigma, sensitivity=sqrt(answers))
-
     def odometer(self, answers: int) -> float:
         """ε of the run, nats, if `answers` answers were given and their number is released too (`odometer`).
 
@@ -166,3 +152,20 @@ class _EveryAnswerService:
         if not self._left:
             self.halted = np.ones_like(self.halted)
         return answers
+
+
+def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:
+    """ε(c) for c `answers`, nats, where c may depend on the answers, of which there are at most ℓ (`most`):
+
+        ε(c) = c/(2σ²) + (1 + c/ℓ)·√(ℓ·ln(1/δ)/2)/σ.
+
+    It holds if c is released together with the result, except with probability δ. Proof: docs/proofs/pate.md.
+
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    check_positive(sigma=sigma)
+    check_value("delta", delta, more_than(0), less_than(1))
+    if not 0 <= answers <= most:
+        raise InvalidArgument("answers must be at least 0 and at most the budget", value=answers)
+    tail = sqrt(most * -log(delta) / 2) / sigma
+    return answers / (2 * sigma**2) + (1 + answers / most) * tail

@@ -11,7 +11,7 @@ from arena.claims import Claim, PrivacyUnit
 from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample
 from arena.settings import more_than, one_of, setting
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
+from learners.mechanisms.noise import gaussian_delta, gaussian_sigma
 from learners.pate.ensemble import Voters, VotersState, VotingLaw
 
 ANALYTIC, PRINTED = "analytic", "printed"

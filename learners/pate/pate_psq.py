@@ -15,8 +15,8 @@ from arena.settings import count_setting, one_of, setting
 from learners.pate.ensemble import Voters
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
+from learners.pate.students.active import LabellingService, collect_answers, fit_answers
 from learners.pate.students.base import StudentLearner
-from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
 from learners.pate.students.rules import LearnedRule
 
 GAUSSIAN, SVT = "gaussian", "svt"

@@ -10,8 +10,7 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.settings import count_setting, one_of, setting
-from learners.mechanisms.accounting.composition import optimal_composition
-from learners.mechanisms.accounting.monotone_search import least_sufficient
+from learners.mechanisms.accounting import least_sufficient, optimal_composition
 from learners.pate.ensemble.screening import Screening, check_reach, majorities
 
 PRINTED, TIGHT = "printed", "tight"

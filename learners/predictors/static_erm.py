@@ -10,7 +10,7 @@ from arena.laws import AnswerLaw
 from arena.points import is_shared
 from arena.sample import Sample, Training
 from arena.settings import setting
-from learners.common.fitted_learner import BaselineLearner
+from learners.common.learner_bases import BaselineLearner
 
 
 @attrs.frozen

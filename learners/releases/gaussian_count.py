@@ -13,9 +13,9 @@ from arena.neighbours import Neighbours, neighbours_setting, read_relation
 from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
-from learners.common.release_learner import ReleaseLearner
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
-from learners.releases.label_counts import count_ones, count_ones_by_game
+from learners.common.learner_bases import ReleaseLearner
+from learners.mechanisms.noise import gaussian_delta, gaussian_sigma
+from learners.releases.laplace_count import count_ones, count_ones_by_game
 
 _REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 

@@ -10,11 +10,20 @@ from arena.laws import Density
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import setting
+from learners.common.learner_bases import ReleaseLearner
 from learners.common.relation_claims import claim_of_sensitivity_one
-from learners.common.release_learner import ReleaseLearner
-from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace_noise import laplace_mechanism
-from learners.releases.label_counts import count_ones, count_ones_by_game
+from learners.mechanisms.densities import laplace_density
+from learners.mechanisms.noise import laplace_mechanism
+
+
+def count_ones(sample: Sample) -> int:
+    """The number of examples labelled 1."""
+    return int(sample.counts[sample.labels == 1].sum())
+
+
+def count_ones_by_game(training: Training) -> np.ndarray:
+    """(n,) float64: the number of examples labelled 1 in the sample of each game."""
+    return np.array([float(count_ones(sample)) for sample in training.samples])[training.which]
 
 
 @attrs.frozen

@@ -11,8 +11,7 @@ from arena.claims import Claim, PrivacyUnit
 from arena.laws import Finite, Independent
 from arena.sample import Sample, Training
 from arena.settings import at_most, more_than, setting
-from learners.common.fixed_size import FixedSizeLearner
-from learners.common.release_learner import ReleaseLearner
+from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner
 
 _MOST_EPSILON = 30  # beyond, a double is too coarse for the probability of a flip
 _MOST_LISTED = 12  # labels up to which all 2^n outcomes are listed

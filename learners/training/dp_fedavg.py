@@ -12,9 +12,8 @@ from arena.moves import GradientCanary
 from arena.neighbours import Neighbours, Relation, find_users, read_relation
 from arena.sample import Sample
 from arena.settings import at_least, at_most, check_value, count_setting, more_than, setting, whole
-from learners.training.batches import POISSON, BatchSource
 from learners.training.dp_sgd import CLIP_REMEDY, DPSGD, check_sampling
-from learners.training.noisy_sums_state import Group, NoisySumsState
+from learners.training.noisy_sums_state import POISSON, BatchSource, Group, NoisySumsState
 
 _SLAB = 4_000_000  # coordinates of examples that are in memory at a time
 

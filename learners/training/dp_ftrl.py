@@ -7,8 +7,8 @@ import numpy as np
 
 from arena.privacy_curves import GaussianCurve
 from arena.settings import setting
-from learners.training.batches import SHUFFLED
 from learners.training.dp_sgd import DPSGD, DPSGDState, check_sampling
+from learners.training.noisy_sums_state import SHUFFLED
 
 
 @attrs.frozen

@@ -19,8 +19,15 @@ from arena.privacy_curves.noisy_steps import NoisyStep, renyi_epsilon
 from arena.sample import BLANK, Sample
 from arena.settings import Check, count_setting, more_than, one_of, setting
 from learners.mechanisms.parameter_checks import check_batch
-from learners.training.batches import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
-from learners.training.noisy_sums_state import Group, NoisySumsState
+from learners.training.noisy_sums_state import (
+    FIXED,
+    POISSON,
+    SAMPLINGS,
+    SHUFFLED,
+    BatchSource,
+    Group,
+    NoisySumsState,
+)
 from learners.training.small_networks import LOGISTIC, LOSSES, SmallNetwork
 
 # The probability that an error in the last bits changes the rounded value: half a unit is at least 2^-6 of a

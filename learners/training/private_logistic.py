@@ -13,8 +13,7 @@ from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.sample import Sample, Training
 from arena.settings import count_setting, more_than, setting
-from learners.common.fixed_size import FixedSizeLearner
-from learners.common.release_learner import ReleaseLearner
+from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner
 
 _MOST_STEPS = 100  # of Newton's method, which needs about ten
 _GRADIENT = 1e-12  # the length of the gradient at which it ends

@@ -16,15 +16,15 @@ from numpy.random import Generator
 
 from arena.laws import Density, Finite
 from arena.sample import Sample
-from learners.mechanisms.noise.densities import (
+from learners.mechanisms.densities import (
+    REACH,
     exponential_log_cdf,
     exponential_log_pdf,
     fine_laplace_nodes,
     laplace_log_cdf,
     laplace_log_pdf,
 )
-from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.noise.quadrature import REACH
+from learners.mechanisms.noise import laplace
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 
 Function = Callable[[np.ndarray], np.ndarray]

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import audits
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import NotConforming, Release, Unsupported, play
 from arena.released import encode_values, has_unique_text, hash_values
 from learners.foreign.function import Function

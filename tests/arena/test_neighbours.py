@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.players.simple_players import script
 
 from adversaries.common.training_samples import change_example
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import (
     BLANK,
     Claim,

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Claim, GameLearner, PrivacyUnit, Release, Unsupported, play
 from arena.released import encode_values, format_value, hash_values, is_category
 from audits.runs.plan import LEARNED, Plan

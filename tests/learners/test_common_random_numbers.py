@@ -9,10 +9,12 @@ from arena import Learner, Sample
 from arena.concepts import Thresholds
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
-from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import (
+    AboveThresholdPredictor,
+    BetweenThresholdsPredictor,
+    NoisyVotes,
+)
 from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount

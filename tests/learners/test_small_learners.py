@@ -8,10 +8,10 @@ from scipy import stats
 from support.players.simple_players import Scripted, script
 from support.statistical import check_cdf, check_counts, expect_rejection, statistical
 
-from adversaries.online.committed import CommittedExamples
-from adversaries.online.contrarian import Contrarian
+from adversaries.online.adaptive import Contrarian
+from adversaries.online.random_sequences import CommittedExamples
 from adversaries.online.special_swap import SpecialSwap
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import (
     Adaptive,
     BudgetExceeded,
@@ -36,10 +36,10 @@ from arena import (
 from arena.testing import check_adversary, check_learner
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.mechanisms.sparse_vector.between_thresholds import delta_of_gap
+from learners.mechanisms.between_thresholds import delta_of_gap
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 from learners.releases.laplace_count import LaplaceCount
 
 RATE = 1e-8

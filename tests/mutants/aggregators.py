@@ -10,11 +10,12 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import AnswerLaw, Learner, Sample, Unsupported
 from arena.replies import UNSTABLE
-from learners.mechanisms.noise.laplace_noise import laplace_cdf
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.noise import laplace_cdf
 from learners.pate.distance_to_instability import DistanceToInstability, DistanceToInstabilityState
 from learners.pate.ensemble import Ensemble, Voters, VotingLaw
 from learners.pate.ensemble.ensemble import divide_sample
@@ -24,7 +25,7 @@ from learners.pate.pate_svt import PateSvt
 
 
 @attrs.frozen
-class Broken(Voters):
+class Broken(NamedByClass, Voters):
     """Base of the broken aggregators. None has an output distribution."""
 
     @property
@@ -48,7 +49,7 @@ class Broken(Voters):
 class BrokenSvt(Broken, PateSvt):
     """One ⊥ and six answers; a run is (2, 0.0872)-DP."""
 
-    state_class = ScreeningState
+    State = ScreeningState
 
     teachers: int = 9
     queries: int = 6
@@ -57,14 +58,12 @@ class BrokenSvt(Broken, PateSvt):
     threshold: float | None = 4.0
 
     def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
-        return self.state_class(self, games, rng)
+        return self.State(self, games, rng)
 
 
 @attrs.frozen
 class NeverStops(BrokenSvt):
     """The slip: T is not enforced. No ε holds at δ: after each ⊥ there is another chance of a label."""
-
-    name = "never-stops"
 
     def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
         return ScreeningState(attrs.evolve(self, unstable=self.queries + 1), games, rng)
@@ -74,41 +73,18 @@ class NeverStops(BrokenSvt):
 class OneUnstableMore(BrokenSvt):
     """The slip: it halts when c > T, after one ⊥ too many. No ε holds at δ."""
 
-    name = "one-unstable-more"
-
     def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
         return ScreeningState(attrs.evolve(self, unstable=self.unstable + 1), games, rng)
-
-
-class TellsTheVoteState(ScreeningState):
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        super()._answer(ones)
-        return self._labels_above[ones]
 
 
 @attrs.frozen
 class TellsTheVote(BrokenSvt):
     """The slip: ⊥ is counted, but the answer is the vote. No ε holds."""
 
-    name = "tells-the-vote"
-    state_class = TellsTheVoteState
-
-
-class CountsTheStableState(ScreeningState):
-    def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._screen = AboveThreshold(
-            games,
-            rng,
-            threshold=spec.effective_threshold,
-            epsilon=2 / spec.effective_scale,
-            halts=spec.unstable,
-        )
-        self._halted = self._screen.halted
-
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        above = self._screen.respond(-self._nearness[ones])
-        return np.where(above, self._labels_above[ones], np.int8(UNSTABLE))
+    class State(ScreeningState):
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            super()._answer(ones)
+            return self._labels_above[ones]
 
 
 @attrs.frozen
@@ -118,28 +94,31 @@ class CountsTheStable(BrokenSvt):
     No ε holds at δ: there are unlimited chances of a label.
     """
 
-    name = "counts-the-stable"
-    state_class = CountsTheStableState
+    class State(ScreeningState):
+        def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._screen = AboveThreshold(
+                games,
+                rng,
+                threshold=spec.effective_threshold,
+                epsilon=2 / spec.effective_scale,
+                halts=spec.unstable,
+            )
+            self._halted = self._screen.halted
 
-
-class TooFarByOneState(ScreeningState):
-    def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._nearness -= 1
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            above = self._screen.respond(-self._nearness[ones])
+            return np.where(above, self._labels_above[ones], np.int8(UNSTABLE))
 
 
 @attrs.frozen
 class TooFarByOne(BrokenSvt):
     """The slip: ⌈Δ/2⌉ for dist, so that it is 1 where one vote may change the label. No ε holds at δ."""
 
-    name = "too-far-by-one"
-    state_class = TooFarByOneState
-
-
-class TellsTheTieState(ScreeningState):
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        tie = self._nearness[ones] == 0
-        return np.where(tie, self._labels_above[ones], super()._answer(ones))
+    class State(ScreeningState):
+        def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._nearness -= 1
 
 
 @attrs.frozen
@@ -149,8 +128,10 @@ class TellsTheTie(BrokenSvt):
     Of 101 numbers of votes, two tie.
     """
 
-    name = "tells-the-tie"
-    state_class = TellsTheTieState
+    class State(ScreeningState):
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            tie = self._nearness[ones] == 0
+            return np.where(tie, self._labels_above[ones], super()._answer(ones))
 
     teachers: int = 101
 
@@ -166,8 +147,6 @@ class BareDistanceState(DistanceToInstabilityState):
 @attrs.frozen
 class BareDistance(Broken, DistanceToInstability):
     """The slip: the distance is compared with Γ without noise. No ε holds."""
-
-    name = "bare-distance"
 
     teachers: int = 9
     threshold: float | None = 3.5
@@ -192,8 +171,6 @@ class BrokenGaussian(Broken, PateGaussian):
 class PaysForOneVote(BrokenGaussian):
     """The slip: σ is for one answer, and it gives sixteen."""
 
-    name = "pays-for-one-vote"
-
     def start(self, games: int, rng: np.random.Generator) -> PateGaussianState:
         return PateGaussianState(attrs.evolve(self, sigma=self.effective_sigma / 4), games, rng)
 
@@ -203,8 +180,6 @@ class TwoTeachersEach(BrokenGaussian):
     """The slip: the sample is divided into half as many parts, and two teachers are trained on each, so that
     an example changes a count by 2.
     """
-
-    name = "two-teachers-each"
 
     teachers: int = 10
 
@@ -229,8 +204,6 @@ class OneNumber(BrokenGaussian):
     """The slip: all answers of a game share one noise. No ε holds: two points with the same votes can have
     the answers 0 and 1 in one world only.
     """
-
-    name = "one-number"
 
     queries: int = 2
 
@@ -264,15 +237,13 @@ class KeepsThresholdState(ScreeningState):
 
 
 @attrs.frozen
-class KeepsThreshold(PateSvt):
+class KeepsThreshold(NamedByClass, PateSvt):
     """No slip, though it looks like one: the threshold's noise is not drawn afresh after a ⊥.
 
     The threshold costs 1/λ once, and each ⊥ another 1/λ: (T + 1)/λ, where T fresh thresholds cost 2T/λ. It
     leaks a label no more often: with a common threshold, the probability that none of T noises exceeds it is
     the mean of a power, which is at least the power of the mean.
     """
-
-    name = "keeps-threshold"
 
     teachers: int = 9
     queries: int = 6

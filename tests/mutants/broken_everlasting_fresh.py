@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
-from learners.everlasting.everlasting_fresh import EverlastingFresh, FreshState
-from learners.everlasting.streaming_subset import StreamingSubset
+from learners.everlasting.everlasting_v2 import EverlastingFresh, FreshState
+from learners.everlasting.generic_bbl_state import StreamingSubset
 
 # A thousandth of the points is learned from, by one teacher, whose 32 answers tell it apart.
 RARE = EverlastingFresh(
@@ -45,12 +46,10 @@ class FirstShareState(FreshState):
 
 
 @attrs.frozen
-class FirstShare(EverlastingFresh):
+class FirstShare(NamedByClass, EverlastingFresh):
     """The slip: D̂_i are the first points of D_i, and no random part of them, so that no chance of being left
     out protects a point. Whoever comes first is learned from for certain.
     """
-
-    name = "first-share"
 
     def start(self, games: int, rng: np.random.Generator) -> FirstShareState:
         return FirstShareState(self, games, rng)
@@ -66,12 +65,10 @@ class CountsKindsState(FreshState):
 
 
 @attrs.frozen
-class CountsKinds(EverlastingFresh):
+class CountsKinds(NamedByClass, EverlastingFresh):
     """The slip: what came before is not counted again, so that a world may have too few points to go on and
     stop, where the other does not. No ε holds.
     """
-
-    name = "counts-kinds"
 
     def start(self, games: int, rng: np.random.Generator) -> CountsKindsState:
         return CountsKindsState(self, games, rng)
@@ -83,10 +80,8 @@ class LeaksState(FreshState):
 
 
 @attrs.frozen
-class LeaksQueries(EverlastingFresh):
+class LeaksQueries(NamedByClass, EverlastingFresh):
     """The slip: queries are points like others, so they are learned from too, and cost (0, 0) no longer."""
-
-    name = "leaks-queries"
 
     def start(self, games: int, rng: np.random.Generator) -> LeaksState:
         return LeaksState(self, games, rng)

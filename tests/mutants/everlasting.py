@@ -6,18 +6,18 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from adversaries.common.training_samples import build_tied_sample
-from adversaries.figure1.vote_points import find_vote_points
+from adversaries.figure1.base import find_vote_points
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Sample, Train
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian, GaussianState
-from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
-from learners.mechanisms.sparse_vector.marked_votes import CHANCE, MarkedVotes, marked_votes_cost
-from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds
-from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor, SteadyThresholdsState
+from learners.mechanisms.accounting import Guarantee
+from learners.mechanisms.between_thresholds import BetweenThresholds
+from learners.mechanisms.steady_thresholds import CHANCE, MarkedVotes, SteadyThresholds, marked_votes_cost
+from learners.predictors.vote_predictors import SteadyThresholdsPredictor, SteadyThresholdsState
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
 ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)
@@ -61,15 +61,13 @@ class RefreshesState(CounterState):
 
 
 @attrs.frozen
-class CounterRefreshes(EverlastingCounter):
+class CounterRefreshes(NamedByClass, EverlastingCounter):
     """The slip: section 6.1 to the letter, a private count of the outcomes ⊤ of BetweenThresholds as printed.
 
     Its thresholds are drawn anew after each ⊤, so a query that causes one makes usual thresholds of unusual
     ones. By the law of known votes it loses 3.8 at δ = 1e-5 where 64 ⊤s are spent on runs of 8, and more
     where more may be spent on longer ones.
     """
-
-    name = "counter-refreshes"
 
     def start(self, games: int, rng: np.random.Generator) -> RefreshesState:
         return RefreshesState(self, games, rng)
@@ -101,17 +99,13 @@ class CounterRefreshesLate(CounterRefreshes):
     A query that causes a ⊤ makes usual thresholds of unusual ones if it is the second one.
     """
 
-    name = "counter-refreshes-late"
-
     def start(self, games: int, rng: np.random.Generator) -> RefreshesLateState:
         return RefreshesLateState(self, games, rng)
 
 
 @attrs.frozen
-class CountsHalf(EverlastingCounter):
+class CountsHalf(NamedByClass, EverlastingCounter):
     """The slip: the count has the noise of one that a query changes by 1/2. Loses 2ε_c."""
-
-    name = "counts-half"
 
     @property
     def counter_epsilon_run(self) -> float:
@@ -129,10 +123,8 @@ class CountsHalf(EverlastingCounter):
 
 
 @attrs.frozen
-class PaysForOneMark(EverlastingGaussian):
+class PaysForOneMark(NamedByClass, EverlastingGaussian):
     """The slip: the noise is that of a game which halts with its first mark. It halts with the 300th."""
-
-    name = "pays-for-one-mark"
 
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
         sigma = 1 / noise
@@ -190,10 +182,9 @@ class OtherVotesState(GaussianState):
 
 
 @attrs.frozen
-class DrawsAgain(EverlastingGaussian):
+class DrawsAgain(NamedByClass, EverlastingGaussian):
     """The slip: a point is charged once, but its noise is drawn anew whenever it is asked."""
 
-    name = "draws-again"
     mechanism: ClassVar[type[MarkedVotes]] = DrawsAgainVotes
 
     def start(self, games: int, rng: np.random.Generator) -> OtherVotesState:
@@ -204,7 +195,6 @@ class DrawsAgain(EverlastingGaussian):
 class NoiseByVotes(DrawsAgain):
     """The slip: points with equal votes are answered alike, so that answers show which votes are equal."""
 
-    name = "noise-by-votes"
     mechanism = KeyedByVotes
 
 
@@ -212,7 +202,6 @@ class NoiseByVotes(DrawsAgain):
 class RemembersMarked(DrawsAgain):
     """The slip: an answer is remembered from its mark on, so that a query changes those of later ones."""
 
-    name = "remembers-marked"
     mechanism = RemembersMarkedVotes
 
 
@@ -224,10 +213,8 @@ class NeverHaltsState(SteadyThresholdsState):
 
 
 @attrs.frozen
-class NeverHalts(SteadyThresholdsPredictor):
+class NeverHalts(NamedByClass, SteadyThresholdsPredictor):
     """The slip: it goes on after the last ⊤ that is paid for. No ε holds for all numbers of queries."""
-
-    name = "never-halts"
 
     def law(self, sample):  # type: ignore[no-untyped-def]  # its author never told one
         return super(SteadyThresholdsPredictor, self).law(sample)
@@ -273,10 +260,9 @@ class TrueTopsPredictor(NeverHalts):
 
 
 @attrs.frozen
-class AsksOnePoint(Adversary):
+class AsksOnePoint(NamedByClass, Adversary):
     """One of 2,001 examples has another label, and its point is asked so often. The score: the answers 1."""
 
-    name = "asks-one-point"
     protocols = ("Figure1",)
 
     times: int
@@ -290,10 +276,9 @@ class AsksOnePoint(Adversary):
 
 
 @attrs.frozen
-class AsksTheChallengeAgain(Adversary):
+class AsksTheChallengeAgain(NamedByClass, Adversary):
     """The challenge is one of two points, and the first is asked again. The score: all answers are equal."""
 
-    name = "asks-the-challenge-again"
     protocols = ("Figure1",)
 
     times: int
@@ -307,13 +292,12 @@ class AsksTheChallengeAgain(Adversary):
 
 
 @attrs.frozen
-class WaitsForTheHalt(Adversary):
+class WaitsForTheHalt(NamedByClass, Adversary):
     """Asks a tie `before` times, then the challenge, clear or a tie, then `after` clear queries.
 
     The score is whether the learner has halted.
     """
 
-    name = "waits-for-the-halt"
     protocols = ("Figure1",)
 
     before: int

@@ -8,19 +8,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.release_learners import for_each_game, laplace_noise
+from support.players.named_by_class import NamedByClass
 
-from arena import (
-    Claim,
-    InvalidArgument,
-    Learner,
-    PrivacyUnit,
-    Sample,
-    Training,
-    Unsupported,
-)
+from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator
 from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from learners.mechanisms.above_threshold import AboveThreshold
 
 # --- votes of the examples at a point -----------------------------------------------------------------------
 
@@ -62,16 +55,15 @@ def leads(training: Training, x: np.ndarray) -> np.ndarray:
 
 
 @attrs.frozen
-class PointVotes(Learner):
+class PointVotes(NamedByClass, Learner):
     """Answers 1 where the examples at the point have (ones) - (zeros) + Lap(2 answers/ε) ≥ 0.
 
     A new label moves a lead by 2, so every answer is (ε/answers)-DP; after `answers` queries, whatever they
     were, it stops. Queries leave no trace.
     """
 
-    name = "point-votes"
     protocols = ("Figure1",)
-    state_class = VotesState
+    State = VotesState
 
     epsilon: float = 1.0
     answers: int = 2
@@ -92,16 +84,7 @@ class PointVotes(Learner):
         return 2 * self.answers / self.epsilon
 
     def start(self, games: int, rng: np.random.Generator) -> VotesState:
-        return self.state_class(self, games, rng)
-
-
-class StaleState(VotesState):
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.drawn = laplace_noise(rng, (games,), spec.scale)
-
-    def noise(self, x: np.ndarray) -> np.ndarray:
-        return self.drawn
+        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -112,8 +95,13 @@ class StaleNoise(PointVotes):
     of 1 to -1, the answers differ with chance 1 - e^(-ε/2).
     """
 
-    name = "stale-noise"
-    state_class = StaleState
+    class State(VotesState):
+        def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.drawn = laplace_noise(rng, (games,), spec.scale)
+
+        def noise(self, x: np.ndarray) -> np.ndarray:
+            return self.drawn
 
     answers: int = 8
 
@@ -125,8 +113,6 @@ class StaleNoise(PointVotes):
 @attrs.frozen
 class PaysForOneAnswer(PointVotes):
     """The slip: every answer has the noise of a single one. Loses ε · answers = 8ε."""
-
-    name = "pays-for-one-answer"
 
     answers: int = 8
 
@@ -144,21 +130,9 @@ class OneMoreState(VotesState):
 class OneAnswerMore(PointVotes):
     """The slip: it stops after its budget is overdrawn, not spent. Loses ε (answers + 1)/answers = 2ε."""
 
-    name = "one-answer-more"
-    state_class = OneMoreState
+    State = OneMoreState
 
     answers: int = 1
-
-
-class StopsEarlyState(VotesState):
-    def train(self, training: Training) -> None:
-        super().train(training)
-        self.one_sided = for_each_game(training, lambda s: s.labels.min() == s.labels.max()).astype(bool)
-        self.halted = self.one_sided
-
-    def charge(self, x: np.ndarray) -> None:
-        super().charge(x)
-        self.halted = self.halted | self.one_sided
 
 
 @attrs.frozen
@@ -168,24 +142,27 @@ class NothingToLearn(PointVotes):
     No ε holds: with one label changed it answers.
     """
 
-    name = "nothing-to-learn"
-    state_class = StopsEarlyState
+    class State(VotesState):
+        def train(self, training: Training) -> None:
+            super().train(training)
+            self.one_sided = for_each_game(training, lambda s: s.labels.min() == s.labels.max()).astype(bool)
+            self.halted = self.one_sided
 
-
-class MemoryState(VotesState):
-    def noise(self, x: np.ndarray) -> np.ndarray:
-        known = np.zeros(self.games, bool)
-        for sample, games in self.training.groups():
-            known[games] = (x[games, None] == sample.points).any(axis=1)
-        return np.where(known, 0.0, super().noise(x))
+        def charge(self, x: np.ndarray) -> None:
+            super().charge(x)
+            self.halted = self.halted | self.one_sided
 
 
 @attrs.frozen
 class Memorises(PointVotes):
     """The slip: points of the training set are answered from memory, without noise. No ε holds."""
 
-    name = "memorises"
-    state_class = MemoryState
+    class State(VotesState):
+        def noise(self, x: np.ndarray) -> np.ndarray:
+            known = np.zeros(self.games, bool)
+            for sample, games in self.training.groups():
+                known[games] = (x[games, None] == sample.points).any(axis=1)
+            return np.where(known, 0.0, super().noise(x))
 
 
 class LookupState(VotesState):
@@ -204,16 +181,7 @@ class UnknownPoint(PointVotes):
     No ε holds, for one who sees it fail: the query tells whether anybody is there.
     """
 
-    name = "unknown-point"
-    state_class = LookupState
-
-
-class RefusalState(LookupState):
-    def answer(self, x: np.ndarray) -> np.ndarray:
-        try:
-            return super().answer(x)
-        except KeyError as error:
-            raise InvalidArgument("a query is a point of the training set") from error
+    State = LookupState
 
 
 @attrs.frozen
@@ -223,14 +191,12 @@ class RefusesUnknownPoint(PointVotes):
     No ε holds, for one who sees it refuse: the query tells whether anybody is there.
     """
 
-    name = "refuses-unknown-point"
-    state_class = RefusalState
-
-
-class NoiseOfPointState(VotesState):
-    def noise(self, x: np.ndarray) -> np.ndarray:
-        points, which = np.unique(x, return_inverse=True)
-        return np.array([noise_of_point(point, self.spec.scale) for point in points] or [0.0])[which]
+    class State(LookupState):
+        def answer(self, x: np.ndarray) -> np.ndarray:
+            try:
+                return super().answer(x)
+            except KeyError as error:
+                raise InvalidArgument("a query is a point of the training set") from error
 
 
 def noise_of_point(point: float, scale: float) -> float:
@@ -247,28 +213,10 @@ class NoiseSeededByQuery(PointVotes):
     -⌊N⌋ - 1 and of 2 more are told apart.
     """
 
-    name = "noise-seeded-by-query"
-    state_class = NoiseOfPointState
-
-
-class CacheState(VotesState):
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.cache: list[tuple[np.ndarray, np.ndarray]] = []
-        self.spent = np.zeros(games, int)
-
-    def answer(self, x: np.ndarray) -> np.ndarray:
-        label = super().answer(x)
-        self.new = np.ones(self.games, bool)
-        for point, answered in self.cache:
-            label = np.where(self.new & (point == x), answered, label)
-            self.new &= point != x
-        self.cache.append((x.copy(), label))
-        return label
-
-    def charge(self, x: np.ndarray) -> None:
-        self.spent += self.new
-        self.halted = self.spent >= self.spec.answers
+    class State(VotesState):
+        def noise(self, x: np.ndarray) -> np.ndarray:
+            points, which = np.unique(x, return_inverse=True)
+            return np.array([noise_of_point(point, self.spec.scale) for point in points] or [0.0])[which]
 
 
 @attrs.frozen
@@ -278,8 +226,24 @@ class FreeRepeats(PointVotes):
     Training examples are safe, but no ε holds for a query: when the budget runs out tells whether it was new.
     """
 
-    name = "free-repeats"
-    state_class = CacheState
+    class State(VotesState):
+        def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.cache: list[tuple[np.ndarray, np.ndarray]] = []
+            self.spent = np.zeros(games, int)
+
+        def answer(self, x: np.ndarray) -> np.ndarray:
+            label = super().answer(x)
+            self.new = np.ones(self.games, bool)
+            for point, answered in self.cache:
+                label = np.where(self.new & (point == x), answered, label)
+                self.new &= point != x
+            self.cache.append((x.copy(), label))
+            return label
+
+        def charge(self, x: np.ndarray) -> None:
+            self.spent += self.new
+            self.halted = self.spent >= self.spec.answers
 
 
 # --- sparse vector ------------------------------------------------------------------------------------------
@@ -314,12 +278,11 @@ def ones_at(training: Training, x: np.ndarray) -> np.ndarray:
 
 
 @attrs.frozen
-class SparseCount(Learner):
+class SparseCount(NamedByClass, Learner):
     """AboveThreshold on the number of ones at the point: answers 0 until it answers 1, and then stops."""
 
-    name = "sparse-count"
     protocols = ("Figure1",)
-    state_class = SparseState
+    State = SparseState
 
     epsilon: float = 2.0
     threshold: float = 1.0
@@ -333,13 +296,7 @@ class SparseCount(Learner):
         return True  # with one halt no threshold is drawn anew
 
     def start(self, games: int, rng: np.random.Generator) -> SparseState:
-        return self.state_class(self, games, rng)
-
-
-class BareThresholdState(SparseState):
-    def above(self, count: np.ndarray) -> np.ndarray:
-        noise = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
-        return count + noise >= self.spec.threshold
+        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -350,23 +307,21 @@ class BareThreshold(SparseCount):
     (1 - e^(-ε/2)/2)^k: with ε = 2 that is 0.49k nats.
     """
 
-    name = "bare-threshold"
-    state_class = BareThresholdState
-
-
-class TrueHaltState(SparseState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        count = ones_at(self.training, x)
-        self.halted = self.halted | (count >= self.spec.threshold)
-        return self.above(count)
+    class State(SparseState):
+        def above(self, count: np.ndarray) -> np.ndarray:
+            noise = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
+            return count + noise >= self.spec.threshold
 
 
 @attrs.frozen
 class HaltsOnTrueCount(SparseCount):
     """The slip: the noisy comparison gives the answer, the exact one decides whether to stop. No ε holds."""
 
-    name = "halts-on-true-count"
-    state_class = TrueHaltState
+    class State(SparseState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            count = ones_at(self.training, x)
+            self.halted = self.halted | (count >= self.spec.threshold)
+            return self.above(count)
 
 
 # --- teachers -----------------------------------------------------------------------------------------------
@@ -392,12 +347,11 @@ class TeachersState:
 
 
 @attrs.frozen
-class Disjoint(Learner):
+class Disjoint(NamedByClass, Learner):
     """One answer: 1 where the votes of teachers, each trained on two examples, + Lap(1/ε) reach one half."""
 
-    name = "disjoint"
     protocols = ("Figure1",)
-    state_class = TeachersState
+    State = TeachersState
 
     epsilon: float = 1.0
     teachers: int = 4
@@ -417,7 +371,7 @@ class Disjoint(Learner):
         return True
 
     def start(self, games: int, rng: np.random.Generator) -> TeachersState:
-        return self.state_class(self, games, rng)
+        return self.State(self, games, rng)
 
     def chunks(self) -> np.ndarray:
         """(teachers, λ): the places of each teacher's examples."""
@@ -436,17 +390,9 @@ class Disjoint(Learner):
 class SharedExample(Disjoint):
     """The slip: a chunk of three examples reaches into the next one. Loses 2ε: an example moves two votes."""
 
-    name = "shared-example"
-
     def chunks(self) -> np.ndarray:
         starts = 2 * np.arange(self.teachers)
         return (starts[:, None] + np.arange(3)) % self.sample_size
-
-
-class UnanimousState(TeachersState):
-    def noisy(self, votes: np.ndarray) -> np.ndarray:
-        unanimous = (votes == 0) | (votes == self.spec.teachers)
-        return np.where(unanimous, votes, super().noisy(votes))
 
 
 @attrs.frozen
@@ -456,8 +402,10 @@ class NoNoiseIfUnanimous(Disjoint):
     No ε holds: without a vote the answer is 0 for certain, with one it is 1 with chance e^-ε/2.
     """
 
-    name = "no-noise-if-unanimous"
-    state_class = UnanimousState
+    class State(TeachersState):
+        def noisy(self, votes: np.ndarray) -> np.ndarray:
+            unanimous = (votes == 0) | (votes == self.spec.teachers)
+            return np.where(unanimous, votes, super().noisy(votes))
 
 
 # --- GenericBBL ---------------------------------------------------------------------------------------------
@@ -466,7 +414,7 @@ SUBSET = EverlastingV2(teachers=2, chunk=1, answers=2, rounds=1, noise=1.0, trai
 
 
 @attrs.frozen
-class WholeSample(Learner):
+class WholeSample(NamedByClass, Learner):
     """The slip: it asks for as many examples as its teachers take, so that the random subset of step 2 is all
     of them, and still claims what a subset at the printed rate would cost.
 
@@ -474,7 +422,6 @@ class WholeSample(Learner):
     ln(1 + 0.1 (e^2.17 - 1)).
     """
 
-    name = "whole-sample"
     protocols = ("Figure1",)
 
     printed: EverlastingV2 = SUBSET

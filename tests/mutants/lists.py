@@ -9,19 +9,20 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim, Finite, Sample, Unsupported
 from arena.concepts import ConceptClass, DecisionLists, Variables
 from learners.lists.private_decision_list import PrivateDecisionList, PrivateDecisionListState
-from learners.mechanisms.selection.em_cover import EMCover
+from learners.mechanisms.selection import EMCover
 
 
 @attrs.frozen
-class BrokenList(PrivateDecisionList):
+class BrokenList(NamedByClass, PrivateDecisionList):
     """Base of the broken learners: their settings and their running state. None has an output
     distribution."""
 
-    state_class = PrivateDecisionListState
+    State = PrivateDecisionListState
 
     concepts: ConceptClass = DecisionLists(Variables(1))
     epsilon: float = 1.0
@@ -32,7 +33,7 @@ class BrokenList(PrivateDecisionList):
         raise Unsupported(f"{self.name} has no exact output distribution")
 
     def start(self, games: int, rng: np.random.Generator) -> PrivateDecisionListState:
-        return self.state_class(self, rng)
+        return self.State(self, rng)
 
     @property
     def twin(self) -> PrivateDecisionList:
@@ -41,23 +42,13 @@ class BrokenList(PrivateDecisionList):
         return PrivateDecisionList(**{field.name: getattr(self, field.name) for field in fields})
 
 
-class WithoutTheTwoState(PrivateDecisionListState):
-    def _scores(self, cover: EMCover) -> np.ndarray:
-        return 2 * super()._scores(cover)
-
-
 @attrs.frozen
 class WithoutTheTwo(BrokenList):
     """The slip: exp(−ε₀·m) instead of exp(−ε₀·m/2), which costs as much as twice the rate."""
 
-    name = "without-the-two"
-    state_class = WithoutTheTwoState
-
-
-class ShareOfCoveredState(PrivateDecisionListState):
-    def _scores(self, cover: EMCover) -> np.ndarray:
-        covered = cover.sums.sum(axis=2, keepdims=True)
-        return -covered[:, -1:] * cover.sums / np.maximum(covered, 1)
+    class State(PrivateDecisionListState):
+        def _scores(self, cover: EMCover) -> np.ndarray:
+            return 2 * super()._scores(cover)
 
 
 @attrs.frozen
@@ -66,20 +57,15 @@ class ShareOfCovered(BrokenList):
     one example may be all that a feature covers, and then changes the share by 1.
     """
 
-    name = "share-of-covered"
-    state_class = ShareOfCoveredState
+    class State(PrivateDecisionListState):
+        def _scores(self, cover: EMCover) -> np.ndarray:
+            covered = cover.sums.sum(axis=2, keepdims=True)
+            return -covered[:, -1:] * cover.sums / np.maximum(covered, 1)
 
 
 class KeepingCover(EMCover):
     def _cover(self, parents: np.ndarray, sets: np.ndarray) -> None:
         self.left, self.sums = self.left[parents], self.sums[parents]
-
-
-class KeepsCoveredState(PrivateDecisionListState):
-    def _start_cover(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> EMCover:
-        return KeepingCover(
-            features, errors, coins, rate=self._spec.effective_rate, universal_set=features.shape[1] - 1
-        )
 
 
 @attrs.frozen
@@ -88,23 +74,13 @@ class KeepsCovered(BrokenList):
     choices at most.
     """
 
-    name = "keeps-covered"
-    state_class = KeepsCoveredState
+    class State(PrivateDecisionListState):
+        def _start_cover(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> EMCover:
+            return KeepingCover(
+                features, errors, coins, rate=self._spec.effective_rate, universal_set=features.shape[1] - 1
+            )
 
     concepts: ConceptClass = DecisionLists(Variables(6))
-
-
-class StopsWhenEmptyState(PrivateDecisionListState):
-    def _draw_lists(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> np.ndarray:
-        cover = self._start_cover(features, errors, coins)
-        lists, empty = np.full(coins.shape, -1), np.zeros(len(coins), bool)
-        for rules in lists.T:
-            if cover.finished:
-                break
-            rules[:] = np.where(empty, -1, cover.choose(self._scores(cover)))
-            running = cover.which >= 0
-            empty[running] = ~cover.left[cover.which[running]].any(axis=1)
-        return lists
 
 
 @attrs.frozen
@@ -112,15 +88,17 @@ class StopsWhenEmpty(BrokenList):
     """The slip: a list ends when no example remains. No ε holds: the end may be possible in one world
     only."""
 
-    name = "stops-when-empty"
-    state_class = StopsWhenEmptyState
-
-
-class SkipsUselessState(PrivateDecisionListState):
-    def _scores(self, cover: EMCover) -> np.ndarray:
-        useless = cover.sums.sum(axis=2, keepdims=True) == 0
-        useless[:, -1] = False  # "true" is always possible
-        return np.where(useless, -np.inf, super()._scores(cover))
+    class State(PrivateDecisionListState):
+        def _draw_lists(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> np.ndarray:
+            cover = self._start_cover(features, errors, coins)
+            lists, empty = np.full(coins.shape, -1), np.zeros(len(coins), bool)
+            for rules in lists.T:
+                if cover.finished:
+                    break
+                rules[:] = np.where(empty, -1, cover.choose(self._scores(cover)))
+                running = cover.which >= 0
+                empty[running] = ~cover.left[cover.which[running]].any(axis=1)
+            return lists
 
 
 @attrs.frozen
@@ -129,24 +107,23 @@ class SkipsUseless(BrokenList):
     one world only.
     """
 
-    name = "skips-useless"
-    state_class = SkipsUselessState
-
-
-class ExactEndState(PrivateDecisionListState):
-    def _scores(self, cover: EMCover) -> np.ndarray:
-        scores = super()._scores(cover)
-        rarer = cover.sums[:, -1] > cover.sums[:, -1].min(axis=1, keepdims=True)
-        scores[:, -1] = np.where(rarer, -np.inf, scores[:, -1])
-        return scores
+    class State(PrivateDecisionListState):
+        def _scores(self, cover: EMCover) -> np.ndarray:
+            useless = cover.sums.sum(axis=2, keepdims=True) == 0
+            useless[:, -1] = False  # "true" is always possible
+            return np.where(useless, -np.inf, super()._scores(cover))
 
 
 @attrs.frozen
 class ExactEnd(BrokenList):
     """The slip: a list ends with the exact majority label of the remaining examples. No ε holds."""
 
-    name = "exact-end"
-    state_class = ExactEndState
+    class State(PrivateDecisionListState):
+        def _scores(self, cover: EMCover) -> np.ndarray:
+            scores = super()._scores(cover)
+            rarer = cover.sums[:, -1] > cover.sums[:, -1].min(axis=1, keepdims=True)
+            scores[:, -1] = np.where(rarer, -np.inf, scores[:, -1])
+            return scores
 
 
 @attrs.frozen
@@ -155,8 +132,6 @@ class ClaimsOneRound(BrokenList):
 
     The scores of every round before depend on the example too: the loss is up to 5ε₀/2.
     """
-
-    name = "claims-one-round"
 
     concepts: ConceptClass = DecisionLists(Variables(3))
     epsilon: float = 3.0

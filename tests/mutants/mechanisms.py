@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 from support.laws import mechanism_laws as laws
 
-from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, RestartBudget
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
+from learners.mechanisms.above_threshold import AboveThreshold, RestartBudget
+from learners.mechanisms.between_thresholds import BetweenThresholds
+from learners.mechanisms.noise import laplace
+from learners.mechanisms.selection import exponential_mechanism
 
 
 @attrs.frozen

@@ -28,7 +28,7 @@ from arena import (
     Training,
     ValueLaw,
 )
-from learners.mechanisms.noise.densities import laplace_density
+from learners.mechanisms.densities import laplace_density
 
 SAMPLE = Sample([0.0, 1.0], [0, 1], [2, 2])
 
@@ -56,14 +56,14 @@ class Coin(Learner):
 
     name = "coin"
     protocols = ("Figure1",)
-    state_class = CoinState
+    State = CoinState
 
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def start(self, games: int, rng: np.random.Generator) -> Any:
-        return self.state_class(games, rng)
+        return self.State(games, rng)
 
 
 @attrs.define(frozen=False, eq=True, unsafe_hash=True)
@@ -106,71 +106,61 @@ class Boaster(Coin):
         return 1.0
 
 
-class GlobalNumpyState(CoinState):
-    def coins(self) -> np.ndarray:
-        return np.random.rand(self.games)  # noqa: NPY002 - this is the mutation
+@attrs.frozen
+class GlobalNumpy(Coin):
+    class State(CoinState):
+        def coins(self) -> np.ndarray:
+            return np.random.rand(self.games)  # noqa: NPY002 - this is the mutation
 
 
-class GlobalPythonState(CoinState):
-    def coins(self) -> np.ndarray:
-        return np.array([random.random() for _ in range(self.games)])
+@attrs.frozen
+class GlobalPython(Coin):
+    class State(CoinState):
+        def coins(self) -> np.ndarray:
+            return np.array([random.random() for _ in range(self.games)])
 
 
-class UnseededState(CoinState):
-    def __init__(self, games: int, rng: np.random.Generator) -> None:
-        super().__init__(games, np.random.default_rng())
+@attrs.frozen
+class Unseeded(Coin):
+    class State(CoinState):
+        def __init__(self, games: int, rng: np.random.Generator) -> None:
+            super().__init__(games, np.random.default_rng())
 
 
-class SharedCoinState(CoinState):
-    def coins(self) -> np.ndarray:
-        return np.full(self.games, self.rng.random())
+@attrs.frozen
+class SharedCoin(Coin):
+    class State(CoinState):
+        def coins(self) -> np.ndarray:
+            return np.full(self.games, self.rng.random())
 
 
-class CrossTalkState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return super().predict(np.full(self.games, x.mean() if self.games else 0.0))
+@attrs.frozen
+class CrossTalk(Coin):
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            return super().predict(np.full(self.games, x.mean() if self.games else 0.0))
 
 
-class LonelyState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return super().predict(x if self.games > 1 else 1 - x)
+@attrs.frozen
+class Lonely(Coin):
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            return super().predict(x if self.games > 1 else 1 - x)
 
 
-class ScribblerState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        x[:] = 0.0
-        return super().predict(x)
+@attrs.frozen
+class Scribbler(Coin):
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            x[:] = 0.0
+            return super().predict(x)
 
 
-class PairOnlyState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return super().predict(x) if self.games else np.zeros(1, bool)
-
-
-def make_coin(kind: type[CoinState]) -> Coin:
-    """A coin whose running state is of this kind."""
-    return attrs.make_class(
-        kind.__name__.removesuffix("State"),
-        {},
-        bases=(Coin,),
-        frozen=True,
-        class_body={"state_class": kind, "__module__": __name__},
-    )()
-
-
-GlobalNumpy, GlobalPython, Unseeded, SharedCoin, CrossTalk, Lonely, Scribbler, PairOnly = (
-    type(make_coin(kind))
-    for kind in (
-        GlobalNumpyState,
-        GlobalPythonState,
-        UnseededState,
-        SharedCoinState,
-        CrossTalkState,
-        LonelyState,
-        ScribblerState,
-        PairOnlyState,
-    )
-)
+@attrs.frozen
+class PairOnly(Coin):
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            return super().predict(x) if self.games else np.zeros(1, bool)
 
 
 class UnseededGuessState(LastLabelState):
@@ -197,40 +187,27 @@ class CommonRandomNumbers(Coin):
     common_random_numbers = True
 
 
-class PlanarState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return super().predict(x[:, 0])
-
-
 @attrs.frozen
 class Planar(CommonRandomNumbers):
     """It has common random numbers, and points in the plane."""
 
     point_shape = (2,)
-    state_class = PlanarState
 
-
-class SparingState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        label = np.zeros(self.games, bool)
-        asked = np.flatnonzero(x >= 0.5)
-        label[asked] = self.rng.random(asked.size) < 0.5
-        return label
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            return super().predict(x[:, 0])
 
 
 @attrs.frozen
 class Sparing(CommonRandomNumbers):
     """Draws random numbers only in the games that need them."""
 
-    state_class = SparingState
-
-
-class WastefulState(CoinState):
-    def release(self, training: Training) -> np.ndarray:
-        coins = self.coins()
-        for sample, games in training.groups():
-            self.rng.random(len(games) if sample.labels.all() else 0)
-        return coins
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            label = np.zeros(self.games, bool)
+            asked = np.flatnonzero(x >= 0.5)
+            label[asked] = self.rng.random(asked.size) < 0.5
+            return label
 
 
 @attrs.frozen
@@ -238,7 +215,13 @@ class Wasteful(CommonRandomNumbers):
     """Draws more random numbers for some games after those of all games."""
 
     protocols = ("Release",)
-    state_class = WastefulState
+
+    class State(CoinState):
+        def release(self, training: Training) -> np.ndarray:
+            coins = self.coins()
+            for sample, games in training.groups():
+                self.rng.random(len(games) if sample.labels.all() else 0)
+            return coins
 
 
 @attrs.frozen
@@ -256,45 +239,36 @@ class Listed(Coin):
     some_points = (0.0, 1.0)
 
 
-class NarrowState(CoinState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        if ((x > 0) & (x < 1)).any():
-            raise ValueError("between")
-        return super().predict(x)
-
-
 @attrs.frozen
 class Narrow(Coin):
     """Fails at one of its points."""
 
-    state_class = NarrowState
+    class State(CoinState):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            if ((x > 0) & (x < 1)).any():
+                raise ValueError("between")
+            return super().predict(x)
 
 
 # --- capabilities -------------------------------------------------------------------------------------------
-
-
-class FarVotesState(CoinState):
-    def votes(self, x: Any) -> np.ndarray:
-        return np.full(self.games, 1.5)
 
 
 @attrs.frozen
 class FarVotes(Coin):
     """Its shares of votes exceed 1."""
 
-    state_class = FarVotesState
-
-
-class OneVoteState(CoinState):
-    def votes(self, x: Any) -> float:
-        return 0.5
+    class State(CoinState):
+        def votes(self, x: Any) -> np.ndarray:
+            return np.full(self.games, 1.5)
 
 
 @attrs.frozen
 class OneVote(Coin):
     """Gives one share of votes for all games."""
 
-    state_class = OneVoteState
+    class State(CoinState):
+        def votes(self, x: Any) -> float:
+            return 0.5
 
 
 @attrs.frozen
@@ -403,23 +377,20 @@ class HaltingState(CoinState):
 class Halting(CoinWithLaw):
     """Halts after its first 1, which its declared distribution does not contain."""
 
-    state_class = HaltingState
-
-
-class BudgetState(CoinState):
-    asked = 0
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        self.asked += 1
-        self.halted = np.full(self.games, self.asked >= 4)
-        return super().predict(x)
+    State = HaltingState
 
 
 @attrs.frozen
 class Budget(CoinWithLaw):
     """Halts after four answers, which its declared distribution need not contain."""
 
-    state_class = BudgetState
+    class State(CoinState):
+        asked = 0
+
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            self.asked += 1
+            self.halted = np.full(self.games, self.asked >= 4)
+            return super().predict(x)
 
 
 class HaltingLaw(CoinLaw):
@@ -437,38 +408,33 @@ class LastLaw(HaltingLaw):
         return self.answers
 
 
-class HaltingBudgetState(HaltingState):
-    asked = 0
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        self.asked += 1
-        label = super().predict(x)
-        self.halted = self.halted | (self.asked >= 4)
-        return label
-
-
 @attrs.frozen
 class HaltingBudget(CoinWithLaw):
     """Halts after its first 1 and after four answers, as its declared distribution says."""
 
-    state_class = HaltingBudgetState
+    class State(HaltingState):
+        asked = 0
+
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            self.asked += 1
+            label = super().predict(x)
+            self.halted = self.halted | (self.asked >= 4)
+            return label
+
     answer_law: AnswerLaw = LastLaw()
-
-
-class StuckState(CoinState):
-    def __init__(self, games: int, rng: np.random.Generator) -> None:
-        super().__init__(games, rng)
-        self.numbers = rng.random(games)
-
-    def coins(self) -> np.ndarray:
-        return self.numbers
 
 
 @attrs.frozen
 class Stuck(CoinWithLaw):
     """Draws one random number for all answers, each of which has the declared distribution."""
 
-    state_class = StuckState
+    class State(CoinState):
+        def __init__(self, games: int, rng: np.random.Generator) -> None:
+            super().__init__(games, rng)
+            self.numbers = rng.random(games)
+
+        def coins(self) -> np.ndarray:
+            return self.numbers
 
 
 # --- laws of values -----------------------------------------------------------------------------------------

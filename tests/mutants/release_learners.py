@@ -13,11 +13,12 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator
-from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
+from learners.mechanisms.noise import laplace
+from learners.mechanisms.selection import exponential_mechanism
 
 POINTS = np.array([0.0, 0.5, 1.0])
 
@@ -37,7 +38,7 @@ def for_each_game(training: Training, statistic: Callable[[Sample], Any]) -> np.
 
 
 @attrs.frozen
-class Releaser(Learner):
+class Releaser(NamedByClass, Learner):
     """Releases a statistic of the sample, with noise. Every game draws the same random numbers."""
 
     protocols = ("Release",)
@@ -82,8 +83,6 @@ class ReleaseState:
 class NoisyCount(Releaser):
     """The number of ones plus Lap(1/ε): it moves by 1 at most."""
 
-    name = "noisy-count"
-
     def statistic(self, sample: Sample) -> float:
         return float(sample.counts @ sample.labels)
 
@@ -95,8 +94,6 @@ class NoisyCount(Releaser):
 class HalfTheScale(NoisyCount):
     """The slip: the noise has half of the scale. Loses 2ε."""
 
-    name = "half-the-scale"
-
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return exact + laplace_noise(rng, exact.shape, 0.5 / self.epsilon)
 
@@ -105,8 +102,6 @@ class HalfTheScale(NoisyCount):
 class ExactZero(NoisyCount):
     """The slip: a count of 0 needs no noise. No ε holds: 0 is released for certain, or never."""
 
-    name = "exact-zero"
-
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return np.where(exact == 0, 0.0, super().noisy(exact, rng))
 
@@ -114,8 +109,6 @@ class ExactZero(NoisyCount):
 @attrs.frozen
 class NoiseSeededByData(NoisyCount):
     """The slip: the noise is from a generator that the data seed. No ε holds: either world has one value."""
-
-    name = "noise-seeded-by-data"
 
     def statistic(self, sample: Sample) -> float:
         rng = generator(np.random.SeedSequence(int(sample.digest, 16)))
@@ -128,8 +121,6 @@ class NoiseSeededByData(NoisyCount):
 @attrs.frozen
 class BoundedCount(NoisyCount):
     """The noisy count, brought back into 0 … most where it lies beyond."""
-
-    name = "bounded-count"
 
     most: float = 8.0
 
@@ -144,8 +135,6 @@ class BoundedNoise(NoisyCount):
     No ε holds: a count higher by 1 is above all that the lower one can show with chance (e^(ε - 2))/2.
     """
 
-    name = "bounded-noise"
-
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         noise = laplace_noise(rng, exact.shape, 1 / self.epsilon)
         return exact + np.clip(noise, -2 / self.epsilon, 2 / self.epsilon)
@@ -154,8 +143,6 @@ class BoundedNoise(NoisyCount):
 @attrs.frozen
 class WholeCount(NoisyCount):
     """The noisy count, rounded down."""
-
-    name = "whole-count"
 
     epsilon: float = 0.5
 
@@ -170,8 +157,6 @@ class NoiseCutToWhole(WholeCount):
     No noise has the chance 1 - e^-ε, noise 1 the chance (e^-ε - e^-2ε)/2: loses ε + ln 2.
     """
 
-    name = "noise-cut-to-whole"
-
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return exact + np.trunc(laplace_noise(rng, exact.shape, 1 / self.epsilon))
 
@@ -179,8 +164,6 @@ class NoiseCutToWhole(WholeCount):
 @attrs.frozen
 class Suppressed(NoisyCount):
     """The noisy count, or 0 where it is below `least`."""
-
-    name = "suppressed"
 
     least: float = 3.0
 
@@ -193,8 +176,6 @@ class Suppressed(NoisyCount):
 class SuppressedByExactCount(Suppressed):
     """The slip: the exact count decides whether it is too small to be shown. No ε holds at counts 2 and 3."""
 
-    name = "suppressed-by-exact-count"
-
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         noisy = exact + laplace_noise(rng, exact.shape, 1 / self.epsilon)
         return np.where(exact < self.least, 0.0, noisy)
@@ -206,8 +187,6 @@ class SuppressedByExactCount(Suppressed):
 @attrs.frozen
 class LabelHistogram(Releaser):
     """How many examples are labelled 0 and how many 1, plus Lap(2/ε): a new label moves both."""
-
-    name = "label-histogram"
 
     moves = 2.0  # in the L1 norm
 
@@ -223,16 +202,12 @@ class LabelHistogram(Releaser):
 class SensitivityOfAdding(LabelHistogram):
     """The slip: the sensitivity is that of an example added, where one is replaced. Loses 2ε."""
 
-    name = "sensitivity-of-adding"
-
     moves = 1.0
 
 
 @attrs.frozen
 class OneNoiseForBoth(LabelHistogram):
     """The slip: both counts get the same noise. No ε holds: their difference is exact."""
-
-    name = "one-noise-for-both"
 
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return exact + laplace_noise(rng, (len(exact), 1), self.moves / self.epsilon)
@@ -241,8 +216,6 @@ class OneNoiseForBoth(LabelHistogram):
 @attrs.frozen
 class Selected(Releaser):
     """Of the examples at 0.5 or above: how many are labelled 1, and how many there are, plus Lap(2/ε)."""
-
-    name = "selected"
 
     def statistic(self, sample: Sample) -> list[float]:
         of_selected = sample.counts * (sample.points >= 0.5)
@@ -256,8 +229,6 @@ class Selected(Releaser):
 class ExactSize(Selected):
     """The slip: how many there are is taken for public. No ε holds: it is released without noise."""
 
-    name = "exact-size"
-
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         noisy = super().noisy(exact, rng)
         noisy[:, 1] = exact[:, 1]
@@ -268,8 +239,6 @@ class ExactSize(Selected):
 class SelectedMean(Selected):
     """The share of ones among the examples at 0.5 or above, from two noisy counts."""
 
-    name = "selected-mean"
-
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         ones, size = super().noisy(exact, rng).T
         return ones / np.maximum(size, 1.0)
@@ -278,8 +247,6 @@ class SelectedMean(Selected):
 @attrs.frozen
 class RefusesEmptySelection(SelectedMean):
     """The slip: an empty selection is refused, by its exact count. No ε holds, for one who sees it refuse."""
-
-    name = "refuses-empty-selection"
 
     def statistic(self, sample: Sample) -> list[float]:
         ones, size = super().statistic(sample)
@@ -291,8 +258,6 @@ class RefusesEmptySelection(SelectedMean):
 @attrs.frozen
 class PointHistogram(Releaser):
     """Rows of a point and how many examples are there, plus Lap(2/ε), in the order of the points."""
-
-    name = "point-histogram"
 
     def statistic(self, sample: Sample) -> np.ndarray:
         return np.column_stack([POINTS, counts_by_point(sample)])
@@ -308,8 +273,6 @@ class OrderOfData(PointHistogram):
     of the first example.
     """
 
-    name = "order-of-data"
-
     def statistic(self, sample: Sample) -> np.ndarray:
         places = [np.flatnonzero(sample.points == point) for point in POINTS]
         first = [place[0] if len(place) else math.inf for place in places]
@@ -323,8 +286,6 @@ class StableHistogram(Releaser):
     (ε, δ): a point that one example alone is at passes 1 + (2/ε) ln(1/δ) with chance δ/2, and a new example
     makes one such point appear and another go.
     """
-
-    name = "stable-histogram"
 
     epsilon: float = 0.5
     delta: float = 0.01
@@ -350,8 +311,6 @@ class StableHistogram(Releaser):
 class EpsilonForDelta(StableHistogram):
     """The slip: ε is passed where δ belongs. No ε holds at δ = 0.01: one example shows with chance ε/2."""
 
-    name = "epsilon-for-delta"
-
     @property
     def least(self) -> float:
         return 1 + 2 / self.epsilon * math.log(1 / self.epsilon)
@@ -369,8 +328,6 @@ def counts_by_point(sample: Sample) -> np.ndarray:
 class ClippedSum(Releaser):
     """The sum of the points, each clipped to 0 … bound, plus Lap(bound/ε)."""
 
-    name = "clipped-sum"
-
     bound: float = 0.25
 
     def statistic(self, sample: Sample) -> float:
@@ -387,8 +344,6 @@ class UnclippedSum(ClippedSum):
     Between points at a distance d it loses ε d/bound: 4ε between 0 and 1, and no ε holds for all.
     """
 
-    name = "unclipped-sum"
-
     def statistic(self, sample: Sample) -> float:
         return float(sample.counts @ sample.points)
 
@@ -399,8 +354,6 @@ class GaussianMean(Releaser):
 
     (ε, δ) for ε of at most 1: Dwork and Roth (2014), Theorem A.1.
     """
-
-    name = "gaussian-mean"
 
     delta: float = 0.01
     size: int = 8
@@ -435,8 +388,6 @@ class VarianceForDeviation(GaussianMean):
     ε = 1, and the claimed δ = 0.01 holds from ε = 1.8015 on.
     """
 
-    name = "variance-for-deviation"
-
     @property
     def deviation(self) -> float:
         return super().deviation ** 2
@@ -449,8 +400,6 @@ class VarianceForDeviation(GaussianMean):
 class CommonPoint(Releaser):
     """The point with the most examples, by the exponential mechanism with exp(ε count/2)."""
 
-    name = "common-point"
-
     def statistic(self, sample: Sample) -> np.ndarray:
         return counts_by_point(sample)
 
@@ -461,8 +410,6 @@ class CommonPoint(Releaser):
 @attrs.frozen
 class ChoiceWithoutTheTwo(CommonPoint):
     """The slip: exp(ε count), as if all counts moved the same way. Loses 2ε: one rises as another falls."""
-
-    name = "choice-without-the-two"
 
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return POINTS[exponential_mechanism(rng, exact, epsilon=2 * self.epsilon, sensitivity=1.0)]
@@ -489,8 +436,6 @@ class IndependentFlips(Releaser):
 @attrs.frozen
 class CoinForFlip(IndependentFlips):
     """The slip: where a label should be flipped a fair coin is thrown. Loses ln(1 + 2e^ε)."""
-
-    name = "coin-for-flip"
 
     @property
     def flips(self) -> float:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim, Learner, PrivacyUnit, Sample
 from arena.players import GameLearner
@@ -215,10 +216,9 @@ class LeakingState:
 
 
 @attrs.frozen
-class Leaking(GameLearner):
+class Leaking(NamedByClass, GameLearner):
     """Its running state leaks through a class attribute."""
 
-    name = "leaking"
     protocols = ("Release",)
 
     @property

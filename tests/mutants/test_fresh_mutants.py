@@ -8,14 +8,15 @@ import attrs
 import numpy as np
 import pytest
 from mutants.broken_everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
+from support.players.named_by_class import NamedByClass
 
 from adversaries.common.training_samples import build_separable_sample
-from adversaries.figure1.unlabelled_swap import UnlabelledSwap
+from adversaries.figure1.query_swap import UnlabelledSwap
 from arena import Adversary, Figure1, Learner, Moves, Queries, Query, Train, Unlabelled
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.everlasting.everlasting_fresh import EverlastingFresh
+from learners.everlasting.everlasting_v2 import EverlastingFresh
 
 CONFIDENCE = 1 - 1e-6
 
@@ -26,10 +27,9 @@ def as_(kind: type[EverlastingFresh], spec: EverlastingFresh, **changes: Any) ->
 
 
 @attrs.frozen
-class BeforeThePool(Adversary):
+class BeforeThePool(NamedByClass, Adversary):
     """A query differs, and comes before all unlabelled points; the score is the number of later answers 1."""
 
-    name = "before-the-pool"
     protocols = ("Figure1",)
 
     learner: Learner

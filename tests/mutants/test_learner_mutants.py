@@ -14,8 +14,8 @@ from mutants.release_learners import VarianceForDeviation
 from scipy import stats
 
 from adversaries.halfspaces.first_swap import FirstSwap
-from adversaries.online.update_swap import UpdateSwap
-from adversaries.voting.small_margin import SmallMargin
+from adversaries.online.special_swap import UpdateSwap
+from adversaries.voting.repeat_point import SmallMargin
 from arena import Adversary, Learner, Sample
 from arena.testing import check_learner
 from audits.runs.plan import Plan

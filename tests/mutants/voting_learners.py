@@ -6,23 +6,22 @@ from math import sqrt
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import UNSTABLE, Claim
-from learners.mechanisms.noise.gaussian_noise import gaussian_sigma
+from learners.mechanisms.noise import gaussian_sigma
 from learners.pate.pate_gaussian import PateGaussian, PateGaussianState
 
 VOTES = PateGaussian(teachers=3, queries=8, epsilon=1.0, delta=0.05)
 
 
 @attrs.frozen
-class HalfOfAVote(PateGaussian):
+class HalfOfAVote(NamedByClass, PateGaussian):
     """The slip: the noise is for votes that change by 1/2, as margins do when votes change by 1.
 
     The loss is twice the claimed one in μ of Gaussian privacy: no ε below 2.93 holds at the δ of the claim,
     except for what the majority hides.
     """
-
-    name = "half-of-a-vote"
 
     @property
     def effective_sigma(self) -> float:
@@ -42,13 +41,11 @@ class BareScreenState(PateGaussianState):
 
 
 @attrs.frozen
-class BareScreen(PateGaussian):
+class BareScreen(NamedByClass, PateGaussian):
     """The slip: it answers ⊥ if the majority depends on one vote, without noise.
 
     One vote decides whether the answer is ⊥: nothing is private.
     """
-
-    name = "bare-screen"
 
     def law(self, sample):  # type: ignore[no-untyped-def]  # it has none
         return super(PateGaussian, self).law(sample)

@@ -12,31 +12,22 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
-from arena import (
-    Claim,
-    Density,
-    Finite,
-    Independent,
-    Learner,
-    Mixture,
-    PrivacyUnit,
-    ValueLaw,
-    setting,
-)
+from arena import Claim, Density, Finite, Independent, Learner, Mixture, PrivacyUnit, ValueLaw, setting
 from arena.concepts import Thresholds
 from arena.replies import Hypothesis
-from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.densities import laplace_density
+from learners.mechanisms.noise import laplace
 from learners.online.noisy_majority import NoisyMajority, NoisyMajorityState
-from learners.predictors.noisy_votes import NoisyVotes, NoisyVotesState
+from learners.predictors.vote_predictors import NoisyVotes, NoisyVotesState
 
 SCALE = 6.0
 Draw = Callable[[float, int, np.random.Generator], np.ndarray]
 
 
 @attrs.frozen(eq=False)
-class WrongValues(Learner):
+class WrongValues(NamedByClass, Learner):
     """Releases `draw(count, games, rng)`, and declares `tell(count)`."""
 
     draw: Draw = setting(lambda count, games, rng: np.zeros(games), help="what is released")
@@ -44,7 +35,6 @@ class WrongValues(Learner):
         lambda count: Finite([0], [1]), help="its distribution, it says"
     )
 
-    name = "wrong-values"
     protocols = ("Release",)
     theorem = "none: what it declares is false"
     claim = Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
@@ -283,10 +273,9 @@ class _RuledVotes(NoisyVotesState):
 
 
 @attrs.frozen(eq=False)
-class RuledVotes(NoisyVotes):
+class RuledVotes(NamedByClass, NoisyVotes):
     """rule: (fresh noise, noise before, labels before, queries from the last on) -> the noise."""
 
-    name = "ruled-votes"
     size: int = 11
     epsilon: float = 1.0
     answers: int = 4
@@ -344,10 +333,9 @@ class _RuledMajority(NoisyMajorityState):
 
 
 @attrs.frozen(eq=False)
-class RuledMajority(NoisyMajority):
+class RuledMajority(NamedByClass, NoisyMajority):
     """rule: (fresh noise, noise before) -> the noise."""
 
-    name = "ruled-majority"
     rounds: int = 6
     epsilon: float = 6.0
     rule: Callable[..., np.ndarray] = setting(lambda fresh, past: fresh, help="of the noise")

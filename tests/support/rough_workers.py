@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Release
 from audits.reports.json_form import to_data
 from audits.runs.plan import Plan

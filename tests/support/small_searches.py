@@ -13,10 +13,9 @@ from arena.concepts import Halfspaces, Points, Thresholds
 from audits.adversary_search import SearchResult
 from audits.adversary_search import search as run_search
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_fresh import EverlastingFresh
+from learners.everlasting.everlasting_v2 import EverlastingFresh
 from learners.halfspaces.dp_winnow import DpWinnow
-from learners.lists.list_choice import ListChoice
-from learners.lists.private_decision_list import PrivateDecisionList
+from learners.lists.private_decision_list import ListChoice, PrivateDecisionList
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
@@ -27,10 +26,12 @@ from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_psq import PatePsq
 from learners.pate.sparse_vector import SparseVector
-from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
-from learners.predictors.noisy_votes import NoisyVotes
-from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor
+from learners.predictors.vote_predictors import (
+    AboveThresholdPredictor,
+    BetweenThresholdsPredictor,
+    NoisyVotes,
+    SteadyThresholdsPredictor,
+)
 from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount
@@ -38,11 +39,9 @@ from learners.releases.randomised_response import RandomisedResponse
 from learners.training.dp_ftrl import DPFTRL
 from learners.training.dp_sgd import DPSGD
 from learners.training.private_logistic import ObjectivePerturbation, OutputPerturbation
-from learners.zoo.noisy_histograms import NoisyHist1
+from learners.zoo.laplace_mechanisms import NoisyHist1, ZooLaplace
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2
-from learners.zoo.svt_1 import Svt1
-from learners.zoo.svt_2 import Svt2
-from learners.zoo.zoo_laplace import ZooLaplace
+from learners.zoo.svt import Svt1, Svt2
 
 SMALL: dict[str, Any] = {"examples": 120, "pairs": 64}
 ERROR = 0.05  # of a search of a correct learner: large enough to be measured

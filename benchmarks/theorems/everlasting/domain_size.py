@@ -41,10 +41,9 @@ from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.mechanisms.accounting.monotone_search import largest_affordable
-from learners.mechanisms.noise.gaussian_noise import gaussian_sigma
-from learners.mechanisms.noise.laplace_noise import laplace_between
-from learners.mechanisms.sparse_vector.marked_votes import CHANCE
+from learners.mechanisms.accounting import largest_affordable
+from learners.mechanisms.noise import gaussian_sigma, laplace_between
+from learners.mechanisms.steady_thresholds import CHANCE
 
 EPSILON, DELTA, ALPHA = 1.0, 1e-6, 0.05
 BITS = (4, 8, 15, 30, 60)

@@ -26,7 +26,7 @@ from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
-from learners.mechanisms.sparse_vector.marked_votes import CHANCE
+from learners.mechanisms.steady_thresholds import CHANCE
 
 SEEDS = 10
 ROUNDS = 2

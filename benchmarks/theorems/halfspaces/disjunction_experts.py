@@ -7,7 +7,7 @@ and δ = 1e-6 for one replaced example, T = 20,000. Every pair of variables is a
   wrong. One expert predicts until AboveThreshold has counted L = ln N/rate of its mistakes; then another is
   drawn by the exponential mechanism on the losses since the last restart. After `DRAWS` draws it restarts, as
   dp-winnow does, so that an example is paid for in so many draws.
-- experts, lazy: the private shrinking dartboard (`learners.mechanisms.experts.lazy_experts`) with the largest
+- experts, lazy: the private shrinking dartboard (`learners.mechanisms.lazy_experts`) with the largest
   rate that ε allows. It does not use that some expert is never wrong.
 - dp-winnow by default.
 
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
+from adversaries.halfspaces.short_lists import SparseDisjunction
 from arena.concepts import Halfspaces
 from arena.engine import play
 from arena.referees import Oblivious
@@ -30,8 +30,8 @@ from benchmarks.by_learner.charts import BLUE, GREEN, GREY, RED, panels, save
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.halfspaces.dp_winnow import DpWinnow
-from learners.mechanisms.accounting.bounded_range import largest_width
-from learners.mechanisms.experts import lazy_experts
+from learners.mechanisms import lazy_experts
+from learners.mechanisms.accounting import largest_width
 
 SEEDS, GAMES = 10, 4
 ROUNDS = 20_000

@@ -18,7 +18,7 @@ from math import isqrt
 
 import numpy as np
 
-from adversaries.online.contrarian import Contrarian
+from adversaries.online.adaptive import Contrarian
 from adversaries.online.random_sequences import IidExamples
 from arena import Adversary, Learner
 from arena.concepts import Thresholds

@@ -20,7 +20,7 @@ from arena.littlestone.concept_sets import labellings
 from arena.randomness import block_seed, generator
 from benchmarks.by_learner.charts import BLUE, GREY, RED, panels, save
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
-from learners.online.sanitiser.sanitiser import Sanitiser, error_functions
+from learners.online.sanitiser import Sanitiser, error_functions
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
 SIZES = (4, 16, 64, 256)

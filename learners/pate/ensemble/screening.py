@@ -12,9 +12,9 @@ from arena.errors import InvalidArgument
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, more_than, setting
-from learners.mechanisms.noise.laplace_noise import laplace_cdf
-from learners.mechanisms.noise.quadrature import laplace_nodes
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.densities import laplace_nodes
+from learners.mechanisms.noise import laplace_cdf
 from learners.pate.ensemble.voters import Voters, VotersState, VotingLaw
 
 _MOST_KINKS = 64  # distances at which the quadrature of the threshold is cut

@@ -15,12 +15,11 @@ from arena.laws import Finite
 from arena.replies import Hypothesis
 from arena.sample import Training
 from arena.settings import setting
-from learners.common.release_learner import ReleaseLearner, RunningRelease
+from learners.common.learner_bases import ReleaseLearner, RunningRelease
 from learners.pate.ensemble import Teacher, Voters
-from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
-from learners.pate.students.passive import LabellingService
-from learners.pate.students.public_points import PublicPoints
-from learners.pate.students.rules import LearnedRule, rule_class, stack_concepts
+from learners.pate.ensemble.voters import EnsembleLearner, teacher_setting
+from learners.pate.students.active import LabellingService
+from learners.pate.students.rules import LearnedRule, PublicPoints, rule_class, stack_concepts
 
 
 @attrs.frozen

@@ -7,18 +7,13 @@ import pytest
 from support.statistical import check_counts, check_mean, expect_rejection, statistical
 
 from adversaries.figure1.base import chunk_sizes
-from adversaries.figure1.example_distributions import (
-    FiniteDistribution,
-    UniformDistribution,
-    choose_distribution,
-)
-from adversaries.figure1.honest import Honest
+from adversaries.figure1.honest import FiniteDistribution, Honest, UniformDistribution, choose_distribution
 from arena import Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
 from arena.concepts import ConceptClass, Rectangles, Thresholds
 from arena.testing import check_adversary
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 
 DATA = Sample([0.0, 1.0, 2.0, 2.0], [0, 0, 1, 0], [40, 30, 20, 10])
 GRID = Rectangles((3, 4))

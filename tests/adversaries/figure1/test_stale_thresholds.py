@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from mutants.everlasting import ROUND, CounterRefreshes
 
+from adversaries.figure1.base import find_vote_points
 from adversaries.figure1.stale_thresholds import StaleThresholds, _choose_points
-from adversaries.figure1.vote_points import find_vote_points
 from arena import Figure1, InvalidArgument, Learner, Query, Sample, Training, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
@@ -17,8 +17,8 @@ from audits.runs.run import run
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 
 V1 = EverlastingV1()
 REFRESHES = CounterRefreshes(**{f.name: getattr(ROUND, f.name) for f in attrs.fields(EverlastingCounter)})

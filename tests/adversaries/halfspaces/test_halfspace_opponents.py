@@ -14,9 +14,8 @@ from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.halfspaces.base import balance_points
 from adversaries.halfspaces.first_swap import FirstSwap, build_opposite_mistakes
-from adversaries.halfspaces.margin_adaptive import MarginAdaptive
-from adversaries.halfspaces.shrinking_margin import ShrinkingMargin
-from adversaries.online.update_swap import UpdateSwap
+from adversaries.halfspaces.shrinking_margin import MarginAdaptive, ShrinkingMargin
+from adversaries.online.special_swap import UpdateSwap
 from arena import (
     Adaptive,
     Adversary,
@@ -30,7 +29,7 @@ from arena import (
 )
 from arena.concepts import Halfspaces
 from arena.testing import check_adversary
-from learners.online.soa import Soa
+from learners.online.conservative import Soa
 
 CLASS = Halfspaces(64, 0.2)
 LEARNER = PlainWinnow(CLASS)

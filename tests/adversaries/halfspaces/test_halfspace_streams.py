@@ -12,15 +12,13 @@ from support.players.halfspace_players import PlainWinnow
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.halfspaces.base import HalfspaceStream, draw_biased_bits, draw_fair_bits, draw_subsets
-from adversaries.halfspaces.hidden_coordinate import HiddenCoordinate
-from adversaries.halfspaces.short_lists import ShortLists
-from adversaries.halfspaces.shrinking_margin import ShrinkingMargin
-from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
+from adversaries.halfspaces.short_lists import ShortLists, SparseDisjunction
+from adversaries.halfspaces.shrinking_margin import HiddenCoordinate, ShrinkingMargin
 from arena import Adaptive, Example, InvalidArgument, Oblivious, Realizable, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.cube.embeddings import decision_list
 from arena.testing import check_adversary
-from learners.online.soa import Soa
+from learners.online.conservative import Soa
 
 STREAMS: list[HalfspaceStream] = [
     SparseDisjunction(rounds=30),

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 from support.players.online_opponents import Forest, Guesser, Lazy
 
-from adversaries.online.adaptive import AdaptiveConsistent
+from adversaries.online.adaptive import AdaptiveConsistent, ShatteredTree, TreeArrays
 from adversaries.online.base import NUMBER, ValuedVersionSpaces
 from adversaries.online.forest_breaker import ForestBreaker, SimulatedForests
 from adversaries.online.random_sequences import IidExamples
-from adversaries.online.shattered_tree import ShatteredTree, TreeArrays
 from arena import Adaptive, Learner, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, littlestone_dimension, soa
-from learners.online.halving import Halving
-from learners.online.soa import Soa
+from learners.online.conservative import Halving, Soa
 
 CLASSES: list[ConceptClass] = [
     Thresholds(range(16)),

@@ -13,24 +13,14 @@ from support.players.online_opponents import Opponent
 from support.players.simple_players import LastLabel
 from support.statistical import check_counts, expect_rejection, statistical
 
-from adversaries.common.prepared_sequences import draw_start_rounds
-from adversaries.online.point_functions import PointFunctions, find_hiding_places
-from adversaries.online.special_swap import SpecialSwap
-from adversaries.online.update_swap import UpdateSwap
-from arena import (
-    Adversary,
-    Hypothesis,
-    Learner,
-    Oblivious,
-    PrivacyUnit,
-    SpecialRound,
-    Unsupported,
-    play,
-)
+from adversaries.common.shared_settings import draw_start_rounds
+from adversaries.online.random_sequences import PointFunctions, find_hiding_places
+from adversaries.online.special_swap import SpecialSwap, UpdateSwap
+from arena import Adversary, Hypothesis, Learner, Oblivious, PrivacyUnit, SpecialRound, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
+from learners.online.conservative import Soa
 from learners.online.noisy_majority import NoisyMajority
 from learners.online.realizable import RealizableLearner
-from learners.online.soa import Soa
 
 CLASSES: list[ConceptClass] = [
     Points(range(6)),

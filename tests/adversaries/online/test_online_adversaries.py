@@ -9,20 +9,17 @@ import pytest
 from support.players.online_opponents import Forest, Guesser, Lazy
 from support.statistical import check_counts, expect_rejection, statistical
 
-from adversaries.online.adaptive import AdaptiveConsistent
-from adversaries.online.committed import CommittedExamples
-from adversaries.online.contrarian import Contrarian
+from adversaries.online.adaptive import AdaptiveConsistent, Contrarian, ShatteredTree
 from adversaries.online.forest_breaker import ForestBreaker
-from adversaries.online.point_functions import PointFunctions
 from adversaries.online.random_sequences import (
+    CommittedExamples,
     DriftingExamples,
     IidExamples,
+    PointFunctions,
     PreparedExamples,
     SortedExamples,
 )
-from adversaries.online.shattered_tree import ShatteredTree
-from adversaries.online.special_swap import SpecialSwap
-from adversaries.online.update_swap import UpdateSwap
+from adversaries.online.special_swap import SpecialSwap, UpdateSwap
 from arena import (
     Adaptive,
     Adversary,
@@ -37,8 +34,8 @@ from arena import (
 from arena.concepts import ConceptClass, Intervals, Points, Rectangles, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary
+from learners.online.conservative import Soa
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.soa import Soa
 
 T = 24
 SEQUENCES: list[type[PreparedExamples]] = [IidExamples, SortedExamples, DriftingExamples, PointFunctions]

@@ -1,4 +1,4 @@
-"""Canaries of training runs: where they are put among real data, and what their scores are."""
+"""Canaries of training runs: examples, users, and many at once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,34 @@ import numpy as np
 import pytest
 
 import audits
-from adversaries.common.training_samples import choose_feature
-from adversaries.training.gradient_canary import GradientCanaryAttack
-from adversaries.training.input_canary import BLANK, FAR, MISLABELLED, MOVES, InputCanary
-from arena import Advance, InvalidArgument, Sample, Train
+from adversaries.common.training_samples import assign_new_user, change_example, choose_feature
+from adversaries.training.gradient_canary import OTHERS, GradientCanaryAttack, ModelLowBits
+from adversaries.training.input_canary import (
+    BLANK,
+    FAR,
+    KINDS,
+    MISLABELLED,
+    MOVES,
+    InputCanary,
+    PlantedCanaries,
+    UpdateScale,
+)
+from arena import (
+    Advance,
+    Adversary,
+    InvalidArgument,
+    OneRun,
+    Played,
+    Sample,
+    Train,
+    TrainingRun,
+    Unsupported,
+    play,
+)
 from arena.replies import Models
 from arena.step_scores import RATIO, StepScore
+from arena.testing import check_adversary
+from learners.training.dp_fedavg import DPFedAvg
 from learners.training.dp_sgd import DPSGD
 
 # Three coordinates, of which the second is rarest, and an outlier in the third run.
@@ -92,3 +114,85 @@ def test_each_certifies_a_loss_among_real_examples(name: str, every: int) -> Non
         settings=settings,
     )
     assert 0 < report.epsilon_lower <= report.claim.epsilon
+
+
+PLANTED_CANARIES_PEOPLE = Sample(np.eye(2), [0, 1], [50, 50])
+LEARNER = DPSGD(features=102, size=100, batch=100, steps=10, noise=4.0)
+
+
+def run(learner: DPSGD = LEARNER, every: int = 1, canaries: int = 200) -> Played:
+    adversary = PlantedCanaries(sample=PLANTED_CANARIES_PEOPLE, learner=learner, every=every)
+    return play(learner, adversary, OneRun(every), games=canaries, seed=1, record=True)
+
+
+def test_canaries_lie_along_the_features_that_the_data_do_not_have() -> None:
+    moves = PlantedCanaries(sample=PLANTED_CANARIES_PEOPLE, learner=LEARNER).play(
+        200, np.random.default_rng(0)
+    )
+    move = next(moves)
+    canaries = move.canaries.points  # type: ignore[attr-defined]
+    assert (np.count_nonzero(canaries, axis=0) == [0, 0, *[2] * 100]).all()
+    assert (canaries.sum(axis=1) == 4.0).all()
+
+
+@pytest.mark.parametrize("every", [0, 1])
+def test_canaries_that_are_included_have_higher_scores(every: int) -> None:
+    played = run(attrs.evolve(LEARNER, batch=50, noise=1.0), every)
+    assert played.score is not None
+    difference = played.score[played.worlds].mean() - played.score[~played.worlds].mean()
+    assert difference > played.score.std() / 2
+
+
+def test_it_conforms() -> None:
+    check_adversary(PlantedCanaries(sample=PLANTED_CANARIES_PEOPLE, learner=LEARNER), LEARNER, OneRun())
+
+
+def test_learners_that_it_cannot_plant_canaries_in_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match=r"needs features for the canaries.*Set features=202"):
+        run(attrs.evolve(LEARNER, features=2))
+    with pytest.raises(Unsupported, match="in linear models only"):
+        run(attrs.evolve(LEARNER, hidden=2))
+    with pytest.raises(InvalidArgument, match="must know the learner's parameters"):
+        play(LEARNER, PlantedCanaries(sample=PLANTED_CANARIES_PEOPLE), OneRun(), games=10, seed=1)
+
+
+USER_CANARIES_LEARNER = DPFedAvg(features=2, size=4, batch=4, steps=2, noise=0.1, local_steps=2)
+ATTACKS: list[Adversary] = [
+    *(GradientCanaryAttack(others=others) for others in OTHERS),
+    *(InputCanary(kind=kind) for kind in KINDS),
+    UpdateScale(),
+    ModelLowBits(),
+]
+
+
+@pytest.mark.parametrize("column", [-1, 0, 1, -3])
+@pytest.mark.parametrize("attack", ATTACKS, ids=str)
+def test_the_worlds_differ_in_a_user(attack: Adversary, column: int) -> None:
+    learner = attrs.evolve(USER_CANARIES_LEARNER, user_column=column)
+    played = play(learner, attrs.evolve(attack, learner=learner), TrainingRun(), games=200, seed=1)  # type: ignore[call-arg]
+    assert played.flag.all()
+    if isinstance(attack, GradientCanaryAttack | InputCanary):  # hardly any noise
+        assert played.score is not None
+        scores = [played.score[played.worlds == world].mean() for world in (0, 1)]
+        assert scores[0] < scores[1]
+
+
+def test_a_new_user_has_the_next_number() -> None:
+    sample = Sample([[0.0, 1.0, 4.5], [1.0, 1.0, 2.0]], [0, 1])
+    assert assign_new_user(np.array([3.0, 3.0, 3.0]), sample, USER_CANARIES_LEARNER).tolist() == [3, 3, 5]
+    assert assign_new_user(7.0, sample, DPSGD(noise=1.0)) == 7
+    assert [choose_feature(attrs.evolve(USER_CANARIES_LEARNER, user_column=c)) for c in (0, 1, -1, -3)] == [
+        1,
+        0,
+        0,
+        1,
+    ]
+
+
+def test_data_without_a_column_of_users_are_refused() -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        change_example(Sample([[0.0, 1.0]], [0]), 0, (0, 0), (np.zeros(3), 1), USER_CANARIES_LEARNER)
+    assert str(caught.value) == (
+        "the points of dp-fedavg must have the shape (3,), got (2,). Give as many columns of numbers and one "
+        "of users (--user), or change the learner's settings."
+    )

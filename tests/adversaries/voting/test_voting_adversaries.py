@@ -18,8 +18,7 @@ from adversaries.common import answer_likelihood as likelihood
 from adversaries.common.answer_likelihood import answer_laws
 from adversaries.voting.canary import Canary, find_canary, find_free_points
 from adversaries.voting.disagreement import DisagreementWalk, find_disputed_region
-from adversaries.voting.repeat_point import RepeatPoint, find_best_margin
-from adversaries.voting.small_margin import SmallMargin
+from adversaries.voting.repeat_point import RepeatPoint, SmallMargin, find_best_margin
 from adversaries.voting.vote_inference import COPY, VoteInference, find_inference_case
 from adversaries.voting.vote_swaps import (
     build_ladder_sample,
@@ -35,7 +34,7 @@ from arena.testing import check_adversary
 from audits.exact_loss.exact_audit import exact
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta
+from learners.mechanisms.noise import gaussian_delta
 from learners.pate.distance_to_instability import DistanceToInstability
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian

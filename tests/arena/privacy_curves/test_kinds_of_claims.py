@@ -28,7 +28,7 @@ from arena.privacy_curves import (
     parse_curve,
     read_curve,
 )
-from learners.mechanisms.accounting.composition import optimal_composition
+from learners.mechanisms.accounting import optimal_composition
 
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 4.0])
 

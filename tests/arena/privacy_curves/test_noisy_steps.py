@@ -16,7 +16,7 @@ from arena.privacy_curves.noisy_steps import (
     noisy_steps_epsilon,
     renyi_epsilon,
 )
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_epsilon
+from learners.mechanisms.noise import gaussian_delta, gaussian_epsilon
 
 
 @pytest.mark.thorough

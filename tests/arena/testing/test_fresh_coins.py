@@ -24,7 +24,7 @@ from support.players.foreign_mechanisms import (
     without_coins,
 )
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Adversary, Moves, NotConforming, Release, Sample, Train
 from arena.testing import check_adversary, check_learner
 from arena.testing.fresh_coins import forbid_global_randomness

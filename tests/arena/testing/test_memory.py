@@ -11,7 +11,7 @@ from mutants import remembering
 from mutants.remembering import list_remembering
 
 import audits
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Learner, NotConforming, Release
 from arena.testing import check_learner
 from arena.testing.memory import check_memory

@@ -32,8 +32,8 @@ from audits.runs.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 

@@ -10,7 +10,7 @@ from arena import InvalidArgument, Sample, play
 from arena.referees.transcript import QueryEntry
 from audits.adversary_search.protocols.query_scripts import Ask, Challenge
 from audits.adversary_search.script import AnswerHistory, Memory, Script, memories_of
-from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.vote_predictors import NoisyVotes
 
 MEMORIES = [
     Memory("ends", "1"),

@@ -22,8 +22,8 @@ from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 from learners.releases.laplace_count import LaplaceCount
 from learners.training.dp_sgd import DPSGD
 

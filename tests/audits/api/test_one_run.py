@@ -11,7 +11,7 @@ from mutants.training.broken_dp_sgd import NoiseWithoutClip
 from support.players.simple_players import Scripted
 
 import audits
-from adversaries.training.planted_canaries import PlantedCanaries
+from adversaries.training.input_canary import PlantedCanaries
 from arena import Advance, InvalidArgument, Moves, ProtocolViolation, Sample, TrainWithCanaries, Unsupported
 from arena.privacy_curves import GaussianCurve
 from learners.training.dp_sgd import DPSGD

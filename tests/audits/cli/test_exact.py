@@ -22,8 +22,8 @@ from support.players.exact_players import (
 )
 from support.players.simple_players import script
 
-from adversaries.figure1.training_swap import TrainingSwap
-from adversaries.release.count_swap import CountSwap
+from adversaries.figure1.halt_counter import TrainingSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Figure1, InvalidArgument, PrivacyUnit, Query, Release, Train
 from audits.exact_loss import ExactAudit, exact
 from audits.reports.json_form import to_json

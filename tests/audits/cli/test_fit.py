@@ -11,8 +11,7 @@ from support.paths import DATA
 from arena.concepts import DecisionLists, Variables
 from audits.api.fit import drop_dead_rules, fit
 from audits.data.one_hot import OneHotData, load_one_hot
-from learners.lists.private_decision_list import PrivateDecisionList
-from learners.lists.rivest import Rivest
+from learners.lists.private_decision_list import PrivateDecisionList, Rivest
 
 arena = Command("fit")
 as_json = arena.json

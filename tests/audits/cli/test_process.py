@@ -135,7 +135,7 @@ def test_an_interrupted_audit_prints_its_figures(
 NOTING = """
 import os, tempfile
 import attrs
-from learners.online.soa import Soa
+from learners.online.conservative import Soa
 
 @attrs.frozen(kw_only=True)
 class Noting(Soa):

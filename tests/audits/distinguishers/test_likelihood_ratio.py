@@ -6,9 +6,8 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halt_counter import HaltCounter
-from adversaries.figure1.training_swap import TrainingSwap
-from adversaries.release.count_swap import CountSwap
+from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
+from adversaries.release.point_swap import CountSwap
 from adversaries.release.statdp import StatDP
 from arena import (
     Adversary,
@@ -35,9 +34,11 @@ from audits.exact_loss.view_laws import value_laws, view_law
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
-from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
-from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
-from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.vote_predictors import (
+    AboveThresholdPredictor,
+    BetweenThresholdsPredictor,
+    NoisyVotes,
+)
 from learners.releases.laplace_count import LaplaceCount
 
 RELEASED = [

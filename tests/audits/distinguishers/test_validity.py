@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from adversaries.release.statdp import StatDP
 from arena import Adversary, Learner, Release
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining, learn_distinguisher
@@ -19,7 +19,7 @@ from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
-from learners.zoo.noisy_histograms import NoisyHist1
+from learners.zoo.laplace_mechanisms import NoisyHist1
 
 RATE = 1e-7
 LEVEL = 0.2

@@ -8,13 +8,13 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.training_swap import TrainingSwap
-from adversaries.release.count_swap import CountSwap
+from adversaries.figure1.halt_counter import TrainingSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Learner, NotConforming, NothingTested, Referee, Release
 from audits.exact_loss import exact
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
-from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.vote_predictors import NoisyVotes
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 

@@ -28,9 +28,8 @@ from support.players.exact_players import (
 from support.players.simple_players import Echo, GameScripted, Scripted, script
 from support.statistical import statistical
 
-from adversaries.figure1.halt_counter import HaltCounter
-from adversaries.figure1.training_swap import TrainingSwap
-from adversaries.release.count_swap import CountSwap
+from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
+from adversaries.release.point_swap import CountSwap
 from arena import (
     Adaptive,
     Adversary,
@@ -50,7 +49,7 @@ from arena import (
     play,
 )
 from audits.exact_loss import ViewLaw, answer_paths, view_law
-from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.vote_predictors import NoisyVotes
 
 INF = float("inf")
 SWAP = Train(ZEROS, ONE_MORE)

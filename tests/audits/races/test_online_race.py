@@ -12,7 +12,7 @@ from support.players.halfspace_players import PlainWinnow
 from support.players.race_players import Drawn, Gossip, Guess, TinySoa
 from support.waiting import interrupt_at
 
-from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
+from adversaries.halfspaces.short_lists import SparseDisjunction
 from arena import (
     MISTAKES,
     REGRET,

@@ -30,12 +30,12 @@ from audits.registry.players import ADVERSARIES, LEARNERS
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
 from learners.pate.pate_gaussian import PateGaussian
-from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import AboveThresholdPredictor
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 from learners.training.dp_sgd import DPSGD
-from learners.zoo.svt_1 import Svt1
+from learners.zoo.svt import Svt1
 
 SHIPPED = [
     player

@@ -256,7 +256,7 @@ def test_a_bad_entry_point_is_named_and_leaves_the_others_alone(install_plugin, 
 def test_an_entry_point_cannot_take_the_name_of_a_shipped_player(install_plugin) -> None:
     install_plugin("count-swap = plugin_of_test:Quiet")
     assert refusal(ADVERSARIES.find, "count-swap") == (
-        "two players are called 'count-swap': adversaries.release.count_swap:CountSwap and "
+        "two players are called 'count-swap': adversaries.release.point_swap:CountSwap and "
         "plugin_of_test:Quiet. Rename one adversary, or uninstall its package."
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from adversaries.figure1.halt_counter import HaltCounter
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Figure1, Release
 from audits import reports
 from audits.runs.plan import Plan

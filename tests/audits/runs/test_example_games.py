@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Release
 from audits.runs.example_games import find_telling_games, play_example_games, write_example_games
 from learners.foreign.function import Function

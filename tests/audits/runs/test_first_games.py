@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from adversaries.release.statdp import StatDP
 from arena import (
     BudgetExceeded,

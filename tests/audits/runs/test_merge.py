@@ -14,7 +14,7 @@ import pytest
 from support.paths import ROOT
 from support.players.foreign_mechanisms import with_system_generator
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import InvalidArgument, Release
 from audits.reports.json_form import to_data
 from audits.runs.blocks import play_block

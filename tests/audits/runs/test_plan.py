@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from adversaries.figure1.halt_counter import HaltCounter
-from adversaries.online.contrarian import Contrarian
-from adversaries.release.count_swap import CountSwap
+from adversaries.online.adaptive import Contrarian
+from adversaries.release.point_swap import CountSwap
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
 from audits.runs.plan import Plan, describe

@@ -14,8 +14,7 @@ import pytest
 from mutants.online.online_realizable import ComparesAtMistakes, NoiseOfThresholdAlone
 
 from adversaries.online.base import middle_point
-from adversaries.online.special_swap import SpecialSwap
-from adversaries.online.update_swap import UpdateSwap
+from adversaries.online.special_swap import SpecialSwap, UpdateSwap
 from arena import Adversary, Learner, SpecialRound
 from arena.concepts import ConceptClass, FiniteClass, Halfspaces, Points, Thresholds
 from audits.runs.plan import Plan

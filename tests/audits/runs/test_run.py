@@ -16,10 +16,9 @@ from mutants import players as mutants
 from support.paths import ROOT
 from support.players.simple_players import Echo
 
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
 from adversaries.figure1.query_swap import QuerySwap
-from adversaries.figure1.training_swap import TrainingSwap
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import (
     Adversary,
     Figure1,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from adversaries.figure1.halt_counter import HaltCounter
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits.runs import example_games
 from audits.runs.blocks import play_block

@@ -12,7 +12,7 @@ from mutants.voting_learners import BARE, VOTES
 from support.players.voting_learners import Screened
 
 from adversaries.voting.disagreement import DisagreementWalk
-from adversaries.voting.small_margin import SmallMargin
+from adversaries.voting.repeat_point import SmallMargin
 from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
 from audits import cli
 from audits.adversary_search.score import Score, simple_scores

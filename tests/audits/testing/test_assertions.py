@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from support.statistical import statistical
 
+from adversaries.figure1.halt_counter import TrainingSwap
 from adversaries.figure1.reconstruct import Reconstruct
-from adversaries.figure1.training_swap import TrainingSwap
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import (
     Adversary,
     Claim,
@@ -52,8 +52,8 @@ from audits.testing import (
 from audits.testing.budget import compute_confidence
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import NoisyVotes
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 

@@ -24,7 +24,7 @@ LEARNERS = ("laplace-count", "randomised-response", "static-erm", "soa")
 ADVERSARIES = ("count-swap", "point-swap", "reconstruct", "honest", "shattered-tree")
 PLUGIN = '''
 import attrs
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 
 @attrs.frozen
 class Best(CountSwap):
@@ -237,7 +237,7 @@ def test_an_adversary_from_a_file_is_ranked_among_the_others(plugin: Path) -> No
 
 
 def test_players_may_be_objects() -> None:
-    from adversaries.release.count_swap import CountSwap
+    from adversaries.release.point_swap import CountSwap
     from learners.releases.laplace_count import LaplaceCount
 
     result = run_tournament(

@@ -27,13 +27,12 @@ from benchmarks.papers.pate_experiment import (
     measure_balanced_accuracy,
     measure_f1,
 )
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
+from learners.mechanisms.noise import gaussian_epsilon
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
-from learners.pate.students.active import learn
+from learners.pate.students.active import collect_answers, fit_answers, learn
 from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.passive import collect_answers, fit_answers
 from learners.pate.students.rules import fit_rule
 
 EXAMPLES = 1_800

@@ -10,7 +10,7 @@ import pytest
 from arena import InvalidArgument
 from benchmarks.papers.winnow_constants import paper_epsilon, winnow_constants
 from learners.halfspaces.dp_winnow import DpWinnow
-from learners.mechanisms.accounting.composition import compose_advanced
+from learners.mechanisms.accounting import compose_advanced
 
 
 def test_the_printed_constants_are_reconstructed() -> None:

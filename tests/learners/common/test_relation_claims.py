@@ -15,12 +15,11 @@ from arena.concepts import DecisionLists, Thresholds
 from arena.concepts.cube.features import Variables
 from arena.neighbours import Neighbours
 from audits.adversary_search.script_strategies import neighbours
-from learners.lists.list_choice import ListChoice
+from learners.lists.private_decision_list import ListChoice
 from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.geometric_count import GeometricCount
-from learners.zoo.noisy_histograms import NoisyHist1
-from learners.zoo.svt_1 import Svt1
-from learners.zoo.zoo_laplace import ZooLaplace
+from learners.zoo.laplace_mechanisms import NoisyHist1, ZooLaplace
+from learners.zoo.svt import Svt1
 
 ADD, ZERO, REPLACE = Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE, Neighbours.REPLACE_ONE
 CHOICES = [(kind, share) for kind, share in ((REPLACE, 1.0), (ADD, 0.5), (ZERO, 0.5))]

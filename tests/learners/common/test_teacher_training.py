@@ -12,8 +12,8 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena import Sample, Training
 from arena.concepts import FiniteClass, Thresholds
 from learners.common import teacher_training as module
-from learners.common.teacher_ensembles import TeacherEnsembles
 from learners.common.teacher_training import train_teachers
+from learners.common.teacher_votes import TeacherEnsembles
 
 RATE = 1e-8
 GAMES = 200_000

@@ -15,10 +15,10 @@ from support.players.simple_players import script
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
 from arena.testing import check_learner
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.mechanisms.accounting.composition import compose_advanced
-from learners.mechanisms.counters.binary_counter import binary_counter_lag
-from learners.mechanisms.sparse_vector.running_sum import running_sum_lag
-from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
+from learners.mechanisms.above_threshold import running_sum_lag
+from learners.mechanisms.accounting import compose_advanced
+from learners.mechanisms.counters import binary_counter_lag
+from learners.mechanisms.steady_thresholds import steady_thresholds_cost
 
 CROSSING = EverlastingCounter()
 BINARY = EverlastingCounter(counter="binary", halts=6_000)

@@ -11,23 +11,12 @@ from scipy import stats
 from support.players.simple_players import script
 
 from adversaries.figure1.honest import Honest
-from arena import (
-    Adversary,
-    Figure1,
-    InvalidArgument,
-    Moves,
-    Queries,
-    Query,
-    Sample,
-    Train,
-    Unsupported,
-    play,
-)
+from arena import Adversary, Figure1, InvalidArgument, Moves, Queries, Query, Sample, Train, Unsupported, play
 from arena.concepts import Boxes, Intervals, RealIntervals, RealPoints, Stumps, Thresholds
 from arena.testing import check_learner
 from audits.races import plan_predictor_race, run_race
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
-from learners.mechanisms.sparse_vector.marked_votes import marked_votes_cost
+from learners.mechanisms.steady_thresholds import marked_votes_cost
 
 DEFAULT = EverlastingGaussian()
 SMALL = EverlastingGaussian(teachers=50, chunk=2, halts=30, counter_epsilon=2.0, noise=0.05, rate=0.5)

@@ -17,7 +17,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena.concepts import Boxes, Thresholds
 from learners.everlasting import label_boost as module
 from learners.everlasting.label_boost import label_boost
-from learners.mechanisms.accounting.composition import label_boost_exact_guarantee
+from learners.mechanisms.accounting import label_boost_exact_guarantee
 
 RATE = 1e-8
 GAMES = 350_000

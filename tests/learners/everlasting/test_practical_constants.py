@@ -11,11 +11,10 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import ERROR, InvalidArgument
 from arena.concepts import Boxes, ConceptClass, Halfplanes, RealIntervals, Stumps, Thresholds
-from learners.everlasting.constants import ITERATIONS, paper_constants, practical_chunk
+from learners.everlasting.bbl_round import ITERATIONS, paper_constants, practical_chunk
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
 
 ALL = [EverlastingV1(), EverlastingV2(), EverlastingCounter(), EverlastingFresh()]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.statistical import check_counts, expect_rejection, statistical
 
-from learners.everlasting import streaming_subset as module
-from learners.everlasting.streaming_subset import StreamingSubset
+from learners.everlasting import generic_bbl_state as module
+from learners.everlasting.generic_bbl_state import StreamingSubset
 
 RATE = 1e-8
 

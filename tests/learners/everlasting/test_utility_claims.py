@@ -1,6 +1,6 @@
 """Lemmas and claims of Private Everlasting Prediction that speak of utility, held to what they say: by exact
 enumeration, by simulation, and on grids of parameters. Logarithms are natural, as in
-`learners.everlasting.constants`.
+`learners.everlasting.bbl_round`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,11 @@ import pytest
 from scipy import stats
 from support.statistical import statistical
 
-from arena.concepts import (
-    Boxes,
-    ConceptClass,
-    FiniteClass,
-    RealIntervals,
-    RealPoints,
-    Stumps,
-    Thresholds,
-)
+from arena.concepts import Boxes, ConceptClass, FiniteClass, RealIntervals, RealPoints, Stumps, Thresholds
 from arena.errors import InvalidArgument
-from learners.everlasting.constants import PaperConstants, paper_constants
+from learners.everlasting.bbl_round import PaperConstants, paper_constants
 from learners.everlasting.label_boost import label_boost
-from learners.mechanisms.accounting.composition import bbl_subsampling_rate
+from learners.mechanisms.accounting import bbl_subsampling_rate
 
 CLASSES = [Thresholds(), RealPoints(), RealIntervals(), Boxes(2), Stumps(3)]
 

@@ -22,7 +22,7 @@ from arena import InvalidArgument, Neighbours, Release, Sample, Unsupported
 from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.foreign.diffprivlib_models import DiffprivlibModel
+from learners.foreign.diffprivlib import DiffprivlibModel
 
 SAMPLE = Sample([0.5, 2.0], [1, 0], [2, 1])
 EXAMPLE = ROOT / "examples" / "library_models.py"

@@ -13,8 +13,7 @@ from support.players.foreign_mechanisms import Measurement, Mechanism
 
 import audits
 from adversaries.common.training_samples import change_example
-from adversaries.release.count_swap import CountSwap
-from adversaries.release.point_swap import PointSwap
+from adversaries.release.point_swap import CountSwap, PointSwap
 from arena import InvalidArgument, Release, Sample, play
 from arena.neighbours import find_users
 from audits.adversary_search.script_strategies import neighbours

@@ -22,7 +22,7 @@ from support.players.foreign_mechanisms import (
 from support.players.simple_players import Scripted
 from support.statistical import statistical
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import (
     InvalidArgument,
     Moves,

@@ -8,16 +8,14 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.training.gradient_canary import GradientCanaryAttack
-from adversaries.training.input_canary import InputCanary
-from adversaries.training.model_low_bits import ModelLowBits
-from adversaries.training.update_scale import UpdateScale
+from adversaries.training.gradient_canary import GradientCanaryAttack, ModelLowBits
+from adversaries.training.input_canary import InputCanary, UpdateScale
 from arena import Adversary, InvalidArgument, Neighbours, Sample, TrainingRun, Unsupported, play
 from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.foreign.jax_privacy_training import JaxPrivacySGD
+from learners.foreign.library_training import JaxPrivacySGD
 
 installed = pytest.mark.filterwarnings("ignore")
 

@@ -16,7 +16,7 @@ from support.players.foreign_mechanisms import (
 )
 
 import audits
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import InvalidArgument, Learner, Release, Sample, UnknownRelease, Unsupported
 from arena.privacy_curves import ConcentratedCurve, GaussianCurve
 from arena.testing import check_learner

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from adversaries.training.gradient_canary import GradientCanaryAttack
-from adversaries.training.update_scale import UpdateScale
+from adversaries.training.input_canary import UpdateScale
 from arena import Adversary, InvalidArgument, Sample, TrainingRun, play
 from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.foreign.opacus_training import OpacusSGD
+from learners.foreign.library_training import OpacusSGD
 
 installed = pytest.mark.filterwarnings("ignore")
 SMALL = OpacusSGD()

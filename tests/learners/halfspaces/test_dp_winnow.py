@@ -22,10 +22,10 @@ from arena.concepts import Halfspaces, Points
 from arena.concepts.cube.embeddings import disjunction, point_function
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.halfspaces.base import update_bound
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
-from learners.mechanisms.accounting.bounded_range import renyi_composition
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.halfspaces.winnow import update_bound
+from learners.mechanisms.accounting import renyi_composition
+from learners.mechanisms.noise import laplace
 
 RATE = 1e-7
 SURE: dict[str, Any] = {"rate": RATE, "power": 1 - RATE}

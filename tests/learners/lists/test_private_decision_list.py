@@ -15,24 +15,12 @@ from support.laws.list_laws import laws, naive_law, neighbours, sample_of, small
 from support.players.simple_players import Scripted
 from support.statistical import check_counts, expect_rejection, statistical
 
-from arena import (
-    Hypothesis,
-    InvalidArgument,
-    Learner,
-    Moves,
-    Release,
-    Sample,
-    Train,
-    Training,
-    Unsupported,
-)
+from arena import Hypothesis, InvalidArgument, Learner, Moves, Release, Sample, Train, Training, Unsupported
 from arena.concepts import DecisionLists, Literals, Thresholds, Variables
 from arena.testing import check_learner
 from audits.exact_loss import exact
-from learners.lists.list_choice import ListChoice
-from learners.lists.private_decision_list import PrivateDecisionList
-from learners.lists.rivest import Rivest, greedy_list
-from learners.mechanisms.selection.em_cover import cover_delta
+from learners.lists.private_decision_list import ListChoice, PrivateDecisionList, Rivest, greedy_list
+from learners.mechanisms.selection import cover_delta
 from learners.pate.logistic import LinearRules, Logistic
 
 RATE = 1e-8

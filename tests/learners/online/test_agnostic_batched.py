@@ -11,10 +11,10 @@ from support.statistical import check_mean, statistical
 from arena import Adaptive, BudgetExceeded, Commit, Example, Moves, Oblivious, Unsupported, play
 from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import best_composition
-from learners.mechanisms.experts import exponential_experts
+from learners.mechanisms import exponential_experts
+from learners.mechanisms.accounting import best_composition
 from learners.online.agnostic_batched import AgnosticBatched
-from learners.online.sanitiser.sanitiser import rounding_error
+from learners.online.sanitiser import rounding_error
 
 
 @pytest.mark.thorough

@@ -30,11 +30,11 @@ from arena import (
 from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
 from arena.littlestone import soa
 from arena.testing import check_learner
-from learners.mechanisms.counters import binary_counter
-from learners.mechanisms.experts import lazy_experts
+from learners.mechanisms import lazy_experts
+from learners.mechanisms.counters import binary_counter_error
 from learners.online import agnostic_experts
 from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
-from learners.online.experts.candidates import counter_noise_scale
+from learners.online.experts.transitions import counter_noise_scale
 
 ALL = FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]])
 
@@ -269,7 +269,7 @@ def test_the_bound_by_hand() -> None:
     )
     assert learner.ends == 19
     scale = 5 * 2 / 4.0
-    accuracy = binary_counter.binary_counter_error(19, 1 / 4_000, epsilon=4.0, sensitivity=2)
+    accuracy = binary_counter_error(19, 1 / 4_000, epsilon=4.0, sensitivity=2)
     missed = math.ceil(2 * scale + 2 * accuracy) - 1
     change = 1 / 20
     hedge = (math.log(2 / change) - 18 * math.log(1 - change)) / learner.hedge_rate

@@ -29,9 +29,9 @@ from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
 from audits.solver.online_games import online_game
 from learners.online.agnostic_experts import AgnosticExperts
+from learners.online.conservative import Soa
 from learners.online.doubling import Doubling
 from learners.online.realizable import RealizableLearner
-from learners.online.soa import Soa
 
 EXPERTS = AgnosticExperts(
     concepts=Thresholds(range(1, 3)), stretches=3, share=0.0, epsilon=2.0, delta=0.01, rate=0.9

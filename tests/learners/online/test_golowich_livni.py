@@ -27,9 +27,9 @@ from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import best_composition
-from learners.mechanisms.counters.private_histogram import private_histogram
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.accounting import best_composition
+from learners.mechanisms.counters import private_histogram
+from learners.mechanisms.noise import laplace
 from learners.online.automaton_tables import tabulate
 from learners.online.golowich_livni import GolowichLivni, TournamentForests
 

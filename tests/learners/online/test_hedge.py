@@ -32,8 +32,7 @@ from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Threshold
 from arena.testing import check_learner
 from learners.online import bps_experts, hedge
 from learners.online.bps_experts import BpsExperts, build_groups, count_subsets
-from learners.online.hedge import HedgeWeights, best_rate, draw_experts, regret_bound
-from learners.online.weighted_majority import WeightedMajority
+from learners.online.hedge import HedgeWeights, WeightedMajority, best_rate, draw_experts, regret_bound
 
 RATE = 1e-8
 EVERY = [WeightedMajority, BpsExperts]

@@ -12,11 +12,9 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena import Learner, OnlineLaw
 from arena.concepts import FiniteClass, Thresholds
 from learners.online.agnostic_experts import AgnosticExperts
-from learners.online.halving import Halving
+from learners.online.conservative import Halving, Soa, SparseMajorityLearner
+from learners.online.hedge import WeightedMajority
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.soa import Soa
-from learners.online.sparse_majority import SparseMajorityLearner
-from learners.online.weighted_majority import WeightedMajority
 
 RATE = 1e-8
 GAMES = 400_000

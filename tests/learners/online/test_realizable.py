@@ -29,8 +29,8 @@ from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Thresho
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.mechanisms.counters.private_histogram import private_histogram
-from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.counters import private_histogram
+from learners.mechanisms.noise import laplace
 from learners.online.automaton_tables import AUTOMATA, tabulate
 from learners.online.realizable import KEEP, PRINTED, RealizableLearner, lwy_nodes, lwy_pairs, merge_pairs
 

@@ -16,14 +16,13 @@ from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Un
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
 from audits.exact_loss import exact
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta
+from learners.mechanisms.noise import gaussian_epsilon
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.students.active import learn
-from learners.pate.students.disagreement_student import DisagreementStudent
-from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.public_points import PublicPoints
+from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent
+from learners.pate.students.rules import PublicPoints
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(6)))
@@ -131,15 +130,13 @@ def test_the_claim_is_that_of_the_largest_number_of_answers() -> None:
     assert PateAsq().aggregator_learner.queries == 5  # three in ten of 16
 
 
-def test_costs_of_answers() -> None:
+def test_the_odometer_is_above_the_cost_of_as_many_answers() -> None:
     sigma = SMALL.aggregator_learner.effective_sigma
-    assert SMALL.cost_of_answers(0) == 0.0
-    assert SMALL.cost_of_answers(4) == pytest.approx(4.0)
-    assert gaussian_delta(epsilon=SMALL.cost_of_answers(2), sigma=sigma, sensitivity=2**0.5) == pytest.approx(
-        1e-5
-    )
-    assert SMALL.odometer(0) < SMALL.odometer(2) < SMALL.odometer(4)
-    assert all(SMALL.odometer(c) > SMALL.cost_of_answers(c) for c in range(5))
+    spent = [SMALL.odometer(answers) for answers in range(5)]
+    costs = [gaussian_epsilon(delta=1e-5, sigma=sigma, sensitivity=c**0.5) for c in range(1, 5)]
+    assert costs[-1] == pytest.approx(4.0)
+    assert spent == sorted(spent)
+    assert all(odometer > cost for odometer, cost in zip(spent, [0.0, *costs], strict=True))
 
 
 @attrs.frozen

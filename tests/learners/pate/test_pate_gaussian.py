@@ -17,8 +17,8 @@ from support.statistical import expect_rejection, statistical
 from arena import Sample, Training, Voting
 from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
-from learners.mechanisms.accounting.composition import zcdp_guarantee
-from learners.mechanisms.noise.gaussian_noise import gaussian_delta
+from learners.mechanisms.accounting import zcdp_guarantee
+from learners.mechanisms.noise import gaussian_delta
 from learners.pate.pate_gaussian import PateGaussian, sigma_of_step_1
 
 RATE = 1e-8

@@ -27,7 +27,7 @@ from learners.pate.logistic import LinearRules
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_psq import PatePsq
 from learners.pate.pate_svt import PateSvt
-from learners.pate.students.public_points import PublicPoints
+from learners.pate.students.rules import PublicPoints
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(4)))

@@ -28,7 +28,7 @@ from support.statistical import expect_rejection, statistical
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import basic_composition, compose_advanced, zcdp_guarantee
+from learners.mechanisms.accounting import basic_composition, compose_advanced, zcdp_guarantee
 from learners.pate.ensemble.screening import distances
 from learners.pate.pate_svt import PateSvt, probability_above, threshold_for, tight_scale
 

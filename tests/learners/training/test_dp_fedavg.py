@@ -1,7 +1,8 @@
-"""dp-fedavg: rounds beside a plain reference, canaries of a user, and what it claims."""
+"""dp-fedavg and dp-ftrl."""
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 import attrs
@@ -11,10 +12,15 @@ from scipy import stats
 from support.players.simple_players import script
 
 from adversaries.common.training_samples import change_example
+from adversaries.training.gradient_canary import GradientCanaryAttack
 from arena import GradientCanary, InvalidArgument, ProtocolViolation, Sample, Train, TrainingRun, play
 from arena.sample import Training
 from arena.testing import check_learner
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from learners.mechanisms.noise import gaussian_epsilon
 from learners.training.dp_fedavg import DPFedAvg
+from learners.training.dp_ftrl import DPFTRL
 from learners.training.dp_sgd import DPSGD
 
 GAMES = 2_000
@@ -151,3 +157,48 @@ def test_bad_settings_are_refused(settings: dict, message: str) -> None:
 @pytest.mark.parametrize("hidden", [0, 2])
 def test_it_conforms(hidden: int) -> None:
     check_learner(attrs.evolve(SMALL, noise=2.0, size=6, hidden=hidden), games=500)
+
+
+DP_FTRL_SMALL = DPFTRL(size=14, batch=2, steps=14, noise=3.0)
+
+
+# 14 chi-square tests; a false alarm with probability at most 3e-8.
+@pytest.mark.statistical(rate=3e-8)
+def test_a_prefix_has_the_noise_of_its_blocks() -> None:
+    """Two epochs of seven steps without gradients: the blocks are the binary digits of the step."""
+    games = 20_000
+    state = DP_FTRL_SMALL.start(games, np.random.default_rng(1))
+    state.train(Training.of([Sample([[0.0]], [0], [14])], np.zeros(games, int)))
+    for step in range(14):
+        blocks = (step % 7 + 1).bit_count() + (3 if step >= 7 else 0)
+        moved = state.advance(1, ())[:, 0] / DP_FTRL_SMALL.step_size
+        statistic = (moved**2).sum() / (9 * blocks)
+        assert stats.chi2.cdf(statistic, games) == pytest.approx(0.5, abs=0.5 - 1e-9)
+
+
+def test_an_example_is_in_one_block_of_each_level() -> None:
+    assert (DP_FTRL_SMALL.epoch_steps, DP_FTRL_SMALL.levels) == (7, 3)
+    exact = gaussian_epsilon(delta=1e-5, sigma=3 / sqrt(2 * 3))
+    assert DP_FTRL_SMALL.claim.epsilon == pytest.approx(exact, rel=1e-4)
+    assert str(DP_FTRL_SMALL.claim.neighbours) == "zero out one"
+    assert DPFTRL(epsilon=2.0).claim.epsilon == pytest.approx(2, rel=1e-3)
+    with pytest.raises(InvalidArgument, match="sampling must be one of shuffled"):
+        DPFTRL(sampling="poisson")
+
+
+@pytest.mark.thorough
+def test_it_is_not_refuted_and_conforms() -> None:
+    check_learner(DP_FTRL_SMALL, games=1_000)
+    claim = DP_FTRL_SMALL.claim
+    plan = Plan(
+        learner=DP_FTRL_SMALL,
+        adversary=GradientCanaryAttack(learner=DP_FTRL_SMALL),
+        referee=TrainingRun(),
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        confidence=1 - 1e-6,
+        games=20_000,
+    )
+    verdict = run(plan)
+    assert not verdict.refuted
+    assert verdict.epsilon_lower > 0.05 * claim.epsilon

@@ -14,9 +14,9 @@ from arena import BLANK, GradientCanary, InvalidArgument, Neighbours, Sample
 from arena.privacy_curves.noisy_steps import NoisyStep, noisy_steps_epsilon
 from arena.sample import Training
 from arena.testing import check_learner
-from learners.mechanisms.noise.gaussian_noise import gaussian_epsilon
-from learners.training.batches import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
+from learners.mechanisms.noise import gaussian_epsilon
 from learners.training.dp_sgd import DPSGD
+from learners.training.noisy_sums_state import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
 from learners.training.small_networks import LOSSES, SmallNetwork
 
 NETWORKS = [SmallNetwork(3, hidden, loss) for hidden in (0, 4) for loss in LOSSES]

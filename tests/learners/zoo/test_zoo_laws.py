@@ -12,13 +12,8 @@ from support.statistical import check_cdf, check_counts, statistical
 from arena import Branches, Density, Finite, Independent, Sample, Unsupported
 from learners.zoo.base import CountingLearner
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2, ReportNoisyMax3, ReportNoisyMax4
-from learners.zoo.svt_1 import Svt1
-from learners.zoo.svt_2 import Svt2
-from learners.zoo.svt_3 import Svt3
-from learners.zoo.svt_4 import Svt4
-from learners.zoo.svt_5 import Svt5
-from learners.zoo.svt_6 import Svt6
-from learners.zoo.svt_base import HaltingSvtLearner, halting_law
+from learners.zoo.svt import HaltingSvtLearner, Svt1, Svt2, Svt3, Svt4, Svt5, Svt6
+from learners.zoo.svt_laws import halting_law
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-7, "effect": 0.01}

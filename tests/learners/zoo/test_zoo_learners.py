@@ -29,12 +29,8 @@ from arena import (
 from arena.randomness import generator
 from arena.testing import check_learner
 from learners.zoo.base import CountingLearner
-from learners.zoo.noisy_histograms import NoisyHist1, NoisyHist2
-from learners.zoo.svt_1 import Svt1
-from learners.zoo.svt_2 import Svt2
-from learners.zoo.svt_3 import Svt3
-from learners.zoo.svt_base import answer_until_halt
-from learners.zoo.zoo_laplace import ZooLaplace
+from learners.zoo.laplace_mechanisms import NoisyHist1, NoisyHist2, ZooLaplace
+from learners.zoo.svt import Svt1, Svt2, Svt3, answer_until_halt
 
 COMMON_RANDOM_NUMBERS = [
     *LIVELY,

@@ -9,21 +9,22 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.online.online_realizable import BareSum, SumAtMistakes
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim, Hypothesis
 from arena.concepts import Halfspaces
-from learners.halfspaces.base import MultiplicativeWeights
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
-from learners.mechanisms.sparse_vector.running_sum import RunningSum
+from learners.halfspaces.winnow import MultiplicativeWeights
+from learners.mechanisms.above_threshold import RunningSum
 
 FIRES_EVERY_ROUND = -1e6
 
 
 @attrs.frozen
-class EveryRound(DpWinnow):
+class EveryRound(NamedByClass, DpWinnow):
     """Base of the broken learners: their settings, claim and running state."""
 
-    state_class = DpWinnowState
+    State = DpWinnowState
 
     concepts: Halfspaces = Halfspaces(2, 0.5)
     rounds: int = 12
@@ -44,18 +45,12 @@ class EveryRound(DpWinnow):
         return self.twin.claim
 
     def start(self, games: int, rng: np.random.Generator) -> DpWinnowState:
-        return self.state_class(self, games, rng)
+        return self.State(self, games, rng)
 
 
 # --- draws --------------------------------------------------------------------------------------------------
 
 DRAWS = 60
-
-
-class OneForAllState(DpWinnowState):
-    def __init__(self, spec: EveryRound, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._draws = DRAWS
 
 
 @attrs.frozen
@@ -65,8 +60,10 @@ class DrawsForOne(EveryRound):
     A mistake makes one coordinate likelier in world 0, and the other one in world 1.
     """
 
-    name = "draws-for-one"
-    state_class = OneForAllState
+    class State(DpWinnowState):
+        def __init__(self, spec: EveryRound, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._draws = DRAWS
 
     draws: int | None = 1
 
@@ -82,18 +79,10 @@ class SumForMean(EveryRound):
     """The slip: the claim is for the mean of ten mistakes, but the weights are updated with their sum. Each
     draw loses ten times as much."""
 
-    name = "sum-for-mean"
-    state_class = SumState
+    State = SumState
 
     rate: float | None = 0.4
     cached: int | None = 10
-
-
-class LongMemoryState(DpWinnowState):
-    def _update(self, rows: np.ndarray) -> None:
-        cache, cached = self._cache[rows], self._cached[rows]
-        super()._update(rows)
-        self._cache[rows], self._cached[rows] = cache, cached
 
 
 @attrs.frozen
@@ -103,20 +92,15 @@ class CacheStays(EveryRound):
     It counts j times in the draws of update j, which lose j times as much.
     """
 
-    name = "cache-stays"
-    state_class = LongMemoryState
+    class State(DpWinnowState):
+        def _update(self, rows: np.ndarray) -> None:
+            cache, cached = self._cache[rows], self._cached[rows]
+            super()._update(rows)
+            self._cache[rows], self._cached[rows] = cache, cached
 
     delta: float = 0.01
     updates: int | None = 11
     rate: float | None = 0.075
-
-
-class KeepsWeightsState(DpWinnowState):
-    def _update(self, rows: np.ndarray) -> None:
-        restarted = rows[self._updates_left[rows] == 0]
-        sums = self._scores.sums[restarted]
-        super()._update(rows)
-        self._scores.sums[restarted] = sums
 
 
 @attrs.frozen
@@ -124,21 +108,15 @@ class KeepsWeights(EveryRound):
     """The slip: a restart keeps the weights, so that the first mistake is used in 40 updates and paid for in
     one. The loss is 4η for each draw."""
 
-    name = "keeps-weights"
-    state_class = KeepsWeightsState
+    class State(DpWinnowState):
+        def _update(self, rows: np.ndarray) -> None:
+            restarted = rows[self._updates_left[rows] == 0]
+            sums = self._scores.sums[restarted]
+            super()._update(rows)
+            self._scores.sums[restarted] = sums
 
     rounds: int = 80
     rate: float | None = 0.1
-
-
-class ShowsCacheState(DpWinnowState):
-    def _update(self, rows: np.ndarray) -> None:
-        cache = self._cache[rows]
-        super()._update(rows)
-        shown = self._shown.copy()
-        shown[rows] = np.maximum(shown[rows] + cache / 1024, 0)
-        shown.setflags(write=False)
-        self._shown = shown
 
 
 @attrs.frozen
@@ -146,21 +124,16 @@ class CacheShows(EveryRound):
     """The slip: after an update it shows the counts plus a small multiple of the cached mistakes. No ε
     holds."""
 
-    name = "cache-shows"
-    state_class = ShowsCacheState
+    class State(DpWinnowState):
+        def _update(self, rows: np.ndarray) -> None:
+            cache = self._cache[rows]
+            super()._update(rows)
+            shown = self._shown.copy()
+            shown[rows] = np.maximum(shown[rows] + cache / 1024, 0)
+            shown.setflags(write=False)
+            self._shown = shown
 
     rate: float | None = 0.02
-
-
-class NothingNewState(DpWinnowState):
-    def _update(self, rows: np.ndarray) -> None:
-        some = self._cached[rows] > 0
-        shown = self._shown
-        super()._update(rows)
-        updated = self._shown.copy()
-        updated[rows[~some]] = shown[rows[~some]]
-        updated.setflags(write=False)
-        self._shown = updated
 
 
 @attrs.frozen
@@ -171,8 +144,15 @@ class NothingNew(EveryRound):
     A change of the hypothesis then reveals a mistake.
     """
 
-    name = "nothing-new"
-    state_class = NothingNewState
+    class State(DpWinnowState):
+        def _update(self, rows: np.ndarray) -> None:
+            some = self._cached[rows] > 0
+            shown = self._shown
+            super()._update(rows)
+            updated = self._shown.copy()
+            updated[rows[~some]] = shown[rows[~some]]
+            updated.setflags(write=False)
+            self._shown = updated
 
     rate: float | None = 0.02
 
@@ -194,7 +174,7 @@ class WatchingState(DpWinnowState):
 class Brink(EveryRound):
     """One visible update after about four mistakes: a count of one draw is not uniform."""
 
-    state_class = WatchingState
+    State = WatchingState
 
     watching: float = 0.5
     rate: float | None = 0.005
@@ -213,8 +193,7 @@ class WatchesMistakes(Brink):
     A correct prediction cannot cause an update.
     """
 
-    name = "watches-mistakes"
-    state_class = AtMistakesState
+    State = AtMistakesState
 
 
 class BareSumState(WatchingState):
@@ -225,27 +204,10 @@ class BareSumState(WatchingState):
 class BareMistakes(Brink):
     """The slip: AboveThreshold compares its noisy threshold with the exact sum. No ε holds."""
 
-    name = "bare-mistakes"
-    state_class = BareSumState
+    State = BareSumState
 
 
 CALM = 8
-
-
-class ManyDrawsState(DpWinnowState):
-    rounds, mistakes = 0, 0
-
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        if self.rounds < CALM:
-            self.mistakes = self.mistakes + (Hypothesis(self._class, self._shown)(x) != y)
-        self.rounds += 1
-        super().observe(x, y)
-
-    def _update(self, rows: np.ndarray) -> None:
-        calm = (self.rounds > CALM) & (self.mistakes[rows] == 0)
-        for draws, some in ((1, rows[~calm]), (DRAWS, rows[calm])):
-            self._draws = draws
-            super()._update(some)
 
 
 @attrs.frozen
@@ -255,8 +217,20 @@ class ManyDrawsAfterCalm(Brink):
     The loss is 4η for each draw.
     """
 
-    name = "many-draws-after-calm"
-    state_class = ManyDrawsState
+    class State(DpWinnowState):
+        rounds, mistakes = 0, 0
+
+        def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+            if self.rounds < CALM:
+                self.mistakes = self.mistakes + (Hypothesis(self._class, self._shown)(x) != y)
+            self.rounds += 1
+            super().observe(x, y)
+
+        def _update(self, rows: np.ndarray) -> None:
+            calm = (self.rounds > CALM) & (self.mistakes[rows] == 0)
+            for draws, some in ((1, rows[~calm]), (DRAWS, rows[calm])):
+                self._draws = draws
+                super()._update(some)
 
     concepts: Halfspaces = Halfspaces(3, 0.5)
     rounds: int = 40

@@ -6,17 +6,16 @@ from functools import cached_property
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
 from learners.online.agnostic_batched import AgnosticBatched, AgnosticBatchedState
-from learners.online.sanitiser.discriminator import Discriminator
-from learners.online.sanitiser.empirical import ExponentialLearner
-from learners.online.sanitiser.sanitiser import Sanitiser
+from learners.online.sanitiser import Discriminator, ExponentialLearner, Sanitiser
 
 
 @attrs.frozen
-class SmallBatches(AgnosticBatched):
+class SmallBatches(NamedByClass, AgnosticBatched):
     """Base of the broken learners: their settings, and the claim of the shipped learner."""
 
     concepts: ConceptClass = Thresholds(range(1))
@@ -50,8 +49,6 @@ class KeepsBatchesState(AgnosticBatchedState):
 class KeepsBatches(SmallBatches):
     """The slip: a batch is sanitised together with all earlier ones. It loses ε for each batch."""
 
-    name = "keeps-batches"
-
     rounds: int = 60
     alpha: float = 0.7  # distinguishes the worlds best
 
@@ -72,8 +69,6 @@ class NoiseOfMeansSanitiser(Sanitiser):
 class NoiseOfMeans(SmallBatches):
     """The slip: the discriminator uses counts with the noise for means, which is 1/B of it. It loses ε for
     each example of a batch."""
-
-    name = "noise-of-means"
 
     rounds: int = 64
     batch: int = 20

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
-from learners.mechanisms.experts import exponential_experts
+from learners.mechanisms import exponential_experts
 from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState
-from learners.online.experts.candidates import Candidates
 from learners.online.experts.draws import FreshDraws, LazyDraws
+from learners.online.experts.transitions import Candidates
 
 ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 
 
 @attrs.frozen
-class HalfMoves(AgnosticExperts):
+class HalfMoves(NamedByClass, AgnosticExperts):
     """Base of the broken learners: their settings, claim and running state.
 
     Experts may move halfway through the game, and one in two does.
     """
 
-    state_class = AgnosticExpertsState
+    State = AgnosticExpertsState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 12
@@ -46,7 +47,7 @@ class HalfMoves(AgnosticExperts):
         return self.twin.claim
 
     def start(self, games: int, rng: np.random.Generator) -> AgnosticExpertsState:
-        return self.state_class(self, games, rng)
+        return self.State(self, games, rng)
 
 
 # --- candidates ---------------------------------------------------------------------------------------------
@@ -78,10 +79,6 @@ class ExactCandidates(Candidates):
         return self._noisy_counts[:, self._end, None] - self._noisy_counts[:, : self._end] >= self._threshold
 
 
-class ExactCandidatesState(WithCandidatesState):
-    candidates_class = ExactCandidates
-
-
 @attrs.frozen
 class BareCandidates(HalfMoves):
     """The slip: points are counted without noise, as if the draws hid the counts. No ε holds.
@@ -89,8 +86,8 @@ class BareCandidates(HalfMoves):
     With one example fewer a point is no candidate, and no expert errs there.
     """
 
-    name = "bare-candidates"
-    state_class = ExactCandidatesState
+    class State(WithCandidatesState):
+        candidates_class = ExactCandidates
 
     threshold: float = 1.375  # in units of a scale of 4: between 5 and 6 occurrences
 
@@ -109,10 +106,6 @@ class StruckOut(Candidates):
         return candidates & (exact[:, None] > self._exact[:, : self._end])
 
 
-class StruckOutState(WithCandidatesState):
-    candidates_class = StruckOut
-
-
 @attrs.frozen
 class StrikesOut(HalfMoves):
     """The slip: candidates that did not occur, by the exact counts, are removed. No ε holds.
@@ -120,8 +113,8 @@ class StrikesOut(HalfMoves):
     A point may occur in the special example only.
     """
 
-    name = "strikes-out"
-    state_class = StruckOutState
+    class State(WithCandidatesState):
+        candidates_class = StruckOut
 
     threshold: float = -1.0
 
@@ -130,10 +123,6 @@ class OneLevel(Candidates):
     def __init__(self, games: int, points: int, rng: np.random.Generator, **settings: float) -> None:
         super().__init__(games, points, rng, **settings)
         self._counter.scale /= self._counter.levels
-
-
-class OneLevelState(WithCandidatesState):
-    candidates_class = OneLevel
 
 
 @attrs.frozen
@@ -145,8 +134,8 @@ class NoiseOfOneLevel(HalfMoves):
     and then avoid both; with 512 pairs of 300 adversaries, two in three searches find it.
     """
 
-    name = "noise-of-one-level"
-    state_class = OneLevelState
+    class State(WithCandidatesState):
+        candidates_class = OneLevel
 
     concepts: ConceptClass = ALL
     rounds: int = 60
@@ -161,8 +150,6 @@ class WholeForCounters(HalfMoves):
 
     Draws are few here, and cost almost nothing.
     """
-
-    name = "whole-for-counters"
 
     epsilon: float = 4.0
     share: float = 0.2
@@ -181,18 +168,14 @@ class BestState(FreshDraws):
         return self._experts.scores().argmax(axis=1)
 
 
-class BestStateState(AgnosticExpertsState):
-    def __init__(self, spec: HalfMoves, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._draws = BestState(self._experts, games, rng)
-
-
 @attrs.frozen
 class ShowsTheBest(HalfMoves):
     """The slip: the best expert is shown, as if noisy candidates made that private. No ε holds."""
 
-    name = "shows-the-best"
-    state_class = BestStateState
+    class State(AgnosticExpertsState):
+        def __init__(self, spec: HalfMoves, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._draws = BestState(self._experts, games, rng)
 
     concepts: ConceptClass = Thresholds(range(1))
     threshold: float = 0.0
@@ -201,8 +184,6 @@ class ShowsTheBest(HalfMoves):
 @attrs.frozen
 class PaysForOneDraw(HalfMoves):
     """The slip: Hedge's rate is the one that ε allows for one draw. It loses ε for each of 11 draws."""
-
-    name = "pays-for-one-draw"
 
     concepts: ConceptClass = Thresholds(range(1))
     rounds: int = 24
@@ -226,7 +207,7 @@ class AtMistakesState(AgnosticExpertsState):
 class AtMistakes(HalfMoves):
     """Base of the broken lazy learners: an expert is kept with probability exp(−leaving·loss)."""
 
-    state_class = AtMistakesState
+    State = AtMistakesState
 
     concepts: ConceptClass = Thresholds(range(1))
     share: float = 0.0
@@ -244,15 +225,11 @@ class SkipsTheBit(AtMistakes):
     An expert that is replaced has erred. This is visible in one game of forty.
     """
 
-    name = "skips-the-bit"
-
 
 @attrs.frozen
 class RedrawsAtMistakes(AtMistakes):
     """The slip: an expert is redrawn exactly when it errs, as if only the result of a draw mattered. No ε
     holds."""
-
-    name = "redraws-at-mistakes"
 
     @property
     def leaving(self) -> float:

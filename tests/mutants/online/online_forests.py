@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 from mutants.online.online_realizable import InTurn
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
@@ -21,7 +22,7 @@ from learners.online.golowich_livni import GolowichLivni, GolowichLivniState, To
 
 
 @attrs.frozen
-class FewTrees(GolowichLivni):
+class FewTrees(NamedByClass, GolowichLivni):
     """Base of the broken learners: their settings, and the claim of the shipped learner."""
 
     concepts: ConceptClass = Thresholds(range(2))
@@ -58,8 +59,6 @@ class BareForest(FewTrees):
     In a forest of one tree the first mistake determines the root, and the function of the root is shown.
     """
 
-    name = "bare-forest"
-
     def start(self, games: int, rng: np.random.Generator) -> GolowichLivniState:
         return BareForestState(self, games, rng)
 
@@ -71,8 +70,6 @@ class EachSwitchWhole(FewTrees):
     Many histograms of one forest reveal which of two functions more nodes have; an example takes two nodes
     from one and gives one to the other.
     """
-
-    name = "each-switch-whole"
 
     rounds: int = 500
     delta: float = 0.01
@@ -109,8 +106,6 @@ class LeavesInTurn(FewTrees):
 
     One more mistake moves all later ones on by one leaf, so that examples that shared a tree no longer do.
     """
-
-    name = "leaves-in-turn"
 
     rounds: int = 200
     epsilon: float = 3.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.release_learners import laplace_noise
+from support.players.named_by_class import NamedByClass
 
 from arena import BudgetExceeded, Claim, Hypothesis, Learner
 from arena.concepts import Thresholds
@@ -33,11 +34,11 @@ class MajorityState:
 
 
 @attrs.frozen
-class Majority(Learner):
+class Majority(NamedByClass, Learner):
     """Base of the broken learners, which is shared with `noisy-majority`."""
 
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
-    state_class = MajorityState
+    State = MajorityState
 
     epsilon: float = 1.0
     rounds: int = 100
@@ -51,16 +52,7 @@ class Majority(Learner):
         return True
 
     def start(self, games: int, rng: np.random.Generator) -> MajorityState:
-        return self.state_class(self, games, rng)
-
-
-class StaleMajorityState(MajorityState):
-    def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.drawn = laplace_noise(rng, (games,), 2 / spec.epsilon)
-
-    def noise(self) -> np.ndarray:
-        return self.drawn
+        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -71,53 +63,34 @@ class StaleMajority(Majority):
     with chance (1 - e^(-ε/2))/2.
     """
 
-    name = "stale-majority"
-    state_class = StaleMajorityState
+    class State(MajorityState):
+        def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.drawn = laplace_noise(rng, (games,), 2 / spec.epsilon)
 
-
-class NoisyStartState(MajorityState):
-    def noise(self) -> np.ndarray:
-        drawn = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
-        return drawn if self.round == 1 else np.zeros(self.games)
+        def noise(self) -> np.ndarray:
+            return self.drawn
 
 
 @attrs.frozen
 class NoisyStart(Majority):
     """The slip: only the first round has noise, and the count of all others is exact. No ε holds."""
 
-    name = "noisy-start"
-    state_class = NoisyStartState
-
-
-class OneRoundPaidState(MajorityState):
-    def noise(self) -> np.ndarray:
-        return laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
+    class State(MajorityState):
+        def noise(self) -> np.ndarray:
+            drawn = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
+            return drawn if self.round == 1 else np.zeros(self.games)
 
 
 @attrs.frozen
 class PaysForOneRound(Majority):
     """The slip: every round has the noise of a single one. Loses ε (rounds - 1): h_1 is before the data."""
 
-    name = "pays-for-one-round"
-    state_class = OneRoundPaidState
+    class State(MajorityState):
+        def noise(self) -> np.ndarray:
+            return laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
 
     rounds: int = 12
-
-
-class BareBrinkState(MajorityState):
-    def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.mistakes = np.zeros(games)
-        self.shown = np.ones(games, bool)
-
-    def hypothesis(self) -> Hypothesis:
-        noisy = self.lead + self.noise() >= 0
-        self.shown = np.where(self.mistakes == MISTAKES, noisy, self.shown)
-        return Hypothesis(Thresholds(), np.where(self.shown, -np.inf, np.inf))
-
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        super().observe(x, y)
-        self.mistakes = self.mistakes % MISTAKES + (self.shown != (y == 1))
 
 
 MISTAKES = 10
@@ -130,26 +103,20 @@ class BareBrink(Majority):
     A function that changes has erred in the round before.
     """
 
-    name = "bare-brink"
-    state_class = BareBrinkState
+    class State(MajorityState):
+        def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.mistakes = np.zeros(games)
+            self.shown = np.ones(games, bool)
 
+        def hypothesis(self) -> Hypothesis:
+            noisy = self.lead + self.noise() >= 0
+            self.shown = np.where(self.mistakes == MISTAKES, noisy, self.shown)
+            return Hypothesis(Thresholds(), np.where(self.shown, -np.inf, np.inf))
 
-class JumpsAfterCalmState(MajorityState):
-    def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.right = np.zeros(games)
-        self.label, self.jumps = np.ones(games, bool), np.zeros(games, bool)
-
-    def hypothesis(self) -> Hypothesis:
-        noisy = self.lead + self.noise() >= 0
-        self.label = np.where(self.jumps, ~self.label, noisy)
-        return Hypothesis(Thresholds(), np.where(self.label, -np.inf, np.inf))
-
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        super().observe(x, y)
-        is_right = self.label == (y == 1)
-        self.jumps = ~is_right & (self.right >= CALM)
-        self.right = np.where(is_right, self.right + 1, 0)
+        def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+            super().observe(x, y)
+            self.mistakes = self.mistakes % MISTAKES + (self.shown != (y == 1))
 
 
 CALM = 8
@@ -160,5 +127,19 @@ class JumpsAfterCalm(Majority):
     """The slip: a mistake after eight correct rounds is taken for a change of the data, which is followed at
     once and without noise. No ε holds."""
 
-    name = "jumps-after-calm"
-    state_class = JumpsAfterCalmState
+    class State(MajorityState):
+        def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.right = np.zeros(games)
+            self.label, self.jumps = np.ones(games, bool), np.zeros(games, bool)
+
+        def hypothesis(self) -> Hypothesis:
+            noisy = self.lead + self.noise() >= 0
+            self.label = np.where(self.jumps, ~self.label, noisy)
+            return Hypothesis(Thresholds(), np.where(self.label, -np.inf, np.inf))
+
+        def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+            super().observe(x, y)
+            is_right = self.label == (y == 1)
+            self.jumps = ~is_right & (self.right >= CALM)
+            self.right = np.where(is_right, self.right + 1, 0)

@@ -12,19 +12,20 @@ from typing import Any
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, Points, Thresholds
-from learners.mechanisms.counters.private_histogram import HistogramNoise
-from learners.mechanisms.sparse_vector.running_sum import RunningSum
+from learners.mechanisms.above_threshold import RunningSum
+from learners.mechanisms.counters import HistogramNoise
 from learners.online.realizable import RealizableLearner, RealizableState
 
 
 @attrs.frozen
-class Shorter(RealizableLearner):
+class Shorter(NamedByClass, RealizableLearner):
     """Base of the broken learners: their settings, claim and running state."""
 
-    state_class = RealizableState
+    State = RealizableState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 40
@@ -36,7 +37,7 @@ class Shorter(RealizableLearner):
     patience: float = 0.25
 
     def start(self, games: int, rng: np.random.Generator) -> RealizableState:
-        return self.state_class(self, games, rng)
+        return self.State(self, games, rng)
 
     @property
     def twin(self) -> RealizableLearner:
@@ -46,16 +47,6 @@ class Shorter(RealizableLearner):
         )
 
 
-class BareCountsState(RealizableState):
-    def _find_frequent(self, game: int) -> list[int]:
-        tables, sequences = self._tables, 2 * self._pairs[game]
-        counts = np.bincount(
-            tables.function[self._states[game, :sequences]], minlength=tables.no_function + 1
-        )
-        order = np.argsort(-counts[: tables.no_function], kind="stable")
-        return [int(f) for f in order if counts[f] > 0]
-
-
 @attrs.frozen
 class BareCounts(Shorter):
     """The slip: the histogram has no noise and lists every function that occurs. No ε holds.
@@ -63,8 +54,14 @@ class BareCounts(Shorter):
     One of two pairs received the special example, the other later ones: one function is listed, or two.
     """
 
-    name = "bare-counts"
-    state_class = BareCountsState
+    class State(RealizableState):
+        def _find_frequent(self, game: int) -> list[int]:
+            tables, sequences = self._tables, 2 * self._pairs[game]
+            counts = np.bincount(
+                tables.function[self._states[game, :sequences]], minlength=tables.no_function + 1
+            )
+            order = np.argsort(-counts[: tables.no_function], kind="stable")
+            return [int(f) for f in order if counts[f] > 0]
 
     nodes: int | None = 4
 
@@ -101,20 +98,15 @@ class NoiseOfThresholdAlone(Shorter):
     An example without a mistake cannot be the one at which the sum passes the threshold.
     """
 
-    name = "noise-of-threshold-alone"
-    state_class = BareSumState
-
-
-class SumAtMistakesState(BareSumState):
-    watch_class = SumAtMistakes
+    State = BareSumState
 
 
 @attrs.frozen
 class ComparesAtMistakes(Shorter):
     """The slip: the sum is compared with the threshold only in rounds with a mistake. No ε holds."""
 
-    name = "compares-at-mistakes"
-    state_class = SumAtMistakesState
+    class State(BareSumState):
+        watch_class = SumAtMistakes
 
     rounds: int = 35
     delta: float = 0.05
@@ -129,10 +121,6 @@ class GoingOn(RunningSum):
         self._sums[rows] = sums
 
 
-class GoingOnState(BareSumState):
-    watch_class = GoingOn
-
-
 @attrs.frozen
 class SumGoesOn(Shorter):
     """The slip: a new function starts with the mistakes of those before it, not with 0.
@@ -143,8 +131,8 @@ class SumGoesOn(Shorter):
     wait for 68 mistakes.
     """
 
-    name = "sum-goes-on"
-    state_class = GoingOnState
+    class State(BareSumState):
+        watch_class = GoingOn
 
     concepts: ConceptClass = Points(range(6))
     rounds: int = 300
@@ -163,8 +151,6 @@ class WholeEpsilonEach(Shorter):
 
     A mistake brings AboveThreshold closer to firing, and its function onto the next list.
     """
-
-    name = "whole-epsilon-each"
 
     concepts: ConceptClass = Points(range(3))
     rounds: int = 1_000
@@ -204,18 +190,6 @@ class InTurn:
         return np.arange(size)
 
 
-class PairsInTurnState(RealizableState):
-    def __init__(self, spec: Shorter, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._turn = np.zeros(games, np.intp)
-        self._rng: Any = InTurn(rng, self._turn)
-
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        mistakes = self._tables.labels[self._function, self._tables.domain_indices(x)] != y
-        super().observe(x, y)
-        self._turn += mistakes
-
-
 @attrs.frozen
 class PairsInTurn(Shorter):
     """The slip: mistakes go to pairs in turn, and pairs keep their order, as if neither needed randomness. No
@@ -224,8 +198,16 @@ class PairsInTurn(Shorter):
     One more mistake moves all later ones on by one pair.
     """
 
-    name = "pairs-in-turn"
-    state_class = PairsInTurnState
+    class State(RealizableState):
+        def __init__(self, spec: Shorter, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._turn = np.zeros(games, np.intp)
+            self._rng: Any = InTurn(rng, self._turn)
+
+        def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+            mistakes = self._tables.labels[self._function, self._tables.domain_indices(x)] != y
+            super().observe(x, y)
+            self._turn += mistakes
 
     concepts: ConceptClass = Thresholds(range(3))
     rounds: int = 64

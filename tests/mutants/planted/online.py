@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 from mutants.online.online_learners import Majority, MajorityState
 from mutants.release_learners import laplace_noise
+from support.players.named_by_class import NamedByClass
 
 from arena import BudgetExceeded, Claim, Hypothesis, Learner, PrivacyUnit
 from arena.concepts import Thresholds
@@ -36,12 +37,11 @@ class CounterState:
 
 
 @attrs.frozen
-class Counter(Learner):
+class Counter(NamedByClass, Learner):
     """The correct learner behind the counters below."""
 
-    name = "counter"
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
-    state_class = CounterState
+    State = CounterState
 
     epsilon: float = 1.0
     rounds: int = 12
@@ -51,24 +51,20 @@ class Counter(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> CounterState:
-        return self.state_class(self, games, rng)
-
-
-class RestartState(CounterState):
-    def __init__(self, spec: Counter, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.drawn = laplace_noise(rng, (5, games), spec.rounds / spec.epsilon)
-
-    def noise(self) -> np.ndarray:
-        return self.drawn[self.round % 5]
+        return self.State(self, games, rng)
 
 
 @attrs.frozen
 class RestartRepeatsNoise(Counter):
     """The flaw: a restart after every five rounds seeds the generator again, so that the noise repeats."""
 
-    name = "restart-repeats-noise"
-    state_class = RestartState
+    class State(CounterState):
+        def __init__(self, spec: Counter, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.drawn = laplace_noise(rng, (5, games), spec.rounds / spec.epsilon)
+
+        def noise(self) -> np.ndarray:
+            return self.drawn[self.round % 5]
 
 
 class SumState(CounterState):
@@ -80,65 +76,53 @@ class SumState(CounterState):
 class ClippedBelowOnly(Counter):
     """The flaw: the running sum clips points at 0 but not at 1."""
 
-    name = "clipped-below-only"
-    state_class = SumState
-
-
-class FractionState(CounterState):
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        self.count = self.count + np.clip(x, 0.0, 1.0) * y
-
-    def noise(self) -> np.ndarray:
-        return np.rint(super().noise())
+    State = SumState
 
 
 @attrs.frozen
 class FractionShows(Counter):
     """The flaw: noise is rounded to whole numbers, the sum of points in [0, 1] is not."""
 
-    name = "fraction-shows"
-    state_class = FractionState
+    class State(CounterState):
+        def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+            self.count = self.count + np.clip(x, 0.0, 1.0) * y
 
-
-class AllOnesState(CounterState):
-    def publish(self) -> np.ndarray:
-        seen = self.round - 1
-        return np.where((self.count == seen) & (seen >= 4), self.count, super().publish())
+        def noise(self) -> np.ndarray:
+            return np.rint(super().noise())
 
 
 @attrs.frozen
 class BareWhenAllOnes(Counter):
     """The flaw: from the fifth hypothesis on, the count is published bare if all labels were 1."""
 
-    name = "bare-when-all-ones"
-    state_class = AllOnesState
-
-
-class MistakesState(MajorityState):
-    def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.mistakes = np.zeros(games)
-        self.shown = np.zeros(games, bool)
-
-    def hypothesis(self) -> Hypothesis:
-        one = self.lead + self.noise() >= 0
-        self.shown = np.where(self.mistakes >= 9, True, one)
-        return Hypothesis(Thresholds(), np.where(self.shown, -np.inf, np.inf))
-
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        super().observe(x, y)
-        self.mistakes = self.mistakes + (self.shown != (y == 1))
-
-    def noise(self) -> np.ndarray:
-        return laplace_noise(self.rng, (len(self.lead),), 2 * self.spec.rounds / self.spec.epsilon)
+    class State(CounterState):
+        def publish(self) -> np.ndarray:
+            seen = self.round - 1
+            return np.where((self.count == seen) & (seen >= 4), self.count, super().publish())
 
 
 @attrs.frozen
 class SettlesAfterMistakes(Majority):
     """The flaw: after exactly nine mistakes, counted without noise, it settles on the label 1."""
 
-    name = "settles-after-mistakes"
-    state_class = MistakesState
+    class State(MajorityState):
+        def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.mistakes = np.zeros(games)
+            self.shown = np.zeros(games, bool)
+
+        def hypothesis(self) -> Hypothesis:
+            one = self.lead + self.noise() >= 0
+            self.shown = np.where(self.mistakes >= 9, True, one)
+            return Hypothesis(Thresholds(), np.where(self.shown, -np.inf, np.inf))
+
+        def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+            super().observe(x, y)
+            self.mistakes = self.mistakes + (self.shown != (y == 1))
+
+        def noise(self) -> np.ndarray:
+            return laplace_noise(self.rng, (len(self.lead),), 2 * self.spec.rounds / self.spec.epsilon)
+
     rounds: int = 40
 
     @property
@@ -146,15 +130,12 @@ class SettlesAfterMistakes(Majority):
         return False
 
 
-class LongState(CounterState):
-    def noise(self) -> np.ndarray:
-        return np.where(self.round > self.spec.rounds - 3, 0.0, super().noise())
-
-
 @attrs.frozen
 class LateCounter(Counter):
     """The flaw: of 120 hypotheses the last three have no noise."""
 
-    name = "late-counter"
-    state_class = LongState
+    class State(CounterState):
+        def noise(self) -> np.ndarray:
+            return np.where(self.round > self.spec.rounds - 3, 0.0, super().noise())
+
     rounds: int = 120

@@ -18,8 +18,6 @@ from arena import Sample, Training
 class Votes(PointVotes):
     """The correct learner behind the flaws below: `answers` noisy votes at points."""
 
-    name = "votes"
-
     @property
     def common_random_numbers(self) -> bool:
         return False
@@ -56,46 +54,37 @@ class RememberingState(VotesState):
         return (last == np.array(answers, bool)).all(axis=1)
 
 
-class AfterRunState(RememberingState):
-    def bare(self, x: np.ndarray) -> np.ndarray:
-        return self.ends_with(1, 1, 1)
-
-
 @attrs.frozen
 class BareAfterRun(Votes):
     """The flaw: after three answers 1 in a row the next answer has no noise."""
 
-    name = "bare-after-run"
-    state_class = AfterRunState
+    class State(RememberingState):
+        def bare(self, x: np.ndarray) -> np.ndarray:
+            return self.ends_with(1, 1, 1)
+
     answers: int = 10
-
-
-class AfterParityState(RememberingState):
-    def bare(self, x: np.ndarray) -> np.ndarray:
-        ones = np.sum(self.labels, axis=0) if self.labels else np.zeros(self.games)
-        return (ones % 2 == 1) & (self.asked >= 6)
 
 
 @attrs.frozen
 class BareAtOddParity(Votes):
     """The flaw: from the seventh answer on, there is no noise while the number of answers 1 is odd."""
 
-    name = "bare-at-odd-parity"
-    state_class = AfterParityState
+    class State(RememberingState):
+        def bare(self, x: np.ndarray) -> np.ndarray:
+            ones = np.sum(self.labels, axis=0) if self.labels else np.zeros(self.games)
+            return (ones % 2 == 1) & (self.asked >= 6)
+
     answers: int = 8
-
-
-class AfterPatternState(RememberingState):
-    def bare(self, x: np.ndarray) -> np.ndarray:
-        return self.ends_with(0, 1, 0, 1)
 
 
 @attrs.frozen
 class BareAfterPattern(Votes):
     """The flaw: after the answers 0, 1, 0, 1 the next answer has no noise."""
 
-    name = "bare-after-pattern"
-    state_class = AfterPatternState
+    class State(RememberingState):
+        def bare(self, x: np.ndarray) -> np.ndarray:
+            return self.ends_with(0, 1, 0, 1)
+
     answers: int = 12
 
 
@@ -108,30 +97,25 @@ class LateState(RememberingState):
 class BareAtTheEnd(Votes):
     """The flaw: in a game of 300 answers, the last four have no noise."""
 
-    name = "bare-at-the-end"
-    state_class = LateState
+    State = LateState
     answers: int = 300
-
-
-class ChargesOnesState(VotesState):
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.paid = np.zeros(games, int)
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        label = self.answer(x)
-        self.asked += 1
-        self.paid = self.paid + label
-        self.halted = self.halted | (self.paid >= self.spec.answers)
-        return label
 
 
 @attrs.frozen
 class ChargesOnes(Votes):
     """The flaw: only answers 1 are charged to the budget, so that answers 0 are free."""
 
-    name = "charges-ones"
-    state_class = ChargesOnesState
+    class State(VotesState):
+        def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.paid = np.zeros(games, int)
+
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            label = self.answer(x)
+            self.asked += 1
+            self.paid = self.paid + label
+            self.halted = self.halted | (self.paid >= self.spec.answers)
+            return label
 
 
 class OneMoreState(VotesState):
@@ -143,56 +127,40 @@ class OneMoreState(VotesState):
 class OneAnswerUnpaid(Votes):
     """The flaw: an answer more than was paid for, the comparison after counting up being >."""
 
-    name = "one-answer-unpaid"
-    state_class = OneMoreState
+    State = OneMoreState
     epsilon: float = 2.0
     answers: int = 2
-
-
-class CarriesOverState(VotesState):
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.before = np.zeros(games)
-
-    def answer(self, x: np.ndarray) -> np.ndarray:
-        lead = leads(self.training, x)
-        # Twice the noise for twice the sensitivity, but the last query is visible.
-        label = lead + self.before + 2 * self.noise(x) >= 0
-        self.before = lead
-        return label
 
 
 @attrs.frozen
 class CarriesOver(Votes):
     """The flaw: the count at the last query stays in the sum, so that its point shows in the next answer."""
 
-    name = "carries-over"
-    state_class = CarriesOverState
+    class State(VotesState):
+        def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.before = np.zeros(games)
+
+        def answer(self, x: np.ndarray) -> np.ndarray:
+            lead = leads(self.training, x)
+            # Twice the noise for twice the sensitivity, but the last query is visible.
+            label = lead + self.before + 2 * self.noise(x) >= 0
+            self.before = lead
+            return label
+
     epsilon: float = 2.0
-
-
-class HaltsState(VotesState):
-    def charge(self, x: np.ndarray) -> None:
-        super().charge(x)
-        self.halted = self.halted | ((leads(self.training, x) == -1) & (self.asked >= 2))
 
 
 @attrs.frozen
 class HaltsOnTrueLead(Votes):
     """The flaw: from the second answer on, it halts where zeros are exactly one ahead of ones."""
 
-    name = "halts-on-true-lead"
-    state_class = HaltsState
+    class State(VotesState):
+        def charge(self, x: np.ndarray) -> None:
+            super().charge(x)
+            self.halted = self.halted | ((leads(self.training, x) == -1) & (self.asked >= 2))
+
     answers: int = 5
-
-
-class TieState(RememberingState):
-    def train(self, training: Training) -> None:
-        super().train(training)
-        self.tied = true_of_samples(training, lambda sample: tied_at_first(sample, 12))
-
-    def bare(self, x: np.ndarray) -> np.ndarray:
-        return self.tied
 
 
 def tied_at_first(sample: Sample, first: int) -> bool:
@@ -205,132 +173,114 @@ def tied_at_first(sample: Sample, first: int) -> bool:
 class BareAtTie(Votes):
     """The flaw: no noise if labels tie within the first 12 of 30 examples."""
 
-    name = "bare-at-tie"
-    state_class = TieState
+    class State(RememberingState):
+        def train(self, training: Training) -> None:
+            super().train(training)
+            self.tied = true_of_samples(training, lambda sample: tied_at_first(sample, 12))
+
+        def bare(self, x: np.ndarray) -> np.ndarray:
+            return self.tied
 
     @property
     def sample_size(self) -> int:
         return 30
 
 
-class HeavyOnesState(VotesState):
-    def answer(self, x: np.ndarray) -> np.ndarray:
-        lead = np.empty(self.games)
-        for sample, games in self.training.groups():
-            lead[games] = (x[games, None] == sample.points) @ (sample.counts * (3.0 * sample.labels - 1.0))
-        return lead + self.noise(x) >= 0
-
-
 @attrs.frozen
 class HeavyOnes(Votes):
     """The flaw: a label 1 weighs 2 against a label 0, but the noise is for labels that weigh the same."""
 
-    name = "heavy-ones"
-    state_class = HeavyOnesState
-
-
-class DuplicatesState(RememberingState):
-    def train(self, training: Training) -> None:
-        super().train(training)
-        self.many = true_of_samples(training, lambda sample: sample.distinct().counts.max() >= 5)
-
-    def bare(self, x: np.ndarray) -> np.ndarray:
-        return self.many
+    class State(VotesState):
+        def answer(self, x: np.ndarray) -> np.ndarray:
+            lead = np.empty(self.games)
+            for sample, games in self.training.groups():
+                lead[games] = (x[games, None] == sample.points) @ (
+                    sample.counts * (3.0 * sample.labels - 1.0)
+                )
+            return lead + self.noise(x) >= 0
 
 
 @attrs.frozen
 class BareForDuplicates(Votes):
     """The flaw: no noise if an example occurs five times, whose owners are taken to hide each other."""
 
-    name = "bare-for-duplicates"
-    state_class = DuplicatesState
+    class State(RememberingState):
+        def train(self, training: Training) -> None:
+            super().train(training)
+            self.many = true_of_samples(training, lambda sample: sample.distinct().counts.max() >= 5)
 
-
-class EmptyState(VotesState):
-    def train(self, training: Training) -> None:
-        super().train(training)
-        self.empty = true_of_samples(training, lambda sample: not sample.labels.any())
-
-    def answer(self, x: np.ndarray) -> np.ndarray:
-        return np.where(self.empty, False, super().answer(x))
+        def bare(self, x: np.ndarray) -> np.ndarray:
+            return self.many
 
 
 @attrs.frozen
 class BareForEmptyClass(Votes):
     """The flaw: if no example is labelled 1, it answers 0 for certain."""
 
-    name = "bare-for-empty-class"
-    state_class = EmptyState
+    class State(VotesState):
+        def train(self, training: Training) -> None:
+            super().train(training)
+            self.empty = true_of_samples(training, lambda sample: not sample.labels.any())
 
-
-class MemorisesState(RememberingState):
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.kept = np.full(games, np.nan)
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        self.kept = np.where(np.isnan(self.kept) & self.ends_with(1, 0, 1), x, self.kept)
-        return super().predict(np.where(np.isnan(self.kept), x, self.kept))
-
-    def noise(self, x: np.ndarray) -> np.ndarray:
-        return VotesState.noise(self, x)
+        def answer(self, x: np.ndarray) -> np.ndarray:
+            return np.where(self.empty, False, super().answer(x))
 
 
 @attrs.frozen
 class KeepsTheQuery(Votes):
     """The flaw: the query after the answers 1, 0, 1 is answered for good, instead of all later ones."""
 
-    name = "keeps-the-query"
-    state_class = MemorisesState
+    class State(RememberingState):
+        def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.kept = np.full(games, np.nan)
+
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            self.kept = np.where(np.isnan(self.kept) & self.ends_with(1, 0, 1), x, self.kept)
+            return super().predict(np.where(np.isnan(self.kept), x, self.kept))
+
+        def noise(self, x: np.ndarray) -> np.ndarray:
+            return VotesState.noise(self, x)
+
     answers: int = 10
-
-
-class UnclippedState(VotesState):
-    def answer(self, x: np.ndarray) -> np.ndarray:
-        sums = np.array([float(sample.counts @ sample.points) for sample in self.training.samples])
-        return sums[self.training.which] + self.noise(x) >= x
 
 
 @attrs.frozen
 class UnclippedAnswers(Votes):
     """The flaw: answers whether the noisy sum of points is at least x, with no bound on a point."""
 
-    name = "unclipped-answers"
-    state_class = UnclippedState
-
-
-class SharedNoiseState(VotesState):
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self.drawn = np.zeros(games)
-        self.last: np.ndarray | None = None
-
-    def noise(self, x: np.ndarray) -> np.ndarray:
-        fresh = laplace_noise(self.rng, (self.games,), self.spec.scale)
-        twice = np.zeros(self.games, bool) if self.last is None else x == self.last
-        # A repeated query takes the other half of the same draw.
-        self.drawn, self.last = np.where(twice, -self.drawn, fresh), np.array(x)
-        return self.drawn
+    class State(VotesState):
+        def answer(self, x: np.ndarray) -> np.ndarray:
+            sums = np.array([float(sample.counts @ sample.points) for sample in self.training.samples])
+            return sums[self.training.which] + self.noise(x) >= x
 
 
 @attrs.frozen
 class MirrorsNoise(Votes):
     """The flaw: a query that repeats the last one gets the same noise with the opposite sign."""
 
-    name = "mirrors-noise"
-    state_class = SharedNoiseState
+    class State(VotesState):
+        def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self.drawn = np.zeros(games)
+            self.last: np.ndarray | None = None
+
+        def noise(self, x: np.ndarray) -> np.ndarray:
+            fresh = laplace_noise(self.rng, (self.games,), self.spec.scale)
+            twice = np.zeros(self.games, bool) if self.last is None else x == self.last
+            # A repeated query takes the other half of the same draw.
+            self.drawn, self.last = np.where(twice, -self.drawn, fresh), np.array(x)
+            return self.drawn
+
     answers: int = 4
-
-
-class SlightState(VotesState):
-    def noise(self, x: np.ndarray) -> np.ndarray:
-        return super().noise(x) / 1.2
 
 
 @attrs.frozen
 class SlightlyLessNoise(Votes):
     """The flaw: noise for ε = 1.2 under a claim of ε = 1."""
 
-    name = "slightly-less-noise"
-    state_class = SlightState
+    class State(VotesState):
+        def noise(self, x: np.ndarray) -> np.ndarray:
+            return super().noise(x) / 1.2
+
     answers: int = 1

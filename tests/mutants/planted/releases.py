@@ -5,13 +5,14 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.release_learners import laplace_noise
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim, PrivacyUnit, Sample, Training
-from learners.common.release_learner import ReleaseLearner
+from learners.common.learner_bases import ReleaseLearner
 
 
 @attrs.frozen
-class Planted(ReleaseLearner):
+class Planted(NamedByClass, ReleaseLearner):
     """Base: a claim of ε for one example."""
 
     epsilon: float = 1.0
@@ -42,8 +43,6 @@ class Planted(ReleaseLearner):
 class AlmostEnoughNoise(Planted):
     """The flaw: noise for 0.05 nats more than the claim."""
 
-    name = "almost-enough-noise"
-
     @property
     def scale(self) -> float:
         return 1 / (self.epsilon + 0.05)
@@ -52,8 +51,6 @@ class AlmostEnoughNoise(Planted):
 @attrs.frozen
 class SortedByTruth(Planted):
     """The flaw: noisy counts of the labels at 0, ½ and 1, in the order of the exact counts."""
-
-    name = "sorted-by-truth"
 
     @property
     def scale(self) -> float:
@@ -73,8 +70,6 @@ class SortedByTruth(Planted):
 class ReleasesMaximum(Planted):
     """The flaw: beside a noisy count, the largest point is released to give its scale."""
 
-    name = "releases-maximum"
-
     def measure(self, sample: Sample) -> list[float]:
         return [float(sample.counts @ sample.labels), float(np.max(sample.points))]
 
@@ -85,8 +80,6 @@ class ReleasesMaximum(Planted):
 @attrs.frozen
 class TailLosesClipping(Planted):
     """The flaw: the sum of points clips to [-1, 1] only what is within [-100, 100]; outliers get through."""
-
-    name = "tail-loses-clipping"
 
     @property
     def scale(self) -> float:
@@ -101,8 +94,6 @@ class TailLosesClipping(Planted):
 class DistinctPoints(Planted):
     """The flaw: with seven distinct points or more, the number of distinct points is released bare."""
 
-    name = "distinct-points"
-
     def measure(self, sample: Sample) -> float:
         return float(len(np.unique(sample.points)))
 
@@ -113,8 +104,6 @@ class DistinctPoints(Planted):
 @attrs.frozen
 class RunningSums(Planted):
     """The flaw: four counts of the label 1, each with noise for a loss of ε/2 under a claim of ε."""
-
-    name = "running-sums"
 
     @property
     def scale(self) -> float:
@@ -145,8 +134,6 @@ class Published(Planted):
 class PublishesSubsample(Published):
     """The flaw: each record is shown with chance 5 %, in random order among zeros."""
 
-    name = "publishes-subsample"
-
     def show(self, points: np.ndarray, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         shown = points[: self.entries]
         values[:] = 0.0
@@ -158,8 +145,6 @@ class PublishesSubsample(Published):
 class ShowsARecord(Published):
     """The flaw: in one release of ten, a random number is replaced by a random record."""
 
-    name = "shows-a-record"
-
     def show(self, points: np.ndarray, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         games = np.flatnonzero(rng.random(len(values)) < 0.1)
         values[games, rng.integers(self.entries, size=len(games))] = rng.choice(points, size=len(games))
@@ -169,8 +154,6 @@ class ShowsARecord(Published):
 @attrs.frozen
 class KeepsARecord(Planted):
     """The flaw: of the noisy copies of a record, one in twenty has no noise."""
-
-    name = "keeps-a-record"
 
     def measure(self, sample: Sample) -> list[float]:
         return np.resize(np.clip(sample.points, 0, 1), 20).tolist()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+from support.players.named_by_class import NamedByClass
 
 from arena import Claim
-from learners.training.batches import FIXED, SHUFFLED
 from learners.training.dp_sgd import DPSGD, DPSGDState
+from learners.training.noisy_sums_state import FIXED, SHUFFLED
 
 
 @attrs.frozen
-class BrokenDPSGD(DPSGD):
+class BrokenDPSGD(NamedByClass, DPSGD):
     """twin: the correct learner whose claim it makes. run: the settings with which it really runs."""
 
     size: int = 20
@@ -19,7 +20,7 @@ class BrokenDPSGD(DPSGD):
     steps: int = 20
     noise: float | None = 3.0
 
-    state_class = DPSGDState
+    State = DPSGDState
 
     @property
     def twin(self) -> DPSGD:
@@ -34,14 +35,12 @@ class BrokenDPSGD(DPSGD):
         return self
 
     def start(self, games: int, rng: np.random.Generator) -> DPSGDState:
-        return self.state_class(self.run, games, rng)
+        return self.State(self.run, games, rng)
 
 
 @attrs.frozen
 class FixedAsPoisson(BrokenDPSGD):
     """The slip: batches of a fixed size, accounted as if each example were drawn on its own."""
-
-    name = "fixed-as-poisson"
 
     @property
     def run(self) -> DPSGD:
@@ -51,8 +50,6 @@ class FixedAsPoisson(BrokenDPSGD):
 @attrs.frozen
 class ShufflingAsPoisson(BrokenDPSGD):
     """The slip: a permutation in each epoch, accounted as if each example were drawn on its own."""
-
-    name = "shuffling-as-poisson"
 
     @property
     def run(self) -> DPSGD:
@@ -68,126 +65,99 @@ class NoClipState(DPSGDState):
 class ForgetsClipping(BrokenDPSGD):
     """The slip: gradients are not clipped."""
 
-    name = "forgets-clipping"
-    state_class = NoClipState
-
-
-class ClipsMeanState(NoClipState):
-    def _update(self, total: np.ndarray) -> None:
-        norms = np.sqrt((total**2).sum(axis=1)) / self._learner.batch
-        super()._update(total * DPSGDState._shrink(self, norms)[:, None])
+    State = NoClipState
 
 
 @attrs.frozen
 class ClipsTheMean(BrokenDPSGD):
     """The slip: the mean gradient of a batch is clipped in place of each."""
 
-    name = "clips-the-mean"
-    state_class = ClipsMeanState
-
-
-class UnscaledNoiseState(DPSGDState):
-    def _draw_noise(self) -> np.ndarray:
-        return super()._draw_noise() / self._learner.clip
+    class State(NoClipState):
+        def _update(self, total: np.ndarray) -> None:
+            norms = np.sqrt((total**2).sum(axis=1)) / self._learner.batch
+            super()._update(total * DPSGDState._shrink(self, norms)[:, None])
 
 
 @attrs.frozen
 class NoiseWithoutClip(BrokenDPSGD):
     """The slip: the noise has the standard deviation `noise`, whatever the clip."""
 
-    name = "noise-without-clip"
-    state_class = UnscaledNoiseState
+    class State(DPSGDState):
+        def _draw_noise(self) -> np.ndarray:
+            return super()._draw_noise() / self._learner.clip
 
     clip: float = 4.0
-
-
-class ReusedNoiseState(DPSGDState):
-    _noise: np.ndarray | None = None
-
-    def _draw_noise(self) -> np.ndarray:
-        if self._noise is None:
-            self._noise = super()._draw_noise()
-        return self._noise.copy()
 
 
 @attrs.frozen
 class ReusesNoise(BrokenDPSGD):
     """The slip: the noise is drawn once and used in all steps."""
 
-    name = "reuses-noise"
-    state_class = ReusedNoiseState
+    class State(DPSGDState):
+        _noise: np.ndarray | None = None
 
-
-class LateNoiseState(DPSGDState):
-    _taken = 0
-
-    def _draw_noise(self) -> np.ndarray:
-        self._taken += 1
-        return super()._draw_noise() / (1 if self._taken <= 5 else 2)
+        def _draw_noise(self) -> np.ndarray:
+            if self._noise is None:
+                self._noise = super()._draw_noise()
+            return self._noise.copy()
 
 
 @attrs.frozen
 class HalvesLateNoise(BrokenDPSGD):
     """The slip: from the sixth step on, the noise is half of what is accounted for."""
 
-    name = "halves-late-noise"
-    state_class = LateNoiseState
+    class State(DPSGDState):
+        _taken = 0
 
-
-class EachCoordinateState(DPSGDState):
-    def _add_clipped(self, group, games, canaries, copies, chosen):
-        clip = self._learner.clip
-        x, y = (
-            values if chosen is None else values.take(chosen, axis=0)
-            for values in (group.points, group.labels)
-        )
-        total = np.zeros((len(games), self._network.size))
-        for canary, places in zip(canaries, group.canaries, strict=True):
-            inside = places if chosen is None else places.take(chosen, axis=0)
-            total += (copies * inside).sum(axis=1)[:, None] * np.clip(canary.gradient[games], -clip, clip)
-            copies = copies * ~inside
-        slope = self._network._slope(self._network.predict(self.parameters[games], x.astype(float)), y)
-        gradients = np.clip(slope[:, :, None] * x, -clip, clip)
-        return total + (copies[:, :, None] * gradients).sum(axis=1)
+        def _draw_noise(self) -> np.ndarray:
+            self._taken += 1
+            return super()._draw_noise() / (1 if self._taken <= 5 else 2)
 
 
 @attrs.frozen
 class ClipsEachCoordinate(BrokenDPSGD):
     """The slip: each part of a gradient is clipped to the whole length, as where layers are clipped alone."""
 
-    name = "clips-each-coordinate"
-    state_class = EachCoordinateState
+    class State(DPSGDState):
+        def _add_clipped(self, group, games, canaries, copies, chosen):
+            clip = self._learner.clip
+            x, y = (
+                values if chosen is None else values.take(chosen, axis=0)
+                for values in (group.points, group.labels)
+            )
+            total = np.zeros((len(games), self._network.size))
+            for canary, places in zip(canaries, group.canaries, strict=True):
+                inside = places if chosen is None else places.take(chosen, axis=0)
+                total += (copies * inside).sum(axis=1)[:, None] * np.clip(canary.gradient[games], -clip, clip)
+                copies = copies * ~inside
+            slope = self._network._slope(self._network.predict(self.parameters[games], x.astype(float)), y)
+            gradients = np.clip(slope[:, :, None] * x, -clip, clip)
+            return total + (copies[:, :, None] * gradients).sum(axis=1)
 
     features: int = 3
-
-
-class ParticipantsState(DPSGDState):
-    _participants: np.ndarray | None = None
-
-    def _add_clipped(self, group, games, canaries, copies, chosen):
-        if self._participants is None:
-            self._participants = np.zeros(self._games)
-        self._participants[games] = copies.sum(axis=1)
-        return super()._add_clipped(group, games, canaries, copies, chosen)
-
-    def _draw_noise(self) -> np.ndarray:
-        share = self._participants / self._learner.size
-        return super()._draw_noise() * np.sqrt(share)[:, None]
 
 
 @attrs.frozen
 class NoiseOfParticipants(BrokenDPSGD):
     """The slip: everybody in a batch adds the share of the noise that all would add together."""
 
-    name = "noise-of-participants"
-    state_class = ParticipantsState
+    class State(DPSGDState):
+        _participants: np.ndarray | None = None
+
+        def _add_clipped(self, group, games, canaries, copies, chosen):
+            if self._participants is None:
+                self._participants = np.zeros(self._games)
+            self._participants[games] = copies.sum(axis=1)
+            return super()._add_clipped(group, games, canaries, copies, chosen)
+
+        def _draw_noise(self) -> np.ndarray:
+            share = self._participants / self._learner.size
+            return super()._draw_noise() * np.sqrt(share)[:, None]
 
 
 @attrs.frozen
 class OneStepShort(BrokenDPSGD):
     """The slip: the curve is claimed for one step fewer than are taken."""
-
-    name = "one-step-short"
 
     batch: int = 10
     steps: int = 2
@@ -198,22 +168,18 @@ class OneStepShort(BrokenDPSGD):
         return attrs.evolve(super().twin, steps=self.steps - 1)
 
 
-class RealSizeState(DPSGDState):
-    def _update(self, total: np.ndarray) -> None:
-        before = self.parameters.copy()
-        super()._update(total)
-        sizes = np.empty(self._games)
-        for group in self._groups:
-            sizes[group.games] = len(group.labels)
-        self.parameters = before + (self.parameters - before) * (self._learner.size / sizes)[:, None]
-
-
 @attrs.frozen
 class DividesByRealSize(BrokenDPSGD):
     """The slip: the size of a batch is worked out from the real number of examples."""
 
-    name = "divides-by-real-size"
-    state_class = RealSizeState
+    class State(DPSGDState):
+        def _update(self, total: np.ndarray) -> None:
+            before = self.parameters.copy()
+            super()._update(total)
+            sizes = np.empty(self._games)
+            for group in self._groups:
+                sizes[group.games] = len(group.labels)
+            self.parameters = before + (self.parameters - before) * (self._learner.size / sizes)[:, None]
 
     size: int = 4
     batch: int = 2
@@ -224,25 +190,19 @@ class DividesByRealSize(BrokenDPSGD):
 class WrongRate(BrokenDPSGD):
     """The slip: the accountant is given a fifth of the rate."""
 
-    name = "wrong-rate"
-
     @property
     def twin(self) -> DPSGD:
         return attrs.evolve(super().twin, size=5 * self.size)
-
-
-class FloatState(DPSGDState):
-    def _update(self, total: np.ndarray) -> None:
-        noisy = total.astype(np.float32) + self._draw_noise().astype(np.float32)
-        self.parameters -= self._learner.step_size * noisy.astype(float)
 
 
 @attrs.frozen
 class FloatNoise(BrokenDPSGD):
     """The slip: noise is added in float32, and the sum is not rounded."""
 
-    name = "float-noise"
-    state_class = FloatState
+    class State(DPSGDState):
+        def _update(self, total: np.ndarray) -> None:
+            noisy = total.astype(np.float32) + self._draw_noise().astype(np.float32)
+            self.parameters -= self._learner.step_size * noisy.astype(float)
 
     size: int = 16
     batch: int = 16

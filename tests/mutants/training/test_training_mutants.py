@@ -25,10 +25,8 @@ from mutants.training.broken_dp_sgd import (
 )
 
 import audits
-from adversaries.training.gradient_canary import OPPOSITE, GradientCanaryAttack
-from adversaries.training.input_canary import InputCanary
-from adversaries.training.model_low_bits import ModelLowBits
-from adversaries.training.update_scale import UpdateScale
+from adversaries.training.gradient_canary import OPPOSITE, GradientCanaryAttack, ModelLowBits
+from adversaries.training.input_canary import InputCanary, UpdateScale
 from arena import Adversary, Learner, Sample, TrainingRun
 from arena.step_scores import SPREAD
 from audits.runs.plan import Plan

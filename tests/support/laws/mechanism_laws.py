@@ -13,10 +13,10 @@ import numpy as np
 from scipy import stats
 from support.statistical import check_cdf, check_counts, check_mean
 
-from learners.mechanisms.noise.laplace_noise import laplace
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
+from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.between_thresholds import BetweenThresholds
+from learners.mechanisms.noise import laplace
+from learners.mechanisms.selection import exponential_mechanism
 
 RATE = 1e-7  # of one check
 POWER = 1 - 1e-7

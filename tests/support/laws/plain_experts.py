@@ -10,7 +10,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.settings import at_least, at_most, check_value
 from learners.mechanisms.parameter_checks import check_positive
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
+from learners.mechanisms.selection import exponential_mechanism
 
 
 class ExponentialExperts:

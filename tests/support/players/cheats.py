@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import (
     Adversary,
     Claim,
@@ -28,8 +28,8 @@ from arena import (
     Train,
     Training,
 )
-from learners.common.release_learner import ReleaseLearner
-from learners.mechanisms.noise.laplace_noise import laplace_mechanism
+from learners.common.learner_bases import ReleaseLearner
+from learners.mechanisms.noise import laplace_mechanism
 from learners.releases.laplace_count import LaplaceCount
 
 SIZE = 20

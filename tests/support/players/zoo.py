@@ -6,15 +6,9 @@ import numpy as np
 
 from arena import Density, Sample, Training
 from learners.zoo.base import CountingLearner
-from learners.zoo.noisy_histograms import NoisyHist1, NoisyHist2
+from learners.zoo.laplace_mechanisms import NoisyHist1, NoisyHist2, ZooLaplace
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2, ReportNoisyMax3, ReportNoisyMax4
-from learners.zoo.svt_1 import Svt1
-from learners.zoo.svt_2 import Svt2
-from learners.zoo.svt_3 import Svt3
-from learners.zoo.svt_4 import Svt4
-from learners.zoo.svt_5 import Svt5
-from learners.zoo.svt_6 import Svt6
-from learners.zoo.zoo_laplace import ZooLaplace
+from learners.zoo.svt import Svt1, Svt2, Svt3, Svt4, Svt5, Svt6
 
 KINDS: list[type[CountingLearner]] = [
     ZooLaplace,

@@ -10,9 +10,14 @@ from benchmarks.theorems.pate.setup.sources import LineSource, Tsybakov
 from learners.pate.ensemble import Minimiser, Voters
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import TIGHT, PateSvt
-from learners.pate.students.active import LearningResult, learn
-from learners.pate.students.disagreement_student import DisagreementStudent
-from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
+from learners.pate.students.active import (
+    LabellingService,
+    LearningResult,
+    collect_answers,
+    fit_answers,
+    learn,
+)
+from learners.pate.students.forced_label_student import DisagreementStudent
 
 CLASS = Thresholds()
 DELTA = 1e-6

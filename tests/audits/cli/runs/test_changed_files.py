@@ -15,7 +15,7 @@ import pytest
 from support.command_line import Command
 from support.forged_ledgers import forge
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import InvalidArgument, Release
 from audits.registry.origins import find_packages
 from audits.registry.user_files import UsedFiles, load_function

@@ -19,7 +19,7 @@ from support.lost_ledgers import FILES, FOLDERS
 from support.paths import ROOT
 from support.waiting import wait_until
 
-from adversaries.release.count_swap import CountSwap
+from adversaries.release.point_swap import CountSwap
 from arena import Release
 from arena.errors import ArenaError, InternalError, InvalidArgument
 from audits.reports.json_form import to_data

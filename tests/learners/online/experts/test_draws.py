@@ -15,11 +15,10 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import FiniteClass
 from arena.littlestone import START, soa
-from learners.mechanisms.experts import exponential_experts, lazy_experts
-from learners.mechanisms.experts.lazy_experts import LazyParameters
+from learners.mechanisms import exponential_experts, lazy_experts
+from learners.mechanisms.lazy_experts import LazyParameters
 from learners.online.experts.draws import FreshDraws, LazyDraws
-from learners.online.experts.merged import MergedExperts
-from learners.online.experts.transitions import build_transitions
+from learners.online.experts.transitions import MergedExperts, build_transitions
 
 ALL = soa(FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]]))
 CLASSES = [ALL, soa(FiniteClass([[0, 0], [0, 1], [1, 1]]))]

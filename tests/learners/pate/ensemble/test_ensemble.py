@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adversaries.voting.small_margin import SmallMargin
+from adversaries.voting.repeat_point import SmallMargin
 from arena import Sample, Training, Unsupported, Voting, play
 from arena.concepts import Thresholds
 from audits.runs.plan import Plan

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adversaries.voting.small_margin import SmallMargin
+from adversaries.voting.repeat_point import SmallMargin
 from arena import InvalidArgument, Sample, Voting, play
 from arena.concepts import Points, Thresholds
 from audits.registry.players import find_player

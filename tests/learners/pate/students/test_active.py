@@ -15,10 +15,8 @@ from arena import InvalidArgument
 from arena.concepts import FiniteClass, Intervals, Thresholds
 from arena.replies import UNSTABLE
 from learners.pate.ensemble import Minimiser, Teacher
-from learners.pate.students.active import ActiveStudent, LearningResult, learn
-from learners.pate.students.disagreement_student import DisagreementStudent
-from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.passive import collect_answers, fit_answers
+from learners.pate.students.active import ActiveStudent, LearningResult, collect_answers, fit_answers, learn
+from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent
 
 RATE = 1e-8
 

@@ -15,9 +15,8 @@ from arena.concepts import FiniteClass, Thresholds
 from arena.replies import NO_LABEL, UNSTABLE
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.logistic import LinearRules
-from learners.pate.students.passive import collect_answers, fit_answers
-from learners.pate.students.public_points import PublicPoints
-from learners.pate.students.rules import fit_rule, rule_class
+from learners.pate.students.active import collect_answers, fit_answers
+from learners.pate.students.rules import PublicPoints, fit_rule, rule_class
 
 LINE = Minimiser(Thresholds(range(6)))
 POINTS = np.arange(6.0)

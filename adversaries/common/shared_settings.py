@@ -1,0 +1,71 @@
+"""Choices and settings that adversaries of several protocols share: concept classes, and hidden points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arena import InvalidArgument, Learner, setting
+from arena.capabilities import read_concepts
+from arena.concepts import ConceptClass
+from arena.settings import at_least, at_most, one_of
+
+
+def choose_concept_class(
+    setting: ConceptClass | None, learner: Learner | None, default: ConceptClass
+) -> ConceptClass:
+    """The adversary's setting `concepts`, otherwise the learner's class, otherwise `default`.
+
+    Raises: InvalidArgument if its points have another shape than the learner's.
+    """
+    chosen = setting or read_concepts(learner) or default
+    if learner is not None and chosen.point_shape != learner.point_shape:
+        raise InvalidArgument(
+            f"{learner.name} receives points of shape {learner.point_shape}",
+            value=chosen,
+            remedy="Leave out `concepts`, so that the learner's class is used.",
+        )
+    return chosen
+
+
+ADAPTIVE, OBLIVIOUS = "Adaptive", "Oblivious"  # protocols
+ONE, ALL = "one", "all"  # backgrounds of a hidden point
+SCALE, UNIFORM = "scale", "uniform"  # distributions of the round t* from which it is shown
+
+
+def protocol_setting() -> Any:
+    """The setting `protocol`: whether the examples are committed or given round by round."""
+    return setting(
+        OBLIVIOUS,
+        help="Oblivious: commits beforehand; Adaptive: gives the same examples round by round",
+        check=one_of(OBLIVIOUS, ADAPTIVE),
+    )
+
+
+def start_setting() -> Any:
+    """The setting `start`: the distribution of t*."""
+    return setting(
+        SCALE,
+        help="t*: scale (a random power of two or a little later) or uniform",
+        check=one_of(SCALE, UNIFORM),
+    )
+
+
+def decoys_setting() -> Any:
+    """The setting `decoys`: the share of games in which the hidden point is never shown."""
+    return setting(
+        0.25, unit="probability", help="of a game that is background only", check=[at_least(0), at_most(1)]
+    )
+
+
+def draw_start_rounds(start: str, rounds: int, games: int, rng: np.random.Generator) -> np.ndarray:
+    """(games,): the rounds t*, from 1.
+
+    "uniform" draws t* from all rounds. "scale" draws a power of two 2^i first, and then t* from 2^i to
+    2^(i+1) - 1, so that the lower bound for each of these horizons applies to a share of the games.
+    """
+    if start == UNIFORM:
+        return rng.integers(1, rounds, games, endpoint=True)
+    low = 2 ** rng.integers(0, rounds.bit_length() - 1, games, endpoint=True)
+    return rng.integers(low, np.minimum(2 * low - 1, rounds), endpoint=True)

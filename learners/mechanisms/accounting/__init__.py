@@ -1,1 +1,0 @@
-"""Privacy accounting: composition, subsampling, and the largest parameter that a budget allows."""

@@ -1,1 +1,0 @@
-"""Private counting: the binary mechanism and histograms."""

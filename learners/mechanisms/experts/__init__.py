@@ -1,1 +1,0 @@
-"""Private prediction from expert advice."""

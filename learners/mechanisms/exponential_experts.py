@@ -1,0 +1,46 @@
+"""Private prediction from expert advice against adaptive adversaries, with a fresh draw every round.
+
+Expert i is drawn with probability proportional to exp(prior_i − rate·losses_i). This is Hedge, whose every
+draw is an exponential mechanism on the losses so far; equivalently, follow the perturbed leader with Gumbel
+noise (Jain and Thakurta 2014; Theorem E.11 of Li, Wang, Ye). Losses are in [0, 1]; rates in nats per unit.
+"""
+
+from __future__ import annotations
+
+import math
+
+from arena.errors import InvalidArgument
+from learners.mechanisms.accounting import Guarantee, hoeffding_composition, largest_affordable
+from learners.mechanisms.parameter_checks import check_positive
+
+
+def cost(rounds: int, rate: float, *, slack: float) -> Guarantee:
+    """The cost of `rounds` rounds for one replaced vector of losses.
+
+    The vectors differ by Δ in [−1, 1], so a draw has range rate·(max Δ − min Δ) ≤ 2·rate (see
+    `accounting.bounded_range`). The first draw does not depend on losses. slack = 0 asks for pure DP.
+    """
+    check_positive(rate=rate)
+    return hoeffding_composition(rounds - 1, 2 * rate, slack=slack)
+
+
+def largest_rate(rounds: int, *, epsilon: float, delta: float) -> float:
+    """The largest rate at which `rounds` ≥ 2 rounds cost at most (epsilon, delta)."""
+    check_positive(epsilon=epsilon)
+    check_rounds(rounds)
+    return largest_affordable(lambda rate: cost(rounds, rate, slack=delta).epsilon, epsilon)
+
+
+def check_rounds(rounds: int) -> None:
+    """Raises: InvalidArgument for fewer than 2 rounds, which cost nothing at any rate."""
+    if rounds < 2:
+        raise InvalidArgument("rounds must be at least 2: a single round costs nothing", value=rounds)
+
+
+def regret(rounds: int, experts: int, rate: float) -> float:
+    """Hedge's bound on the expected regret to the best of equally likely experts: ln N/rate + rate·T/8.
+
+    It holds if no round's losses depend on the draw of that round, hence against adaptive adversaries. With a
+    prior, 1/N is the prior probability of the expert that Hedge is compared with.
+    """
+    return math.log(experts) / rate + rate * rounds / 8

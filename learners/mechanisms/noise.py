@@ -1,0 +1,235 @@
+"""Laplace and Gaussian noise for batches of games, and random functions of points.
+
+All numbers are floating point. The low bits of a *released* noisy number can reveal the true one (Mironov
+2012); mechanisms that release only comparisons are far less exposed. Do not use this code on real people's
+data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from arena.errors import InvalidArgument
+from arena.privacy_curves import gaussian_curve
+from arena.settings import at_least, check_value, less_than
+from learners.mechanisms.accounting import least_sufficient
+from learners.mechanisms.parameter_checks import check_positive, check_probability
+
+_FAR = 1_000.0  # in scales; the probability of lying beyond is 0 in doubles
+
+
+def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    """Fill `out` with independent Laplace noise of mean 0 and return it.
+
+    The absolute value of Laplace noise is exponential and its sign is a fair coin, so each number takes one
+    exponential number and one random bit. This is faster than `Generator.laplace` (benchmarks/noise.py).
+
+    Shapes: out is any C-contiguous float64 array, possibly empty.
+    Units: scale is the mean absolute value, the b of Lap(b).
+    Raises: InvalidArgument also if `out` cannot be filled in place, or if the generator is MT19937, whose raw
+    words have 32 bits and so give too few signs.
+    """
+    check_positive(scale=scale)
+    if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.carray):
+        raise InvalidArgument(
+            "noise needs a C-contiguous, writeable float64 array",
+            value=_describe(out),
+            remedy="Draw into np.empty(shape) and copy from there.",
+        )
+    bits = rng.bit_generator
+    if isinstance(bits, np.random.MT19937):
+        raise InvalidArgument(
+            "noise needs a generator of 64-bit words",
+            value="MT19937",
+            remedy="Use arena.randomness.generator.",
+        )
+    flat = out.reshape(-1)
+    rng.standard_exponential(out=flat)
+    # The sign bit of a random byte is a fair coin in either byte order; copysign makes no temporary array.
+    signs = bits.random_raw((flat.size + 7) // 8).view(np.int8)
+    np.copysign(flat, signs[: flat.size], out=flat)
+    if scale != 1.0:
+        flat *= scale
+    return out
+
+
+def laplace_mechanism(
+    rng: np.random.Generator, values: Any, *, sensitivity: float, epsilon: float
+) -> np.ndarray:
+    """`values` plus Laplace noise of scale sensitivity/epsilon: (epsilon, 0)-DP.
+
+    Definition 2.7 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after Dwork, McSherry, Nissim, Smith (2006).
+
+    Shapes: values has any shape; the result is a new float64 array of that shape. If several values of one
+    game are released, sensitivity is the L1 distance between neighbours' vectors.
+    Units: epsilon in nats; sensitivity in those of values.
+    """
+    check_positive(sensitivity=sensitivity, epsilon=epsilon)
+    noise = laplace(rng, np.empty(np.shape(values)), sensitivity / epsilon)
+    noise += values
+    return noise
+
+
+class NoisyValues:
+    """Adds fresh Laplace noise to one value per game, in preallocated buffers.
+
+    Comparing results in units of the noise with thresholds in the same units saves one pass over the batch.
+    """
+
+    def __init__(self, games: int, rng: np.random.Generator, *, scale: float) -> None:
+        check_value("games", games, at_least(0))
+        check_positive(scale=scale)
+        self._rng = rng
+        self._per_scale = 1 / scale
+        self._noise = np.empty(games)
+        self._noisy = np.empty(games)
+        self.noise = self._noise  # the noise of the last draw, in units of its scale
+        self._finite = np.empty(games, bool)
+
+    def draw(self, values: Any) -> np.ndarray:
+        """values/scale + Lap(1), (n,) float64, overwritten by the next call.
+
+        Shapes: values is one number for all games or (n,).
+        Raises: InvalidArgument if values has another shape or is not finite.
+        """
+        values = np.asarray(values)
+        noisy = self._noisy
+        if values.ndim and values.shape != noisy.shape:
+            raise InvalidArgument(
+                "a query has one value for all games or one per game",
+                value=values.shape,
+                remedy=f"Pass a number or an array of shape {noisy.shape}.",
+            )
+        np.multiply(values, self._per_scale, out=noisy)
+        noisy += laplace(self._rng, self._noise)
+        # Checking a sum of squares would also do, but BLAS waits for other threads if batches are large.
+        if not np.isfinite(noisy, out=self._finite).all():
+            raise InvalidArgument("the values of a query must be finite", value=values)
+        return noisy
+
+
+def laplace_cdf(x: np.ndarray) -> np.ndarray:
+    """P[Lap(1) ≤ x], with small relative error in the lower tail; the upper tail is laplace_cdf(-x).
+
+    >>> laplace_cdf(np.array([0.0, -1000.0, 1000.0])).tolist()
+    [0.5, 0.0, 1.0]
+    """
+    tail = np.exp(-np.abs(x)) / 2
+    return np.where(x < 0, tail, 1 - tail)
+
+
+def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """P[low ≤ Lap(1) ≤ high], 0 where high < low, with small relative error everywhere.
+
+    Shapes: low and high broadcast; they may be infinite.
+    """
+    low = np.clip(low, -_FAR, _FAR)  # inf - inf would be NaN
+    high = np.maximum(low, high)
+    # An interval on one side of 0 is a difference of tails, computed as a product; one across 0 lacks both.
+    beside = -np.exp(-np.maximum(np.maximum(low, -high), 0)) * np.expm1(low - high) / 2
+    across = -(np.expm1(-np.maximum(-low, 0)) + np.expm1(-np.maximum(high, 0))) / 2
+    return np.where((low < 0) & (high > 0), across, beside)
+
+
+def _describe(out: object) -> str:
+    if not isinstance(out, np.ndarray):
+        return type(out).__name__
+    return f"{out.dtype} array of shape {out.shape} with strides {out.strides}"
+
+
+def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
+    """The least delta for which adding N(0, sigma²) to a number is (epsilon, delta)-DP.
+
+    It is exact for neighbours whose numbers differ by `sensitivity`, and never rounded down to 0.
+
+    Units: epsilon in nats; sigma and sensitivity in units of the number.
+    """
+    check_positive(sigma=sigma, sensitivity=sensitivity)
+    check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
+    return gaussian_curve.gaussian_delta(epsilon, sensitivity / sigma)
+
+
+@lru_cache(maxsize=1_024)
+def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    """The least standard deviation with which a noisy number is (epsilon, delta)-DP.
+
+    The analytic Gaussian calibration (Algorithm 1) of Balle and Wang (2018), by bisection: `gaussian_delta`
+    decreases in sigma, and at the result it is at most delta. Units: as `gaussian_delta`.
+    """
+    check_probability(delta=delta)
+    return least_sufficient(
+        lambda sigma: gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
+    )
+
+
+@lru_cache(maxsize=1_024)
+def gaussian_epsilon(*, delta: float, sigma: float, sensitivity: float = 1.0) -> float:
+    """The least ε for which adding N(0, sigma²) is (ε, delta)-DP; 0 if δ(0) is at most delta.
+
+    By bisection on `gaussian_delta`, rounded up. Units: as `gaussian_delta`.
+    """
+    check_probability(delta=delta)
+    if gaussian_delta(epsilon=0.0, sigma=sigma, sensitivity=sensitivity) <= delta:
+        return 0.0
+    return least_sufficient(
+        lambda epsilon: gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
+    )
+
+
+_MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_WEYL = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)  # added to the key after every step
+_STEPS = 10
+_WORD, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+_DIGITS = 52  # of a number in (0, 1), so that its middle of a cell is exact
+
+
+class RandomFunction:
+    """Two uniform numbers for every point of each of n games: equal points of a game have equal numbers.
+
+    Philox4x32-10 of Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3 (2011), with a
+    random key for each game and the bits of the point as counter. The numbers of different points, and of
+    different games, are as independent as those of other generators, and need no memory.
+    """
+
+    def __init__(self, games: int, rng: np.random.Generator) -> None:
+        self._key = tuple(rng.integers(0, 2**32, (2, games, 1), dtype=np.uint64))
+
+    def draw(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers in (0, 1), each (n, k), for points (n, k) or vectors (n, k, d)."""
+        bits = point_bits(points)
+        words: tuple[np.ndarray, ...] = (np.zeros((), np.uint64),) * 4
+        for coordinate in np.moveaxis(bits, -1, 0):  # the words of one coordinate begin those of the next
+            words = philox((coordinate & _LOW, coordinate >> _WORD, words[0], words[1]), self._key)
+        return _uniform(words[0], words[1]), _uniform(words[2], words[3])
+
+
+def point_bits(points: np.ndarray) -> np.ndarray:
+    """(n, k, d) uint64: the bits of points (n, k) or (n, k, d) as float64, in which 0 and −0 are equal."""
+    values = np.asarray(points, np.float64) + 0.0
+    return (values if values.ndim == 3 else values[..., None]).view(np.uint64)
+
+
+def philox(counter: Sequence[np.ndarray], key: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Four words for four words of a counter and two of a key, all of 32 bits in arrays of uint64."""
+    first, second, third, fourth = counter
+    key_0, key_1 = key
+    for _ in range(_STEPS):
+        left, right = _MULTIPLIERS[0] * first, _MULTIPLIERS[1] * third
+        first, second, third, fourth = (
+            (right >> _WORD) ^ second ^ key_0,
+            right & _LOW,
+            (left >> _WORD) ^ fourth ^ key_1,
+            left & _LOW,
+        )
+        key_0, key_1 = (key_0 + _WEYL[0]) & _LOW, (key_1 + _WEYL[1]) & _LOW
+    return first, second, third, fourth
+
+
+def _uniform(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    digits = (high << np.uint64(_DIGITS - 32)) | (low >> np.uint64(64 - _DIGITS))
+    return np.asarray((digits + 0.5) * 2.0**-_DIGITS)

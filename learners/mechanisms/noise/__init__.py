@@ -1,1 +1,0 @@
-"""Laplace and Gaussian noise: sampling, densities and quadrature."""

@@ -1,1 +1,0 @@
-"""Private selection: the exponential mechanism and covers chosen by it."""

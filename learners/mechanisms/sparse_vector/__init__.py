@@ -1,1 +1,0 @@
-"""The sparse vector technique: AboveThreshold, BetweenThresholds and their variants."""

@@ -1,0 +1,349 @@
+"""The six sparse vector techniques: svt-1, which is correct, to svt-6.
+
+Query i is answered "above" (⊤) if q_i + ν_i >= T + ρ, otherwise "below" (⊥); only the answers are released.
+The numbering is that of Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Privacy
+(2017).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from math import inf
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from arena.errors import Unsupported
+from arena.laws import Branches, Density, Finite
+from arena.sample import Sample
+from arena.settings import count_setting, less_than, more_than, setting
+from learners.mechanisms.densities import HiddenBelow, fine_laplace_nodes, laplace_density
+from learners.mechanisms.noise import laplace, laplace_cdf
+from learners.zoo.base import CountingLearner, QueryValues, queries_setting
+from learners.zoo.svt_laws import full_law, halting_law, noiseless_law
+
+
+def threshold_setting(default: float) -> Any:
+    """The setting `threshold` with this default."""
+    return setting(default, help="T, the threshold", unit="count", check=[more_than(-inf), less_than(inf)])
+
+
+@attrs.frozen
+class SvtLearner(CountingLearner):
+    """Base of the learners that report which of m queries are above a noisy threshold.
+
+    They release (n, m) int8: 1 for "above", 0 for "below", -1 for a query that is not answered.
+    """
+
+    queries: int = queries_setting(10)
+
+    @property
+    @abstractmethod
+    def threshold(self) -> float:
+        """T."""
+
+    @property
+    @abstractmethod
+    def scales(self) -> tuple[float, float]:
+        """The scales b of the noise Lap(b) of the threshold, ρ, and of a query, ν; 0 for none."""
+
+    @property
+    def threshold_scale(self) -> float:
+        return self.scales[0]
+
+    @property
+    def noise_scale(self) -> float:
+        return self.scales[1]
+
+    def allocate(self, games: int) -> np.ndarray:
+        return np.empty((games, self.queries), np.int8)
+
+    def draw_thresholds(self, rng: Generator, out: np.ndarray) -> np.ndarray:
+        """Fill `out` with independent draws of T + ρ, in units of the queries' noise."""
+        laplace(rng, out, self.threshold_scale / self.noise_scale)
+        out += self.threshold / self.noise_scale
+        return out
+
+    def add_noise(self, values: QueryValues, rng: Generator) -> np.ndarray:
+        """(m, k): the noisy queries, in units of their noise."""
+        noisy = laplace(rng, np.empty((self.queries, values.games)))
+        noisy += values.rows(1 / self.noise_scale)
+        return noisy
+
+    def answer_probabilities(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The probabilities (m, 2, t) of "below" and "above" given ρ at t nodes, and the nodes' weights (t,).
+
+        Shapes: values (m,).
+        """
+        rate = len(values) / self.noise_scale + 1 / self.threshold_scale
+        nodes, weights = fine_laplace_nodes(self.threshold_scale, values - self.threshold, rate)
+        margins = (values[:, None] - self.threshold - nodes) / self.noise_scale
+        return np.stack([laplace_cdf(-margins), laplace_cdf(margins)], axis=1), weights
+
+
+@attrs.frozen
+class HaltingSvtLearner(SvtLearner):
+    """Base of the learners that stop after c = `halts` answers "above".
+
+    renewed: whether the threshold's noise is drawn afresh after each "above".
+    """
+
+    renewed: ClassVar[bool] = False
+
+    halts: int = count_setting(1, help='c, the number of answers "above" after which it stops')
+    threshold: float = threshold_setting(1.0)
+
+    def answer(self, values: QueryValues, rng: Generator, out: np.ndarray) -> None:
+        draws = min(self.halts, self.queries) if self.renewed else 1
+        thresholds = self.draw_thresholds(rng, np.empty((draws, values.games)))
+        noisy = self.add_noise(values, rng)
+        if draws == 1:
+            out[:] = answer_until_halt(self.halts, noisy >= thresholds).T
+        else:
+            out[:] = _answer_renewing(noisy, thresholds).T
+
+    def law(self, sample: Sample) -> Finite | Branches:
+        """The output distribution, by a forward recursion over the queries with a quadrature over ρ.
+
+        Raises: Unsupported if there are more than 16,384 sequences of answers.
+        """
+        probabilities, weights = self.answer_probabilities(self.counts(sample))
+        return halting_law(probabilities, weights, self.halts, renewed=self.renewed)
+
+
+# --- playing ------------------------------------------------------------------------------------------------
+
+
+def answer_until_halt(halts: int, above: np.ndarray) -> np.ndarray:
+    """(m, k) integers: 1 where `above` (m, k), 0 where not, -1 after `halts` times 1."""
+    left, answers = _allocate_answers(min(halts, len(above)), above.shape)
+    for row, answer in zip(above, answers, strict=True):
+        _answer_query(row, left, answer)
+    return answers
+
+
+def _answer_renewing(noisy: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """As `answer_until_halt`, for noisy queries (m, k) and thresholds (c, k), the next one after each
+    "above"."""
+    halts, games = thresholds.shape
+    left, answers = _allocate_answers(halts, noisy.shape)
+    column = np.arange(games)
+    threshold = thresholds[0]
+    for row, answer in zip(noisy, answers, strict=True):
+        if _answer_query(row >= threshold, left, answer):
+            used = np.minimum(halts - left.astype(np.intp), halts - 1)
+            threshold = thresholds[used, column]
+    return answers
+
+
+def _allocate_answers(halts: int, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The answers "above" that each game has left (k,), and room for the answers (m, k), in the smallest
+    integers."""
+    small = np.min_scalar_type(-max(halts, 1) - 1)
+    return np.full(shape[1], halts, small), np.empty(shape, small)
+
+
+def _answer_query(above: np.ndarray, left: np.ndarray, answer: np.ndarray) -> bool:
+    """Answer one query in all games and count down `left`; return whether any game answered "above"."""
+    running = left > 0
+    hit = above & running
+    np.add(hit, running, out=answer, dtype=answer.dtype)
+    answer -= 1
+    np.subtract(left, hit, out=left)
+    return bool(hit.any())
+
+
+# --- the six techniques -------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Svt1(HaltingSvtLearner):
+    """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(4c/ε); stops after c answers "above".
+
+    Algorithm 1 of Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Privacy (2017). The
+    claim is ε, for any number of queries.
+    """
+
+    name = "svt-1"
+    theorem = "Algorithm 1 of Lyu, Su, Li (2017), and the proof there"
+
+    threshold: float = threshold_setting(0.5)
+
+    @property
+    def scales(self) -> tuple[float, float]:
+        return 2 / self.epsilon, 4 * self.halts / self.epsilon
+
+
+@attrs.frozen
+class Svt2(HaltingSvtLearner):
+    """Sparse vector with ρ ~ Lap(2c/ε), drawn afresh after each "above", and ν ~ Lap(4c/ε); stops after c of
+    these.
+
+    Algorithm Sparse of Dwork and Roth, The Algorithmic Foundations of Differential Privacy (2014), section
+    3.6; Algorithm 2 of Lyu, Su, Li (2017). The claim is ε, for any number of queries.
+    """
+
+    name = "svt-2"
+    theorem = "Theorem 3.25 of The Algorithmic Foundations of Differential Privacy (Dwork, Roth 2014)"
+    renewed = True
+
+    @property
+    def scales(self) -> tuple[float, float]:
+        return 2 * self.halts / self.epsilon, 4 * self.halts / self.epsilon
+
+
+_BELOW = -1000.0  # released for "below"
+_UNANSWERED = -2000.0  # released for a query after the last halt
+
+
+@attrs.frozen
+class Svt3(HaltingSvtLearner):
+    """Sparse vector with ρ ~ Lap(2/ε) and ν ~ Lap(2c/ε) that releases q_i + ν_i for "above"; stops after c of
+    these.
+
+    Roth, lecture notes on The Algorithmic Foundations of Data Privacy (2011); Algorithm 3 of Lyu, Su, Li
+    (2017). The error: a released value cannot be below the noisy threshold and so reveals it, while the proof
+    counts the answers "below" as if the threshold were hidden. It claims ε. With c = 1 the exact value is
+    m·ε/2, where all queries change and the value is far below them.
+
+    Releases (n, m) float64: the value for "above", -1000 for "below", -2000 for a query that is not answered.
+    """
+
+    name = "svt-3"
+    theorem = "none: the released value reveals the threshold; exactly m·ε/2 for one halt"
+
+    @property
+    def scales(self) -> tuple[float, float]:
+        return 2 / self.epsilon, 2 * self.halts / self.epsilon
+
+    def allocate(self, games: int) -> np.ndarray:
+        return np.empty((games, self.queries))
+
+    def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
+        thresholds = self.draw_thresholds(rng, np.empty(values.games))
+        noisy = self.add_noise(values, rng)
+        answers = answer_until_halt(self.halts, noisy >= thresholds)
+        noisy *= self.noise_scale
+        np.copyto(noisy, _BELOW, where=answers == 0)
+        np.copyto(noisy, _UNANSWERED, where=answers == -1)
+        out[:] = noisy.T
+
+    def law(self, sample: Sample) -> Branches:
+        """The output distribution. Branch i: it stopped at query i and released a value. Last branch: it
+        never stopped.
+
+        Raises: Unsupported if halts > 1, since `Branches` holds one released value only.
+        """
+        if self.halts > 1:
+            raise Unsupported(
+                "svt-3 has an exact output distribution only for one halt",
+                value=self.halts,
+                remedy="Set halts=1.",
+            )
+        values = self.counts(sample)
+        stops = (self._stop_density(values[: i + 1]) for i in range(len(values)))
+        return Branches(parts=(*stops, self._all_below(values).total), read=_read)
+
+    def _all_below(self, values: np.ndarray) -> HiddenBelow:
+        return HiddenBelow.of(self.threshold_scale, values - self.threshold, self.noise_scale)
+
+    def _stop_density(self, values: np.ndarray) -> Density:
+        """The density of the value with which it stops at the last of `values`."""
+        before, last = self._all_below(values[:-1]), laplace_density(values[-1], self.noise_scale)
+        return Density(
+            log=lambda x: last.log(x) + before.log(x - self.threshold),
+            kinks=tuple(np.unique([*values, self.threshold])),
+            low=last.low,
+            high=last.high,
+            scale=1 / (before.rate + 1 / self.noise_scale),
+        )
+
+
+def _read(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The query at which each of values (n, m) stopped, m if it never did, -1 if no game can end so; and the
+    value."""
+    games, queries = values.shape
+    above = (values != _BELOW) & (values != _UNANSWERED)
+    stop = np.where(above.any(axis=1), above.argmax(axis=1), queries)
+    after = np.arange(queries) - stop[:, None]
+    possible = np.where(after < 0, values == _BELOW, (after == 0) | (values == _UNANSWERED)).all(axis=1)
+    released = values[np.arange(games), np.minimum(stop, queries - 1)]
+    return np.where(possible, stop, -1), released
+
+
+@attrs.frozen
+class Svt4(HaltingSvtLearner):
+    """Sparse vector with ρ ~ Lap(4/ε), drawn once, and ν ~ Lap(4/(3ε)) for every c; stops after c answers
+    "above".
+
+    Lee, Clifton, Top-k Frequent Itemsets via Differentially Private FP-trees (2014); Algorithm 4 of Lyu, Su,
+    Li (2017). The error: the noise of the queries is enough only for monotone queries and one "above". It
+    claims ε; what holds is (1 + 6c)ε/4.
+    """
+
+    name = "svt-4"
+    theorem = "none: too little noise on the queries; (1 + 6c)ε/4 holds (Lyu, Su, Li 2017)"
+
+    @property
+    def scales(self) -> tuple[float, float]:
+        return 4 / self.epsilon, 4 / (3 * self.epsilon)
+
+
+@attrs.frozen
+class Svt5(SvtLearner):
+    """Sparse vector with ρ ~ Lap(2/ε), drawn once, and no noise on the queries; never stops.
+
+    Stoddard, Chen, Machanavajjhala, Differentially Private Algorithms for Empirical Machine Learning (2014);
+    Algorithm 5 of Lyu, Su, Li (2017). The error: two queries without noise get different answers only if the
+    threshold lies between them, and then the answers reveal which is larger. It claims ε, but no ε holds:
+    some answers are possible for only one of two neighbours.
+    """
+
+    name = "svt-5"
+    theorem = "none: no noise on the queries, whose order is revealed; infinite"
+
+    threshold: float = threshold_setting(1.0)
+
+    @property
+    def scales(self) -> tuple[float, float]:
+        return 2 / self.epsilon, 0.0
+
+    def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
+        thresholds = laplace(rng, np.empty(values.games))
+        thresholds += self.threshold / self.threshold_scale
+        out[:] = (values.rows(1 / self.threshold_scale) >= thresholds).T
+
+    def law(self, sample: Sample) -> Finite:
+        return noiseless_law((self.counts(sample) - self.threshold) / self.threshold_scale)
+
+
+@attrs.frozen
+class Svt6(SvtLearner):
+    """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(2/ε); never stops.
+
+    Chen, Xiao, Zhang, Xu, Differentially Private High-Dimensional Data Publication via Sampling-Based
+    Inference (2015); Algorithm 6 of Lyu, Su, Li (2017). The error: the number of answers "above" is not
+    limited. It claims ε; the privacy loss grows with the number of queries, without bound.
+    """
+
+    name = "svt-6"
+    theorem = "none: answers above the threshold are not limited; the loss grows with m without bound"
+
+    threshold: float = threshold_setting(1.0)
+
+    @property
+    def scales(self) -> tuple[float, float]:
+        return 2 / self.epsilon, 2 / self.epsilon
+
+    def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
+        thresholds = self.draw_thresholds(rng, np.empty(values.games))
+        out[:] = (self.add_noise(values, rng) >= thresholds).T
+
+    def law(self, sample: Sample) -> Finite:
+        """The output distribution, over 2^m sequences of answers.
+
+        Raises: Unsupported if there are more than 16,384 of them.
+        """
+        return full_law(*self.answer_probabilities(self.counts(sample)))

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from support.laws.mechanism_laws import RATE, SURE, check_selection, selection_law
+from support.statistical import check_counts, statistical
+
+from arena.errors import InvalidArgument
+from arena.randomness import generator
+from learners.mechanisms.selection import exponential_mechanism
+
+
+@statistical(rate=2 * RATE)
+def test_choices_follow_the_law(rng: np.random.Generator) -> None:
+    check_selection(rng)
+
+
+@pytest.mark.parametrize("shift", [0.0, -1e6, 1e8])
+@statistical(rate=RATE)
+def test_what_all_scores_share_does_not_matter(rng: np.random.Generator, shift: float) -> None:
+    scores = np.array([0.0, 1.0, 2.5])
+    chosen = exponential_mechanism(rng, np.tile(scores + shift, (400_000, 1)), epsilon=1, sensitivity=1)
+    law = selection_law(scores, epsilon=1, sensitivity=1)
+    check_counts(np.bincount(chosen, minlength=3), law, effect=0.01, **SURE)
+
+
+@statistical(rate=RATE)
+def test_neighbouring_games_choose_independently(rng: np.random.Generator) -> None:
+    rows = [[0.0, 1.0, 2.0], [1.0, 0.0, 0.5]]
+    chosen = exponential_mechanism(rng, np.tile(rows, (400_000, 1)), epsilon=2, sensitivity=1).reshape(-1, 2)
+    laws = [selection_law(row, epsilon=2, sensitivity=1) for row in rows]
+    check_counts(
+        np.bincount(3 * chosen[:, 0] + chosen[:, 1], minlength=9),
+        np.outer(*laws).ravel(),
+        effect=0.01,
+        **SURE,
+    )
+
+
+@pytest.mark.thorough
+@statistical(rate=2 * RATE)
+def test_a_naive_choice_follows_the_same_law(rng: np.random.Generator) -> None:
+    scores, epsilon, sensitivity, games = [2.0, -1.0, 0.5], 1.5, 2.0, 400_000
+    weights = [math.exp(epsilon * score / (2 * sensitivity)) for score in scores]
+    bounds = list(itertools.accumulate(weights))
+    naive = np.zeros(3, dtype=int)
+    for u in (rng.random(games) * bounds[-1]).tolist():
+        naive[next(j for j, bound in enumerate(bounds) if u < bound)] += 1
+    ours = exponential_mechanism(rng, np.tile(scores, (games, 1)), epsilon=epsilon, sensitivity=sensitivity)
+    law = selection_law(scores, epsilon=epsilon, sensitivity=sensitivity)
+    for counts in (naive, np.bincount(ours, minlength=3)):
+        check_counts(counts, law, effect=0.01, **SURE)
+
+
+def test_the_law_is_private() -> None:
+    epsilon, sensitivity, scores = 0.8, 1.5, np.array([3.0, 0.0, 1.0, 7.0])
+    law = selection_law(scores, epsilon=epsilon, sensitivity=sensitivity)
+    for moves in itertools.product([-sensitivity, 0, sensitivity], repeat=4):
+        other = selection_law(scores + moves, epsilon=epsilon, sensitivity=sensitivity)
+        assert np.abs(np.log(law / other)).max() <= epsilon + 1e-12
+
+
+@pytest.mark.parametrize("games", [0, 1, 5])
+@pytest.mark.parametrize("options", [1, 2, 40])
+def test_any_number_of_games_and_options(games: int, options: int, rng: np.random.Generator) -> None:
+    scores = rng.random((games, options))
+    before = scores.copy()
+    chosen = exponential_mechanism(rng, scores, epsilon=1, sensitivity=1)
+    assert chosen.shape == (games,)
+    assert ((chosen >= 0) & (chosen < options)).all()
+    assert np.array_equal(scores, before)
+
+
+def test_a_game_does_not_see_the_scores_of_others() -> None:
+    seed, scores = np.random.SeedSequence(1), np.zeros((1000, 3))
+    chosen = exponential_mechanism(generator(seed), scores, epsilon=1, sensitivity=1)
+    scores[1::2] = [5, 0, 9]
+    again = exponential_mechanism(generator(seed), scores, epsilon=1, sensitivity=1)
+    assert np.array_equal(chosen[::2], again[::2])
+
+
+def test_an_option_that_is_ruled_out_is_never_chosen_whatever_its_score(rng: np.random.Generator) -> None:
+    scores = np.tile([math.nan, 0.0, math.inf, 1e300, -math.inf, -1.0], (1000, 1))
+    allowed = np.tile([False, True, False, False, False, True], (1000, 1))
+    chosen = exponential_mechanism(rng, scores, epsilon=1, sensitivity=1, allowed=allowed)
+    assert set(chosen.tolist()) == {1, 5}
+
+
+def test_games_with_nothing_allowed_are_refused(rng: np.random.Generator) -> None:
+    allowed = np.array([[True, False], [False, False], [False, False]])
+    with pytest.raises(InvalidArgument, match="needs an allowed option, got 'none in 2 games, the first 1'"):
+        exponential_mechanism(rng, np.zeros((3, 2)), epsilon=1, sensitivity=1, allowed=allowed)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 0), (0, 0), (2, 2, 2)])
+def test_scores_of_another_shape_are_refused(shape: tuple[int, ...], rng: np.random.Generator) -> None:
+    with pytest.raises(InvalidArgument, match=r"scores must have shape \(games, options\), options ≥ 1"):
+        exponential_mechanism(rng, np.zeros(shape), epsilon=1, sensitivity=1)
+
+
+@pytest.mark.parametrize(
+    "allowed", [np.ones((3, 2), dtype=int), np.ones((2, 2), dtype=bool), np.ones(2, dtype=bool)]
+)
+def test_another_mask_is_refused(allowed: np.ndarray, rng: np.random.Generator) -> None:
+    with pytest.raises(InvalidArgument, match="allowed must hold one bool per score"):
+        exponential_mechanism(rng, np.zeros((3, 2)), epsilon=1, sensitivity=1, allowed=allowed)
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf, 1e11])
+def test_scores_that_swallow_the_noise_are_refused(score: float, rng: np.random.Generator) -> None:
+    with pytest.raises(InvalidArgument, match="allowed scores must be finite and at most 2\\^32"):
+        exponential_mechanism(rng, np.array([[score, 0.0]]), epsilon=1, sensitivity=1)
+
+
+@pytest.mark.parametrize("value", [0, -1, math.inf, math.nan])
+@pytest.mark.parametrize("name", ["epsilon", "sensitivity"])
+def test_bad_parameters_are_refused(name: str, value: float, rng: np.random.Generator) -> None:
+    with pytest.raises(InvalidArgument, match=f"{name} must be positive and finite"):
+        exponential_mechanism(rng, np.zeros((1, 2)), **{"epsilon": 1.0, "sensitivity": 1.0, name: value})

@@ -1,0 +1,329 @@
+"""The sanitiser and its learners."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from support.laws.mechanism_laws import RATE, SURE
+from support.laws.sanitiser_laws import Law, discriminator_law, furthest, learner_law
+from support.statistical import check_counts, expect_rejection, statistical
+
+from arena.concepts import Intervals, Thresholds
+from arena.concepts.consistency import labellings
+from arena.errors import InvalidArgument
+from benchmarks.papers.subsampled_learner import SubsampledLearner
+from learners.mechanisms.accounting import best_composition
+from learners.online.sanitiser import (
+    WIN,
+    Discriminator,
+    EmpiricalLearner,
+    ExponentialLearner,
+    ProposalGenerator,
+    Sanitiser,
+    answers_bound,
+    error_functions,
+    round_to_counts,
+    rounding_error,
+)
+
+FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
+DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]
+
+
+def tally(data: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """The number of occurrences of each point with label 0, and with label 1."""
+    table = np.zeros((2, 3), int)
+    for x, y in data:
+        table[y, x] += 1
+    return table[0], table[1]
+
+
+def learn_repeatedly(
+    learner: EmpiricalLearner, rng: np.random.Generator, games: int, allowed: np.ndarray | None = None
+) -> np.ndarray:
+    zeros, ones = (np.tile(row, (games, 1)) for row in tally(DATA))
+    mask = np.ones(len(FUNCTIONS), bool) if allowed is None else allowed
+    return learner.learn(rng, FUNCTIONS, zeros, ones, np.tile(mask, (games, 1)))
+
+
+@statistical(rate=RATE)
+def test_the_exponential_learner_follows_its_distribution(rng: np.random.Generator) -> None:
+    found = learn_repeatedly(ExponentialLearner(0.7), rng, 400_000)
+    law = learner_law(FUNCTIONS, DATA, 0.7)
+    check_counts(np.bincount(found, minlength=4), list(law.values()), effect=0.01, **SURE)
+
+
+def test_functions_that_are_not_allowed_are_never_learned(rng: np.random.Generator) -> None:
+    found = learn_repeatedly(ExponentialLearner(0.5), rng, 200, np.array([False, True, False, True]))
+    assert set(found.tolist()) == {1, 3}
+
+
+@statistical(rate=1e-9)
+def test_the_exponential_learner_errs_within_its_bound(rng: np.random.Generator) -> None:
+    """100,000 runs; a fifth of the bound is exceeded more often than beta."""
+    learner, beta = ExponentialLearner(2.0), 0.05
+    found = learn_repeatedly(learner, rng, 100_000)
+    errors = (FUNCTIONS[:, [x for x, _ in DATA]] != [y for _, y in DATA]).sum(axis=1)
+    excess = (errors - errors.min())[found]
+    most = stats.binom.isf(1e-9, 100_000, beta)
+    assert np.count_nonzero(excess > learner.excess_errors(4, beta)) <= most
+    assert np.count_nonzero(excess > learner.excess_errors(4, beta) / 5) > most
+
+
+def test_bad_parameters_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="epsilon must be positive and finite, got 0"):
+        ExponentialLearner(0)
+
+
+SANITISER_FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
+BOTH = np.concatenate([SANITISER_FUNCTIONS, ~SANITISER_FUNCTIONS])
+ALPHA, STEP = 0.5, 0.8
+POINTS = [0, 0, 1, 2, 2, 2]
+UNIFORM = [1 / 3] * 3
+
+
+def tally_of_sanitiser(points: tuple[int, ...] | list[int], games: int = 1) -> np.ndarray:
+    return np.tile(np.bincount(points, minlength=3), (games, 1))
+
+
+# --- the discriminator --------------------------------------------------------------------------------------
+
+
+def answers(rng: np.random.Generator, epsilon: float, proposal: list[float]) -> np.ndarray:
+    discriminator = Discriminator(BOTH, ALPHA, epsilon, ExponentialLearner(epsilon))
+    games = 400_000
+    functions = discriminator.respond(rng, tally_of_sanitiser(POINTS, games), np.tile(proposal, (games, 1)))
+    return np.bincount(functions + 1, minlength=5)
+
+
+def answer_distribution(epsilon: float, proposal: list[float]) -> list[float]:
+    law = discriminator_law(BOTH, POINTS, proposal, ALPHA, epsilon)
+    return [law[row] for row in range(-1, 4)]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("proposal", [UNIFORM, [0.9, 0.05, 0.05], [0.0, 0.0, 1.0]])
+@statistical(rate=RATE)
+def test_answers_follow_the_law(rng: np.random.Generator, proposal: list[float]) -> None:
+    check_counts(answers(rng, STEP, proposal), answer_distribution(STEP, proposal), effect=0.01, **SURE)
+
+
+@pytest.mark.thorough
+@statistical(rate=2 * RATE)
+def test_answers_of_other_noise_is_detected(rng: np.random.Generator) -> None:
+    with expect_rejection():
+        check_counts(
+            answers(rng, 1.2 * STEP, UNIFORM), answer_distribution(STEP, UNIFORM), effect=0.01, **SURE
+        )
+
+
+@pytest.mark.parametrize("proposal", [UNIFORM, [0.8, 0.1, 0.1], [0.1, 0.1, 0.8]])
+def test_an_answer_is_as_private_as_its_three_steps(proposal: list[float]) -> None:
+    """All datasets of four examples and their neighbours."""
+    worst = 0.0
+    for rest in itertools.combinations_with_replacement(range(3), 3):
+        laws: list[Law] = [
+            discriminator_law(BOTH, [first, *rest], proposal, ALPHA, STEP) for first in range(3)
+        ]
+        worst = max(worst, furthest(laws))
+    assert 3 * STEP / 3 < worst <= 3 * STEP
+
+
+# --- the generator ------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10**6), alpha=st.floats(0.05, 0.5))
+def test_a_correct_discriminator_wins_within_the_bound(seed: int, alpha: float) -> None:
+    rng = np.random.default_rng(seed)
+    functions = rng.integers(0, 2, size=(20, 8)).astype(bool)
+    functions = np.concatenate([functions, ~functions])
+    data = rng.dirichlet(np.full(8, 0.2))
+    generator = ProposalGenerator(1, 8, rate=2 * alpha)
+    for _ in range(answers_bound(8, alpha) + 1):
+        gaps = functions @ (data - generator.proposals[0])
+        found = np.flatnonzero(gaps >= alpha / 2)
+        if not found.size:
+            break
+        generator.update(np.array([0]), functions[rng.choice(found)][None])  # any that tells them apart
+    assert not found.size
+
+
+def test_rates_without_a_bound_are_refused() -> None:
+    assert answers_bound(32, 0.1) == math.floor(2 * math.log(32) / 0.01)
+    assert answers_bound(32, 0.1, rate=0.1) > answers_bound(32, 0.1)
+    for rate in (0.0, 0.4, 1.0):
+        with pytest.raises(InvalidArgument, match="rate must be more than 0 and less than 4·alpha, got"):
+            answers_bound(32, 0.1, rate)
+
+
+# --- the sanitiser ------------------------------------------------------------------------------------------
+
+
+def sanitiser(**change: Any) -> Sanitiser:
+    return Sanitiser(
+        SANITISER_FUNCTIONS, **{"epsilon": 6.0, "delta": 0.0, "alpha": ALPHA, "calls": 2, **change}
+    )
+
+
+def two_calls_law(points: tuple[int, ...] | list[int], step: float) -> Law:
+    """The distribution of transcripts of two calls, numbered 5·first + second + 6, or 0 if the first is
+    WIN."""
+    law: Law = {}
+    first = discriminator_law(BOTH, points, UNIFORM, ALPHA, step)
+    for row, p in first.items():
+        if row == WIN:
+            law[0] = p
+            continue
+        weights = np.exp(2 * ALPHA * BOTH[row])
+        second = discriminator_law(BOTH, points, list(weights / weights.sum()), ALPHA, step)
+        law |= {5 * row + other + 6: p * q for other, q in second.items()}
+    return law
+
+
+@pytest.mark.thorough
+@statistical(rate=RATE)
+def test_distributions_follow_the_law_of_the_transcripts(rng: np.random.Generator) -> None:
+    """Transcripts with the same final distribution share a cell."""
+    spec, games = sanitiser(), 400_000
+    found = spec.run(rng, tally_of_sanitiser(POINTS, games))
+    weights = {0: np.zeros(3)}
+    for row, other in itertools.product(range(4), range(-1, 4)):
+        second = BOTH[other] if other != WIN else np.zeros(3)
+        weights[5 * row + other + 6] = 2 * ALPHA * (1.0 * BOTH[row] + second)
+    cells: dict[bytes, float] = {}
+    for key, p in two_calls_law(POINTS, spec.step).items():
+        e = np.exp(weights[key])
+        cell = (e / e.sum()).round(9).tobytes()
+        cells[cell] = cells.get(cell, 0.0) + p
+    seen, counts = np.unique(found.distribution.round(9), axis=0, return_counts=True)
+    by_cell = {row.tobytes(): count for row, count in zip(seen, counts, strict=True)}
+    assert by_cell.keys() <= cells.keys()
+    observed = [by_cell.get(cell, 0) for cell in cells]
+    check_counts(observed, list(cells.values()), effect=0.01, **SURE)
+
+
+def test_two_calls_are_as_private_as_claimed() -> None:
+    """All datasets of three examples and their neighbours."""
+    spec = sanitiser()
+    claim = spec.guarantee(3)
+    assert claim == pytest.approx((6.0, 0.0))
+    laws = [
+        [two_calls_law((first, *rest), spec.step) for first in range(3)]
+        for rest in itertools.combinations_with_replacement(range(3), 2)
+    ]
+    worst = max(furthest(family) for family in laws)
+    assert claim.epsilon / 4 < worst <= claim.epsilon
+
+
+def test_the_claim_is_the_composition_of_the_steps() -> None:
+    spec = sanitiser(epsilon=1.0, delta=1e-6, calls=100)
+    assert spec.guarantee(50) == best_composition(300, spec.step, slack=1e-6)
+    assert spec.guarantee(50).epsilon <= 1.0
+    assert best_composition(300, 1.001 * spec.step, slack=1e-6).epsilon > 1.0
+
+
+def test_the_cost_of_another_learner_is_added() -> None:
+    learner = SubsampledLearner(0.01)
+    spec = sanitiser(epsilon=1.0, delta=1e-6, calls=5, learner=learner)
+    steps = best_composition(10, spec.step, slack=5e-7)
+    learned = best_composition(5, *learner.guarantee(400), slack=5e-7)
+    assert spec.guarantee(400) == pytest.approx(
+        (steps.epsilon + learned.epsilon, steps.delta + learned.delta)
+    )
+    assert spec.sample_size(0.1) == math.inf
+
+
+def test_the_sanitiser_runs_with_algorithm_4(rng: np.random.Generator) -> None:
+    spec = sanitiser(epsilon=500.0, calls=8, alpha=0.2, learner=SubsampledLearner(0.1))
+    counts = np.tile([[450, 50, 500]], (20, 1))
+    assert errors(spec, spec.run(rng, counts).distribution, counts).mean() < 0.15
+
+
+@pytest.mark.parametrize("concepts", [Thresholds(range(4)), Intervals(range(4))], ids=str)
+@statistical(rate=1e-9)
+def test_errors_are_within_alpha_at_the_theorem_s_sample_size(
+    concepts: Thresholds | Intervals, rng: np.random.Generator
+) -> None:
+    """500 datasets; an eighth of alpha is exceeded more often than beta."""
+    beta, games = 0.1, 500
+    functions = error_functions(labellings(concepts))
+    spec = Sanitiser(functions, epsilon=2.0, delta=1e-6, alpha=0.4)
+    size = int(spec.sample_size(beta))
+    counts = rng.multinomial(size, rng.dirichlet(np.full(8, 0.1), size=games))
+    found = spec.run(rng, counts)
+    worst = errors(spec, found.distribution, counts)
+    most = stats.binom.isf(1e-9, games, beta)
+    assert np.count_nonzero(~found.won | (worst > spec.alpha)) <= most
+    assert np.count_nonzero(worst > spec.alpha / 8) > most
+
+
+def test_few_calls_have_no_error_bound() -> None:
+    assert sanitiser().sample_size(0.1) == math.inf
+    full = sanitiser(calls=None)
+    assert full.sample_size(0.1) < math.inf
+    assert sanitiser(calls=full.most_calls).sample_size(0.1) == full.sample_size(0.1)
+    assert sanitiser(calls=full.most_calls - 1).sample_size(0.1) == math.inf
+
+
+def errors(spec: Sanitiser, distribution: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(n,): the largest error of a function's mean."""
+    data = counts / counts.sum(axis=1, keepdims=True)
+    return np.abs((distribution - data) @ spec.functions.T).max(axis=1)
+
+
+@pytest.mark.parametrize("games", [0, 1, 3])
+def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
+    found = sanitiser().run(rng, tally_of_sanitiser(POINTS, games))
+    assert found.distribution.shape == (games, 3)
+    assert found.won.shape == (games,)
+
+
+def test_games_with_other_numbers_of_examples_are_refused(rng: np.random.Generator) -> None:
+    with pytest.raises(
+        InvalidArgument, match="all games that are sanitised together must have the same number of examples"
+    ):
+        sanitiser().run(rng, np.array([[1, 1, 0], [1, 0, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 0}, "epsilon must be positive and finite, got 0"),
+        ({"alpha": -1}, "alpha must be positive and finite, got -1"),
+        ({"rate": 0.0}, "rate must be positive and finite, got 0.0"),
+        ({"delta": 1}, "delta must be less than 1, got 1"),
+        ({"calls": 0}, "calls must be at least 1, got 0"),
+    ],
+)
+def test_bad_parameters_are_refused_by_sanitiser(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        sanitiser(**change)
+
+
+# --- labels, and synthetic data -----------------------------------------------------------------------------
+
+
+def test_error_functions_are_1_where_the_concept_errs() -> None:
+    concepts = labellings(Intervals(range(5)))
+    functions = error_functions(concepts)
+    for (c, concept), x, y in itertools.product(enumerate(concepts), range(5), range(2)):
+        assert functions[c, y * 5 + x] == (concept[x] != y)
+
+
+@given(seed=st.integers(0, 10**6), size=st.integers(1, 300), points=st.integers(1, 12))
+def test_synthetic_data_follow_the_distribution(seed: int, size: int, points: int) -> None:
+    rng = np.random.default_rng(seed)
+    distribution = rng.dirichlet(np.full(points, 0.3), size=4)
+    functions = rng.integers(0, 2, size=(30, points)).astype(bool)
+    counts = round_to_counts(distribution, size)
+    assert (counts >= 0).all()
+    assert (counts.sum(axis=1) == size).all()
+    moved = np.abs((counts / size - distribution) @ functions.T).max()
+    assert moved <= rounding_error(functions, size) + 1e-9
