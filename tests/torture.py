@@ -12,7 +12,6 @@ ends in pages without the mark of their commit shows that a commit was hit.
 
 from __future__ import annotations
 
-import _sqlite3
 import argparse
 import ctypes
 import json
@@ -93,7 +92,7 @@ class Writes:
 
     def __init__(self, fatal: int = 0, share: float = 0.0) -> None:
         self.count, self._fatal, self._share = 0, fatal, share
-        library = ctypes.CDLL(_sqlite3.__file__)
+        library = ctypes.CDLL(_find_loaded_sqlite())
         library.sqlite3_vfs_find.restype = ctypes.POINTER(_Vfs)
         vfs = library.sqlite3_vfs_find(None)
         self._call = _WRITE(self._write)  # a reference, since SQLite has only its address
@@ -106,6 +105,12 @@ class Writes:
             os.pwrite(file, ctypes.string_at(data, int(size * self._share)), offset)
             os.kill(os.getpid(), signal.SIGKILL)
         return os.pwrite(file, ctypes.string_at(data, size), offset)
+
+
+def _find_loaded_sqlite() -> str:
+    """The file of the SQLite library, or of the module with SQLite in it, that this process has loaded."""
+    mapped = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines()}
+    return min(file for file in mapped if "sqlite3" in Path(file).name)
 
 
 # --- what a killed run leaves ------------------------------------------------------------------------------

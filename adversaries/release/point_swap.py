@@ -164,8 +164,9 @@ class PointSwap(Adversary):
 
 @attrs.frozen
 class LowBits(Adversary):
-    """Two samples that differ in one label. The score is z, the place of the last bit of y = odd·2^z, and of
-    a vector the sum over its entries.
+    """Two samples that differ in one label, told apart by the place of the last bit of a released number.
+
+    The score is z, where y = odd·2^z is released, and of a vector the sum over its entries.
 
     Mironov, On Significance of the Least Significant Bits for Differential Privacy (2012), found that noise
     added in floating point leaves gaps. That the spacing of doubles at the true value shows is the

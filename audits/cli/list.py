@@ -94,12 +94,9 @@ def _describe_players(registry: Registry) -> list[dict[str, Any]]:
 
 
 def _summarize_docstring(player: PlayerClass) -> str:
-    """What the module's docstring says after the player's name; or the first sentence of the class's."""
-    title, _, text = (inspect.getdoc(sys.modules[player.__module__]) or "").partition(": ")
-    if title != player.name:
-        text = inspect.getdoc(player) or "(it has no description)"
-        return " ".join(text.partition("\n\n")[0].split()).partition(". ")[0]
-    return text.partition("\n\n")[0].replace("\n", " ")
+    """The first sentence of the class's docstring."""
+    text = inspect.getdoc(player) or "(it has no description)"
+    return " ".join(text.partition("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
 
 
 def _format_text(players: dict[str, list[dict[str, Any]]]) -> str:

@@ -1,17 +1,17 @@
 """Finding players: shipped ones, those of installed packages, and those in a user's file.
 
 There is no central list. A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a
-`name`, in any module of `learners` or `adversaries`; as a rule the module is named as the player. A package
-announces its players as entry points in the groups `arena.learners` and `arena.adversaries`, each under the
-player's name. A player in a file is named `path/to/file.py:ClassName`; an adversary may also be named as an
-instance, `path/to/file.py:name`. A function in a file, or another callable, `path/to/file.py:function`, is a
-learner under Release.
+`name`, in any module of `learners` or `adversaries`. A package announces its players as entry points in the
+groups `arena.learners` and `arena.adversaries`, each under the player's name. A player in a file is named
+`path/to/file.py:ClassName`; an adversary may also be named as an instance, `path/to/file.py:name`. A function
+in a file, or another callable, `path/to/file.py:function`, is a learner under Release.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import pkgutil
 from collections.abc import Iterable, Iterator
 from importlib import metadata
@@ -55,8 +55,8 @@ class Registry:
             player = _load_from_file(text, self)
             self._check(player, text)
             return player
-        # Unless a file is named as the player, all modules are imported.
-        shipped = self._load_by_file_name(text).get(text) or self._load_shipped().get(text)
+        # Unless a file has the name in its text, all modules are imported.
+        shipped = self._load_by_text(text).get(text) or self._load_shipped().get(text)
         entry_points = self._list_entry_points(text)
         if shipped is None and not entry_points:
             for other in (LEARNERS, ADVERSARIES):
@@ -108,8 +108,8 @@ class Registry:
         return bool(self._list_entry_points(name))
 
     def has_file_or_entry_point(self, name: str) -> bool:
-        """Whether a file named as the player defines it, or an installed package announces it."""
-        return name in self._load_by_file_name(name) or self.is_announced(name)
+        """Whether a file that has the name in its text defines the player, or an installed package does."""
+        return name in self._load_by_text(name) or self.is_announced(name)
 
     def _choose(
         self, name: str, shipped: PlayerClass | None, entry_points: list[metadata.EntryPoint]
@@ -120,14 +120,14 @@ class Registry:
             raise _name_clash(self.kind, name, [*locations, *(point.value for point in entry_points)])
         return self._load_entry_point(entry_points[0]) if shipped is None else shipped
 
-    def _load_by_file_name(self, name: str) -> dict[str, PlayerClass]:
-        """The players in files named as the player: `laplace-count` in laplace_count.py."""
-        root, stem = import_own_package(self.package), name.replace("-", "_")
+    def _load_by_text(self, name: str) -> dict[str, PlayerClass]:
+        """The players in files with the line `name = "laplace-count"`: the others need not be imported."""
+        root, line = import_own_package(self.package), f'name = "{name}"'.encode()
         paths = (
             path.relative_to(folder)
             for folder in map(Path, root.__path__)
             for path in sorted(folder.rglob("*.py"))
-            if path.stem == stem
+            if os.access(path, os.R_OK) and path.is_file() and line in path.read_bytes()
         )
         return self._load_modules(".".join([self.package, *path.with_suffix("").parts]) for path in paths)
 
@@ -188,11 +188,17 @@ class Registry:
         if inspect.isabstract(player):
             missing = ", ".join(sorted(player.__abstractmethods__))
             return f"is abstract: it does not define {missing}", "Define what is missing, or name a subclass."
-        if "__attrs_attrs__" not in vars(player):
+        if not _is_decorated(player):
             return "is not an attrs class", "Decorate it with @attrs.frozen."
         if not isinstance(player.name, str) or not player.name:
             return "has no name", f'Give it one: name = "my-{self.kind}".'
         return None
+
+
+def _is_decorated(player: type) -> bool:
+    """Whether attrs made the class itself, and not only a class that it inherits from."""
+    inherited = [attrs.fields(parent) for parent in player.__mro__[1:] if attrs.has(parent)]
+    return attrs.has(player) and all(attrs.fields(player) is not fields for fields in inherited)
 
 
 LEARNERS = Registry("learner", Learner, "learners", "arena.learners")

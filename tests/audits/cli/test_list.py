@@ -11,6 +11,8 @@ from audits.registry.players import ADVERSARIES, Registry
 
 arena = Command("list")
 
+HALT_COUNTER = "Uses up the halting budget except for one unit, which the challenge uses up in world 1 only."
+
 
 def test_every_player_has_a_line() -> None:
     lines = arena().stdout.splitlines()
@@ -20,7 +22,7 @@ def test_every_player_has_a_line() -> None:
     assert line.split(maxsplit=2) == [
         "halt-counter",
         "Figure1",
-        "infers a query from the moment at which the learner halts.",
+        HALT_COUNTER,
     ]
     (line,) = (line for line in lines if "noisy-majority" in line)
     assert "Oblivious, Adaptive, SpecialRound" in line
@@ -33,7 +35,7 @@ def test_json_is_one_object() -> None:
     assert counter == {
         "name": "halt-counter",
         "protocols": ["Figure1"],
-        "summary": "infers a query from the moment at which the learner halts.",
+        "summary": HALT_COUNTER,
         "class": "adversaries.figure1.halt_counter:HaltCounter",
     }
 
