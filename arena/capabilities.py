@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from arena.sample import BOTH, Reads
+from arena.sample import Reads
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
@@ -104,11 +104,6 @@ class ReceivesPart(Protocol):
         """What each value of the setting would let it read of the sample."""
 
 
-def read_of_samples(learner: object) -> Reads:
-    """Of the points and the labels of its sample, what a learner reads: both, unless it says otherwise."""
-    return learner.reads if isinstance(learner, ReceivesPart) else BOTH
-
-
 @runtime_checkable
 class HasUserColumn(Protocol):
     """A learner whose points hold the user of an example in one coordinate."""
@@ -125,17 +120,6 @@ class HasConcepts(Protocol):
     @property
     def concepts(self) -> ConceptClass | None:
         """The class; None if it follows from the opponent."""
-
-
-def read_concepts(player: object) -> ConceptClass | None:
-    """The player's concept class, if it has one."""
-    return player.concepts if isinstance(player, HasConcepts) else None
-
-
-def finite_domain(player: object) -> tuple[Any, ...] | None:
-    """The points of the player's concept class in order, if its domain is finite."""
-    concepts = read_concepts(player)
-    return None if concepts is None else concepts.domain
 
 
 class RoundSizes(Protocol):

@@ -8,17 +8,15 @@ from functools import partial
 import attrs
 import numpy as np
 
-from arena.claims import PrivacyUnit
+from arena.claims import PrivacyUnit, Relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
-from arena.moves import Move
-from arena.neighbours import Relation
+from arena.messages import Move, Reply
 from arena.players import Adversary, GameAdversary, Learner, read_relation_of
-from arena.points import freeze
 from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
 from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Entry, Transcript
-from arena.replies import Reply
+from arena.sample import freeze
 from arena.settings import at_least, check_value
 
 

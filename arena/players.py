@@ -22,21 +22,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import attrs
 import numpy as np
 
-from arena.capabilities import finite_domain, read_concepts
-from arena.claims import Bound, Claim, PrivacyUnit
+from arena.capabilities import HasConcepts
+from arena.claims import Bound, Claim, Neighbours, PrivacyUnit, Relation
 from arena.errors import ProtocolViolation, Unsupported
 from arena.laws import AnswerLaw, ValueLaw
-from arena.moves import Move
-from arena.neighbours import Neighbours, Relation
-from arena.points import freeze
+from arena.messages import Hypothesis, Move
 from arena.released import list_objects
-from arena.replies import Hypothesis
-from arena.sample import Sample, Training
+from arena.sample import BOTH, Reads, Sample, Training, freeze
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
 
 Moves = Generator[Move, Any, "np.ndarray | None"]
+
+
+def read_concepts(player: object) -> ConceptClass | None:
+    """The player's concept class, if it has one."""
+    return player.concepts if isinstance(player, HasConcepts) else None
+
+
+def finite_domain(player: object) -> tuple[Any, ...] | None:
+    """The points of the player's concept class in order, if its domain is finite."""
+    concepts = read_concepts(player)
+    return None if concepts is None else concepts.domain
 
 
 @attrs.frozen(eq=False)  # so that a subclass without an equality of its own has that of objects
@@ -65,6 +73,11 @@ class Learner(ABC):
     @abstractmethod
     def claim(self) -> Claim:
         """The privacy that it promises, computed from its settings."""
+
+    @property
+    def reads(self) -> Reads:
+        """Of the points and the labels of its sample, what it reads anything of."""
+        return BOTH
 
     def users_of(self, points: np.ndarray) -> np.ndarray:
         """(k,): whose each of the points (k, ...) is, in games in which a user is added or removed.
@@ -103,7 +116,7 @@ class Learner(ABC):
     def own_coins(self) -> bool:
         """Whether it draws random numbers that do not come from `rng`, so that no seed repeats its games.
 
-        They must be independent in every process that plays its games: see `arena.testing.fresh_coins`.
+        They must be independent in every process that plays its games: see `arena.testing`.
         """
         return False
 

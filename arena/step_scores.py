@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.capabilities import TrainsByNoisySteps
-from arena.neighbours import REPLACING
+from arena.claims import REPLACING
 from arena.players import read_relation_of
 from arena.settings import one_of
 

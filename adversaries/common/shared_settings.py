@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from arena import InvalidArgument, Learner, setting
-from arena.capabilities import read_concepts
 from arena.concepts import ConceptClass
+from arena.players import read_concepts
 from arena.settings import at_least, at_most, one_of
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from arena import InvalidArgument, Learner, Sample
-from arena.capabilities import HasUserColumn, finite_domain, read_concepts
-from arena.neighbours import Example, Neighbours
-from arena.players import read_relation_of
+from arena.capabilities import HasUserColumn
+from arena.claims import Example, Neighbours
+from arena.players import finite_domain, read_concepts, read_relation_of
 
 _DEFAULT_SIZE = 1_000  # examples, for a learner that needs no number of them
 FEW = 10  # the same, where every example counts

@@ -14,7 +14,8 @@ import numpy as np
 
 from adversaries.common.training_samples import find_runs_at, thin_out
 from arena import Adversary, InvalidArgument, Learner, PrivacyUnit, Sample, Training, Unlabelled, setting
-from arena.capabilities import AnswersInRounds, HasVotes, RemembersAnswers, finite_domain
+from arena.capabilities import AnswersInRounds, HasVotes, RemembersAnswers
+from arena.players import finite_domain
 
 _MAX_NUMBERS = 2**20  # of the points of one move, in all games
 

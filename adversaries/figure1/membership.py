@@ -10,7 +10,7 @@ from adversaries.common.training_samples import build_separable_sample, change_e
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from arena import InvalidArgument, Moves, Queries, Sample, Train, count_setting, setting
 from arena.capabilities import AnswersInRounds
-from arena.replies import list_answers
+from arena.messages import list_answers
 
 _PROBES = 50  # queries in the second round
 _QUERIES_WITHOUT_ROUNDS = 100

@@ -8,8 +8,8 @@ import numpy as np
 from adversaries.common.training_samples import build_tied_sample, choose_sample_size, swap_nearest_label
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes, find_vote_points
 from arena import Moves, Queries, Sample, Train, Unsupported, setting
-from arena.capabilities import finite_domain, read_concepts
 from arena.concepts import ConceptClass, Thresholds
+from arena.players import finite_domain, read_concepts
 from arena.settings import one_of
 
 WORLDS, LABELS = "worlds", "labels"

@@ -10,7 +10,8 @@ import numpy as np
 from adversaries.common.training_samples import build_sample, build_tied_sample, thin_out
 from adversaries.figure1.base import Figure1Adversary, find_vote_points
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, count_setting, setting
-from arena.capabilities import LimitsHalts, finite_domain
+from arena.capabilities import LimitsHalts
+from arena.players import finite_domain
 
 _DEFAULT_HALTS = 8  # for a learner without a setting `halts`
 _SIMULATED_GAMES = 512

@@ -20,9 +20,9 @@ from arena import (
     count_setting,
     setting,
 )
-from arena.capabilities import read_concepts
 from arena.concepts import ConceptClass, Halfspaces
-from arena.concepts.cube.halfspaces import TOLERANCE
+from arena.concepts.halfspaces import TOLERANCE
+from arena.players import read_concepts
 
 SLACK = 1e-5  # relative to a sum of weights, which learners may compute in single precision
 DEFAULT_CLASS = Halfspaces(64, 0.2)  # if neither player has one

@@ -17,7 +17,7 @@ from adversaries.halfspaces.base import (
     unpack_bits,
 )
 from arena import Example, InvalidArgument, count_setting, setting
-from arena.concepts.cube.embeddings import HalfspaceTarget, decision_list, disjunction
+from arena.concepts.halfspaces import HalfspaceTarget, decision_list, disjunction
 from arena.settings import at_least, one_of, whole
 
 FIRING, UNIFORM = "firing", "uniform"

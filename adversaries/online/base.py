@@ -9,9 +9,9 @@ import numpy as np
 
 from adversaries.common.shared_settings import choose_concept_class
 from arena import Adversary, Hypothesis, Learner, count_setting, setting
-from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
+from arena.players import finite_domain
 
 DEFAULT_CLASS = Thresholds(range(16))  # if neither player has one
 DIMENSION, NUMBER = "dimension", "number"

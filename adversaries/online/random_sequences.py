@@ -20,9 +20,9 @@ from adversaries.common.shared_settings import (
 )
 from adversaries.online.base import ClassAdversary, domain_points, first_labels
 from arena import Adversary, Commit, Example, Learner, Moves, Unsupported, count_setting, setting
-from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets
+from arena.players import finite_domain
 from arena.settings import at_least, at_most, one_of
 
 

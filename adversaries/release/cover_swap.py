@@ -24,7 +24,7 @@ from arena import (
     count_setting,
     setting,
 )
-from arena.neighbours import REPLACING
+from arena.claims import REPLACING
 from arena.players import read_relation_of
 
 MAX_DIMENSIONS = 4  # up to which the output distributions of some hundred samples are computed quickly

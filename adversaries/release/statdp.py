@@ -9,7 +9,7 @@ import numpy as np
 
 from adversaries.common.training_samples import change_example
 from arena import Adversary, InvalidArgument, Learner, Moves, Sample, Train, count_setting, setting
-from arena.neighbours import REPLACING
+from arena.claims import REPLACING
 from arena.players import read_relation_of
 from arena.settings import one_of
 

@@ -19,7 +19,7 @@ from adversaries.voting.vote_swaps import (
     sample_size_of,
 )
 from arena import InvalidArgument, Learner, Moves, Sample
-from arena.capabilities import finite_domain
+from arena.players import finite_domain
 
 _LADDER_POINTS = 5  # of the ladder that are tried
 

@@ -32,7 +32,8 @@ from arena import (
     count_setting,
     setting,
 )
-from arena.capabilities import HasTeachers, HasVotes, LimitsQueries, finite_domain
+from arena.capabilities import HasTeachers, HasVotes, LimitsQueries
+from arena.players import finite_domain
 
 _DEFAULT_SIZE = 101  # examples, for a learner that needs no number of them
 _MAX_POINTS = 256  # of a sample that are examined

@@ -18,7 +18,7 @@ from arena.concepts.dichotomies import (
     tally_signs,
 )
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import as_labels, as_vectors
+from arena.sample import as_labels, as_vectors
 
 # ERM works on slabs of samples: small enough for a core's cache, large enough to amortise a numpy call.
 SLAB_NUMBERS = 2**17

@@ -11,12 +11,12 @@ from functools import lru_cache
 import numpy as np
 
 from arena.concepts.base import ConceptClass
-from arena.concepts.cube.halfspaces import Halfspaces, separator
-from arena.concepts.line.encrypted_thresholds import EncryptedThresholds
-from arena.concepts.line.finite_line import Intervals, Points
-from arena.concepts.line.thresholds import Thresholds
+from arena.concepts.encrypted_thresholds import EncryptedThresholds
+from arena.concepts.grids import Intervals, Points
+from arena.concepts.halfspaces import Halfspaces, separator
+from arena.concepts.line import Thresholds
 from arena.errors import Unsupported
-from arena.points import freeze
+from arena.sample import freeze
 
 MAX_LABELS = 2**24  # of a class, concepts x points
 MAX_COUNTS = 2**28  # of a batch, games x points

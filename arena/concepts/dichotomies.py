@@ -7,7 +7,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from arena.points import freeze
+from arena.sample import freeze
 
 MAX_LABELLINGS = 2**20  # of one sample
 LABELLINGS_A_POINT = 64  # up to which a list of them takes hardly more memory than the points

@@ -2,11 +2,12 @@
 
 from arena.littlestone.automaton import START, Automaton, halving, soa
 from arena.littlestone.concept_sets import (
+    build_shattered_tree,
     dual_littlestone_dimension,
     dual_vc_dimension,
+    format_tree,
     littlestone_dimension,
 )
-from arena.littlestone.trees import build_shattered_tree, format_tree
 
 __all__ = [
     "START",

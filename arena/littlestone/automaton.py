@@ -21,7 +21,7 @@ import numpy as np
 from arena.concepts import ConceptClass, Functions, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
-from arena.points import freeze
+from arena.sample import freeze
 
 START = 0
 MAX_ENTRIES = 2**22  # of the tables, states × points; compiling that many takes half a minute

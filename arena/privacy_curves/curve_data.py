@@ -9,13 +9,9 @@ import attrs
 
 from arena.errors import InvalidArgument
 from arena.privacy_curves.base import PrivacyCurve
-from arena.privacy_curves.composed_curve import ComposedCurve
-from arena.privacy_curves.gaussian_curve import GaussianCurve
-from arena.privacy_curves.group_curve import GroupCurve
-from arena.privacy_curves.noisy_steps import NoisyStepsCurve
-from arena.privacy_curves.pure_curve import PureCurve
-from arena.privacy_curves.renyi_curves import ConcentratedCurve, RenyiCurve
-from arena.privacy_curves.tabulated_curve import TabulatedCurve
+from arena.privacy_curves.combined_curves import ComposedCurve, GroupCurve
+from arena.privacy_curves.gaussian_curves import GaussianCurve, NoisyStepsCurve
+from arena.privacy_curves.stated_curves import ConcentratedCurve, PureCurve, RenyiCurve, TabulatedCurve
 from arena.settings import parse_rows, read_file
 
 _MAX_SIZE = 1  # MiB of a table

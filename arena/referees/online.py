@@ -15,12 +15,11 @@ from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import VersionSpaces, check_consistency, version_spaces
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.laws import OnlineLaw
-from arena.moves import Commit, Example, Move, Ready
-from arena.points import format_point, points_differ
+from arena.messages import Commit, Example, Hypothesis, Move, Ready, Shown, Stream
 from arena.referees.referee import Batch, BatchSetup, Probe, Referee
 from arena.referees.scorebook import MistakeCounts
 from arena.referees.transcript import ExampleEntry
-from arena.replies import Hypothesis, Shown, Stream
+from arena.sample import format_point, points_differ
 from arena.settings import at_least, whole
 
 V = TypeVar("V")

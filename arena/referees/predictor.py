@@ -11,13 +11,23 @@ from attrs.validators import optional
 
 from arena.claims import PrivacyUnit
 from arena.laws import AnswerLaw
-from arena.moves import Move, Queries, Query, Train, Unlabelled
-from arena.points import freeze, points_differ
-from arena.referees.learner_calls import BINARY, LabelRange
+from arena.messages import (
+    NO_LABEL,
+    UNSTABLE,
+    Answer,
+    Answers,
+    Move,
+    Queries,
+    Query,
+    Received,
+    Train,
+    Trained,
+    Unlabelled,
+)
+from arena.referees.boundary import BINARY, LabelRange
 from arena.referees.referee import Batch, BatchSetup, MoveTable, Probe, Referee
 from arena.referees.transcript import QueryEntry, UnlabelledEntry
-from arena.replies import NO_LABEL, UNSTABLE, Answer, Answers, Received, Trained
-from arena.sample import Training
+from arena.sample import Training, freeze, points_differ
 from arena.settings import at_least, whole
 
 _HANDED = 10  # times that a check hands over every point

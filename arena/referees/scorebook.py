@@ -12,7 +12,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import check_hindsight, hindsight
 from arena.errors import InvalidArgument
-from arena.points import freeze
+from arena.sample import freeze
 from arena.settings import at_least, check_value, whole
 
 

@@ -11,13 +11,11 @@ from typing import Any, ClassVar, Protocol
 import attrs
 import numpy as np
 
-from arena.claims import PrivacyUnit
+from arena.claims import Neighbours, PrivacyUnit
 from arena.errors import Unsupported
-from arena.moves import Advance, GradientCanary, Move, Train, TrainWithCanaries
-from arena.neighbours import Neighbours
+from arena.messages import Advance, GradientCanary, Models, Move, Train, Trained, TrainWithCanaries
 from arena.referees.referee import Batch, BatchSetup, MoveTable, Probe, Referee
 from arena.referees.transcript import ModelEntry
-from arena.replies import Models, Trained
 from arena.sample import Training
 from arena.settings import at_least, whole
 

@@ -12,11 +12,7 @@ import numpy as np
 from arena.capabilities import PredictsMany
 from arena.engine import play
 from arena.errors import NotConforming
-from arena.players import Learner
-from arena.randomness import block_seed, generator
-from arena.referees import Probe
-from arena.released import align_columns, value_columns
-from arena.replies import (
+from arena.messages import (
     Answer,
     Answers,
     Hypothesis,
@@ -26,6 +22,10 @@ from arena.replies import (
     Stream,
     list_answers,
 )
+from arena.players import Learner
+from arena.randomness import block_seed, generator
+from arena.referees import Probe
+from arena.released import align_columns, value_columns
 
 RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
 BATCH = 100  # games

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from arena import ArenaError, Learner
-from arena.capabilities import finite_domain, read_concepts
+from arena.players import finite_domain, read_concepts
 from audits.adversary_search.code_constants import list_constants
 from audits.adversary_search.script import Point, as_point
 

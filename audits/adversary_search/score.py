@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from arena import Answer, InvalidArgument, Reply
+from arena.messages import list_answers
 from arena.released import ABSENT, name_suffix
-from arena.replies import list_answers
 from arena.settings import one_of
 from audits.distinguishers.view_features import (
     INFINITE,
@@ -61,7 +61,7 @@ class Score:
         them, their "total", or the "occurrences" of `centre` among them.
     sign: 1, or −1 if small values indicate world 1.
     irregular: whether releases hold text, are not finite or have different entries; their features are finite
-        numbers all the same. `arena.released.columns` says what else of a "value" is a feature.
+        numbers all the same. `arena.released` says what else of a "value" is a feature.
 
     Raises: InvalidArgument.
     """

@@ -14,9 +14,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from arena import REFEREES, InvalidArgument, Learner, Sample
-from arena.capabilities import finite_domain
-from arena.neighbours import REPLACING, Example
-from arena.players import read_relation_of
+from arena.claims import REPLACING, Example
+from arena.players import finite_domain, read_relation_of
 from audits.adversary_search.point_strategies import (
     choose_from,
     counts_of,

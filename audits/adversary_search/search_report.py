@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena import Claim, Learner
-from arena.capabilities import finite_domain, read_of_samples
+from arena.players import finite_domain
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
 from audits.adversary_search.script import SPACES, Script
@@ -129,7 +129,7 @@ class SearchResult(Report):
 def _describe_script(script: Script, learner: Learner) -> list[str]:
     """The steps of a script, one a line, with what the learner reads of the examples."""
     lines = []
-    reads = read_of_samples(learner)
+    reads = learner.reads
     if script.world_0 is not None:
         lines.append(f"training: {script.world_0.describe(reads=reads)}")
         if script.world_1 is not None:

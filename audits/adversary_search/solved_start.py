@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena import ArenaError, Claim, Learner, PrivacyUnit, Sample
-from arena.capabilities import finite_domain
+from arena.players import finite_domain
 from audits.adversary_search.protocols.query_scripts import Ask
 from audits.adversary_search.script import SPACES, Point, Script, as_point
 from audits.exact_loss.declared_law import check_declared_law

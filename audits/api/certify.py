@@ -11,9 +11,9 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument
-from arena.points import as_numbers, check_integers, refuse_masks
 from arena.privacy_curves import PrivacyCurve
 from arena.randomness import generator
+from arena.sample import as_numbers, check_integers, refuse_masks
 from arena.settings import at_least, check_value, less_than, more_than, number
 from audits.registry.suggestions import explain_arguments
 from audits.registry.tested_claim import resolve_curve

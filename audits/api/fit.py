@@ -11,7 +11,7 @@ import numpy as np
 
 from arena import Adversary, Hypothesis, InvalidArgument, Learner, Moves, Release, Sample, Train, play
 from arena.concepts import DecisionLists
-from arena.concepts.cube.decision_lists import NO_RULE
+from arena.concepts.decision_lists import NO_RULE
 from arena.randomness import block_seed, generator
 from arena.settings import at_least, check_value, less_than, whole
 from audits.data.one_hot import OneHotData

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from arena.errors import InvalidArgument
-from arena.points import LARGEST_INTEGER
-from arena.sample import Sample
+from arena.sample import LARGEST_INTEGER, Sample
 from arena.settings import check_size, parse_rows, read_file
 
 _MAX_LISTED = 20  # names in an error message

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import freeze
+from arena.sample import freeze
 from arena.settings import at_least, at_most, check_value, whole
 from audits.data.csv_samples import Table, read_table, resolve_labels
 

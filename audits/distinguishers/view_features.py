@@ -16,9 +16,9 @@ import attrs
 import numpy as np
 
 from arena import Answer, Answers, InvalidArgument, Models, Played, Received, Reply
-from arena.points import freeze
+from arena.messages import list_answers
 from arena.released import ABSENT, value_columns
-from arena.replies import list_answers
+from arena.sample import freeze
 from audits.statistics.score_pairs import (
     PairCounts,
     Unpacker,

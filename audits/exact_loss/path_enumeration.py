@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, PrivacyUnit, Referee, Unsupported, play
+from arena.messages import list_answers
 from arena.randomness import block_seed, generator
-from arena.replies import list_answers
 from audits.exact_loss.answer_paths import (
     AnswerLaws,
     Path,

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arena import Claim, InvalidArgument
-from arena.points import freeze
+from arena.sample import freeze
 from arena.settings import at_least, at_most, check_value, less_than
 
 ROUNDING = 1e-13  # error of a sum of masses, each of which is correct to its last bits

@@ -17,7 +17,7 @@ import attrs
 
 from arena.concepts import ConceptClass
 from arena.errors import ArenaError, InvalidArgument, describe_error, is_users_file, locate_error
-from arena.fingerprint import callable_name
+from arena.parcels import callable_name
 from arena.players import Adversary, Learner
 from arena.sample import Sample
 from audits.registry.suggestions import suggest

@@ -16,7 +16,7 @@ import numpy as np
 from arena import Adversary, InvalidArgument, Learner, Referee, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
-from arena.fingerprint import fingerprint
+from arena.parcels import fingerprint
 from arena.privacy_curves import PrivacyCurve, describe_curve, read_curve
 from arena.referees import name_protocols
 from arena.settings import (

@@ -10,9 +10,8 @@ import attrs
 import numpy as np
 
 from arena import Adversary, AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported, play
-from arena.capabilities import finite_domain
-from arena.concepts.finite.finite_class import build_vote_pairs
-from arena.players import read_relation_of
+from arena.concepts.finite import build_vote_pairs
+from arena.players import finite_domain, read_relation_of
 from arena.referees import name_protocols
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.exact_loss.wrapped_players import PresetStates

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from arena import Learner, PrivacyUnit, Sample
-from arena.points import format_point
 from arena.referees.transcript import describe_answer
+from arena.sample import format_point
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.solver.answer_games import build_game
 from audits.solver.linear_game import LinearGame, Watch, ignore_progress

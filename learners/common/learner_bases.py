@@ -11,8 +11,8 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts.base import ConceptClass
 from arena.errors import BudgetExceeded, Unsupported
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import count_setting
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arena.claims import Claim, PrivacyUnit, choose_claim
-from arena.neighbours import Neighbours
+from arena.claims import Claim, Neighbours, PrivacyUnit, choose_claim
 
 SINGLE_EXAMPLES = Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE
 

@@ -16,8 +16,7 @@ import numpy as np
 from arena.concepts import ConceptClass
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw
-from arena.points import is_shared
-from arena.sample import Sample
+from arena.sample import Sample, is_shared
 from learners.mechanisms.densities import laplace_nodes
 from learners.mechanisms.noise import laplace_between, laplace_cdf
 from learners.mechanisms.steady_thresholds import log_answer_laws

@@ -11,8 +11,7 @@ import numpy as np
 
 from arena.claims import PrivacyUnit
 from arena.errors import BudgetExceeded
-from arena.points import is_shared
-from arena.sample import Sample
+from arena.sample import Sample, is_shared
 from arena.settings import at_least, count_setting, setting, whole
 from learners.common.teacher_votes import NoisyVotesLaw
 from learners.everlasting.bbl_round import FRESH_ANSWERS, BBLRound

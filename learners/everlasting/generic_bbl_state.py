@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from arena.errors import Unsupported
-from arena.points import is_shared
-from arena.sample import Training
+from arena.sample import Training, is_shared
 from learners.common.teacher_training import CountedExamples, train_teachers
 from learners.common.teacher_votes import TeacherEnsembles
 from learners.everlasting.bbl_round import BBLRound

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from arena.claims import Neighbours, Relation, neighbours_setting, read_relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error, suggest_extra
-from arena.fingerprint import callable_name, fingerprint
-from arena.neighbours import Neighbours, Relation, neighbours_setting, read_relation
+from arena.parcels import callable_name, fingerprint
 from arena.released import list_objects
 from arena.sample import Reads, Sample, Training
 from arena.settings import Check, count_setting, setting, whole

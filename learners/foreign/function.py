@@ -17,7 +17,7 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument, NotConforming
-from arena.fingerprint import callable_name
+from arena.parcels import callable_name
 from arena.randomness import generator
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, one_of, setting

@@ -13,9 +13,8 @@ from typing import Any, Protocol, Self
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
-from arena.moves import GradientCanary
-from arena.neighbours import Neighbours
+from arena.claims import Claim, Neighbours, PrivacyUnit
+from arena.messages import GradientCanary
 from arena.players import Learner
 from arena.privacy_curves import NoisyStepsCurve
 from arena.sample import Sample, Training

@@ -10,8 +10,8 @@ import numpy as np
 
 from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import freeze
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
+from arena.sample import freeze
 from arena.settings import at_least, count_setting, less_than, more_than, setting
 from learners.common.learner_bases import RoundBudget
 from learners.halfspaces.winnow import (

@@ -9,11 +9,11 @@ import numpy as np
 
 from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Halfspaces
-from arena.concepts.cube.halfspaces import label_products, products
+from arena.concepts.halfspaces import label_products, products
 from arena.errors import Unsupported
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.points import freeze
-from arena.replies import Hypothesis
+from arena.sample import freeze
 from arena.settings import at_least, less_than, more_than, one_of, setting
 
 _SINGLE_COORDINATES = 6  # coordinates for which `some_points` has a point of their own
@@ -23,7 +23,7 @@ def _check_margin(instance: Learner, attribute: object, value: ConceptClass) -> 
     if not isinstance(value, Halfspaces):
         raise Unsupported(
             f"{instance.name} learns halfspaces with a margin, not {value}",
-            remedy="For instance halfspaces:64,0.2; arena.concepts.cube.embeddings embeds other classes.",
+            remedy="For instance halfspaces:64,0.2; arena.concepts.halfspaces embeds other classes.",
         )
 
 

@@ -8,15 +8,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim, Neighbours, PrivacyUnit, neighbours_setting
 from arena.concepts import ConceptClass, DecisionLists, Variables
 from arena.errors import InvalidArgument
 from arena.laws import Finite
-from arena.neighbours import Neighbours, neighbours_setting
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.points import freeze
-from arena.replies import Hypothesis
-from arena.sample import Sample, Training
+from arena.sample import Sample, Training, freeze
 from arena.settings import at_least, less_than, setting
 from learners.common.learner_bases import FittedLearner, ReleaseLearner
 from learners.common.relation_claims import claim_of_monotone_choice

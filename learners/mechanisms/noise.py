@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.privacy_curves import gaussian_curve
+from arena.privacy_curves import gaussian_curves
 from arena.settings import at_least, check_value, less_than
 from learners.mechanisms.accounting import least_sufficient
 from learners.mechanisms.parameter_checks import check_positive, check_probability
@@ -151,7 +151,7 @@ def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) ->
     """
     check_positive(sigma=sigma, sensitivity=sensitivity)
     check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
-    return gaussian_curve.gaussian_delta(epsilon, sensitivity / sigma)
+    return gaussian_curves.gaussian_delta(epsilon, sensitivity / sigma)
 
 
 @lru_cache(maxsize=1_024)

@@ -11,8 +11,8 @@ import numpy as np
 from arena.claims import REGRET, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import concept_sets
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
 from learners.common.learner_bases import RoundBudget
 from learners.mechanisms import exponential_experts

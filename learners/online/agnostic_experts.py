@@ -13,8 +13,8 @@ from arena.concepts import ConceptClass, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone import Automaton, soa
 from arena.littlestone.concept_sets import concept_sets
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.replies import Hypothesis
 from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
 from learners.common.learner_bases import RoundBudget
 from learners.mechanisms import exponential_experts, lazy_experts

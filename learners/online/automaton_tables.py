@@ -16,8 +16,8 @@ from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument, Unsupported
 from arena.littlestone import Automaton, halving, soa
 from arena.littlestone.sparse_majority_automaton import sparse_majority
-from arena.points import freeze
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
+from arena.sample import freeze
 
 SOA = "soa"
 AUTOMATA: dict[str, Callable[[ConceptClass], Automaton]] = {  # by the names of their learners

@@ -12,8 +12,8 @@ import numpy as np
 from arena.concepts import ConceptClass, Functions
 from arena.errors import Unsupported
 from arena.littlestone import START, soa
-from arena.points import freeze
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
+from arena.sample import freeze
 from learners.common.learner_bases import RoundBudget
 from learners.online.hedge import HedgeLearner, HedgeWeights, draw_experts
 

@@ -13,8 +13,8 @@ from arena.errors import Unsupported
 from arena.laws import OnlineLaw
 from arena.littlestone import START, Automaton, halving, soa
 from arena.littlestone.sparse_majority_automaton import SparseMajorityAutomaton, sparse_majority
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.replies import Hypothesis
 from arena.settings import setting
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.capabilities import DeclaresOnlineLaw, read_concepts
+from arena.capabilities import DeclaresOnlineLaw
 from arena.claims import Claim
 from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument, Unsupported
 from arena.laws import OnlineLaw
-from arena.players import Learner
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
+from arena.players import Learner, read_concepts
 from arena.settings import at_least, count_setting, setting, whole
 from learners.common.learner_bases import RoundBudget
 from learners.online.realizable import RealizableLearner

@@ -12,8 +12,8 @@ from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument, Unsupported
 from arena.littlestone import START
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.replies import Hypothesis
 from arena.settings import at_least, count_setting, setting, whole
 from learners.common.learner_bases import RoundBudget
 from learners.mechanisms.above_threshold import AboveThreshold

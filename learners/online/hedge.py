@@ -23,7 +23,7 @@ from arena.claims import REGRET, Bound
 from arena.concepts import Dichotomies
 from arena.errors import Unsupported
 from arena.laws import OnlineLaw
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
 from arena.settings import at_most, count_setting, more_than, setting
 from learners.common.learner_bases import RoundBudget
 from learners.online.conservative import WithoutPrivacy

@@ -9,8 +9,8 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts import Thresholds
 from arena.laws import OnlineLaw
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.replies import Hypothesis
 from arena.settings import count_setting, setting
 from learners.common.learner_bases import RoundBudget
 from learners.mechanisms.accounting import pure_curve

@@ -13,8 +13,8 @@ from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.littlestone import START
 from arena.littlestone.concept_sets import concept_sets
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.replies import Hypothesis
 from arena.settings import (
     at_least,
     at_most,

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, Finite
-from arena.replies import NO_LABEL
+from arena.messages import NO_LABEL
 from arena.sample import Sample
 from arena.settings import count_setting, one_of, setting
 from learners.pate.ensemble import Voters

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from arena.sample import Sample
 from arena.settings import count_setting
 from learners.mechanisms.above_threshold import RestartBudget

@@ -7,8 +7,7 @@ import numpy as np
 
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
-from arena.points import is_shared
-from arena.sample import Sample, Training
+from arena.sample import Sample, Training, is_shared
 from arena.settings import setting
 from learners.common.learner_bases import BaselineLearner
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.capabilities import finite_domain
-from arena.claims import Claim
+from arena.claims import Claim, Neighbours, neighbours_setting
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import Finite
-from arena.neighbours import Neighbours, neighbours_setting
+from arena.players import finite_domain
 from arena.sample import BLANK, Sample, Training
 from arena.settings import setting
 from learners.common.learner_bases import ReleaseLearner

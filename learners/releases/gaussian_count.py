@@ -7,9 +7,8 @@ from math import log, pi, sqrt
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim, Neighbours, PrivacyUnit, neighbours_setting, read_relation
 from arena.laws import Density
-from arena.neighbours import Neighbours, neighbours_setting, read_relation
 from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting

@@ -8,10 +8,9 @@ from math import exp, inf
 import attrs
 import numpy as np
 
-from arena.claims import Claim
+from arena.claims import Claim, Neighbours, neighbours_setting
 from arena.errors import InvalidArgument
 from arena.laws import Finite
-from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner

@@ -5,9 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import Claim
+from arena.claims import Claim, Neighbours, neighbours_setting
 from arena.laws import Density
-from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import setting
 from learners.common.learner_bases import ReleaseLearner

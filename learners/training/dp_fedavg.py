@@ -7,9 +7,8 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena.claims import Claim
-from arena.moves import GradientCanary
-from arena.neighbours import Neighbours, Relation, find_users, read_relation
+from arena.claims import Claim, Neighbours, Relation, find_users, read_relation
+from arena.messages import GradientCanary
 from arena.sample import Sample
 from arena.settings import at_least, at_most, check_value, count_setting, more_than, setting, whole
 from learners.training.dp_sgd import CLIP_REMEDY, DPSGD, check_sampling

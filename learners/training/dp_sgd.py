@@ -9,13 +9,12 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import REPLACING, Claim, Neighbours, PrivacyUnit, Relation, read_relation
 from arena.errors import Unsupported
-from arena.moves import GradientCanary
-from arena.neighbours import REPLACING, Neighbours, Relation, read_relation
+from arena.messages import GradientCanary
 from arena.players import Learner
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
-from arena.privacy_curves.noisy_steps import NoisyStep, renyi_epsilon
+from arena.privacy_curves.gaussian_curves import NoisyStep, renyi_epsilon
 from arena.sample import BLANK, Sample
 from arena.settings import Check, count_setting, more_than, one_of, setting
 from learners.mechanisms.parameter_checks import check_batch

@@ -14,9 +14,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim
+from arena.claims import Claim, Neighbours, neighbours_setting
 from arena.errors import InvalidArgument
-from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import count_setting, less_than, more_than, setting
 from learners.common.learner_bases import ReleaseLearner

@@ -11,12 +11,10 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena.claims import Claim
+from arena.claims import Claim, Neighbours
 from arena.errors import InvalidArgument
 from arena.laws import Density, Independent
-from arena.neighbours import Neighbours
-from arena.points import freeze
-from arena.sample import Sample
+from arena.sample import Sample, freeze
 from learners.common.relation_claims import claim_for_relation
 from learners.mechanisms.densities import laplace_density
 from learners.mechanisms.noise import laplace

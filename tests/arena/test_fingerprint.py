@@ -15,7 +15,7 @@ import pytest
 from support.paths import ROOT
 from support.players.foreign_mechanisms import in_a_frozen_set
 
-from arena.fingerprint import callable_name, fingerprint
+from arena.parcels import callable_name, fingerprint
 
 
 def adding(what: Any) -> Callable[[float], Any]:
@@ -93,7 +93,7 @@ def test_other_code_has_another(one: Any, other: Any) -> None:
 def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
     code = (
         "from support.players.foreign_mechanisms import in_a_frozen_set; "
-        "from arena.fingerprint import fingerprint; "
+        "from arena.parcels import fingerprint; "
         "print(fingerprint(in_a_frozen_set))"
     )
     told = subprocess.run(

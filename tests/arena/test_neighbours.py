@@ -27,8 +27,7 @@ from arena import (
     Unsupported,
     play,
 )
-from arena.claims import choose_claim
-from arena.neighbours import read_relation
+from arena.claims import choose_claim, read_relation
 from arena.privacy_curves import GaussianCurve, PureCurve
 from audits.adversary_search.script_strategies import neighbours
 from learners.releases.laplace_count import LaplaceCount

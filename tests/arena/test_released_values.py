@@ -12,7 +12,8 @@ import pytest
 
 from adversaries.release.point_swap import CountSwap
 from arena import Claim, GameLearner, PrivacyUnit, Release, Unsupported, play
-from arena.released import encode_values, format_value, hash_values, is_category
+from arena.referees.transcript import format_value
+from arena.released import encode_values, hash_values, is_category
 from audits.runs.plan import LEARNED, Plan
 from audits.runs.run import run
 from learners.foreign.function import Function

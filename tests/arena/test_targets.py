@@ -28,7 +28,7 @@ from arena import (
 )
 from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.consistency import version_spaces
-from arena.concepts.cube.halfspaces import separator
+from arena.concepts.halfspaces import separator
 from arena.errors import PlayerError, Unsupported
 from arena.testing import check_adversary
 

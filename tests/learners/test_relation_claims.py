@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from arena import Claim, InvalidArgument, Learner, Unsupported
-from arena.neighbours import Neighbours, Relation, read_relation
+from arena.claims import Neighbours, Relation, read_relation
 from arena.privacy_curves import GroupCurve
 from audits.registry.players import LEARNERS
 from learners.everlasting.generic_bbl import GenericBBL

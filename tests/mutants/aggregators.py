@@ -13,7 +13,7 @@ import numpy as np
 from support.players.named_by_class import NamedByClass
 
 from arena import AnswerLaw, Learner, Sample, Unsupported
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.noise import laplace_cdf
 from learners.pate.distance_to_instability import DistanceToInstability, DistanceToInstabilityState

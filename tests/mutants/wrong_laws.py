@@ -16,7 +16,7 @@ from support.players.named_by_class import NamedByClass
 
 from arena import Claim, Density, Finite, Independent, Learner, Mixture, PrivacyUnit, ValueLaw, setting
 from arena.concepts import Thresholds
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
 from learners.mechanisms.densities import laplace_density
 from learners.mechanisms.noise import laplace
 from learners.online.noisy_majority import NoisyMajority, NoisyMajorityState

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena import Claim
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from learners.pate.pate_gaussian import PateGaussian
 
 

@@ -16,17 +16,21 @@ from arena.capabilities import DeclaresOnlineLaw
 from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, describe_error
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
+from arena.messages import Hypothesis, Released, Shown, Stream
 from arena.players import Adversary, GameAdversary, Learner
-from arena.points import hash_rows
 from arena.randomness import block_seed, child_seed
 from arena.referees import Probe, Referee
-from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry
-from arena.released import fit_rows, format_value
-from arena.replies import Hypothesis, Released, Shown, Stream
-from arena.sample import Sample
+from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry, format_value
+from arena.released import fit_rows
+from arena.sample import Sample, hash_rows
 from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_events
-from arena.testing.laws.predictions import Predictions, describe_outcomes, predict_answers, predict_hypotheses
-from arena.testing.laws.round_events import RoundEvents
+from arena.testing.laws.round_events import (
+    Predictions,
+    RoundEvents,
+    describe_outcomes,
+    predict_answers,
+    predict_hypotheses,
+)
 from arena.testing.laws.value_events import list_ratio_events, list_value_events
 
 MOST_GAMES = 200_000  # in each world

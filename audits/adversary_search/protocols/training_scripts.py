@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from arena import Advance, GradientCanary, Learner, Models, Move, PrivacyUnit, Reply, Sample, TrainingRun
 from arena.capabilities import TrainsByNoisySteps
-from arena.neighbours import REPLACING
+from arena.claims import REPLACING
 from arena.players import read_relation_of
 from arena.step_scores import RATIO, STEP_SCORES, StepScore
 from audits.adversary_search.point_strategies import choose_from, two_points

@@ -13,7 +13,7 @@ import attrs
 from attrs.validators import deep_iterable, deep_mapping, instance_of, optional
 
 from arena import Claim, Neighbours, PrivacyUnit
-from arena.neighbours import read_relation
+from arena.claims import read_relation
 from audits.reports.formatting import escape_controls
 from audits.runs.example_games import write_excerpt
 from audits.runs.plan import OWN_COINS, Plan

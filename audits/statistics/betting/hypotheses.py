@@ -13,8 +13,8 @@ import attrs
 import numpy as np
 
 from arena.errors import Unsupported
-from arena.points import freeze
 from arena.privacy_curves import PrivacyCurve
+from arena.sample import freeze
 
 EPSILON_MAX = 20.0  # nats: a billion pairs certify at most about that much
 _FINEST_STEP = 1e-3  # nats; the smallest positive ε of the grid

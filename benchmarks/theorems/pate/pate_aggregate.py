@@ -17,9 +17,9 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.finite.finite_class import FiniteClass
+from arena.concepts.finite import FiniteClass
+from arena.messages import NO_LABEL, UNSTABLE
 from arena.randomness import generator
-from arena.replies import NO_LABEL, UNSTABLE
 from benchmarks.papers.margins import Margins
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from arena.messages import UNSTABLE
 from arena.randomness import generator
-from arena.replies import UNSTABLE
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from benchmarks.theorems.pate.setup.sources import Tsybakov

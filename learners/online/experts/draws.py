@@ -8,7 +8,7 @@ import numpy as np
 
 from arena.laws import OnlineLaw
 from arena.littlestone import Automaton
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
 from learners.mechanisms.lazy_experts import LazyParameters
 from learners.mechanisms.selection import exponential_mechanism
 from learners.online.experts.transitions import MergedExperts, Transitions

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.errors import Unsupported
 from arena.littlestone import START, Automaton
-from arena.points import freeze
+from arena.sample import freeze
 from learners.mechanisms.counters import BinaryCounter, binary_counter_error, tree_levels
 
 

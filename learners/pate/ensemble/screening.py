@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, more_than, setting
 from learners.mechanisms.above_threshold import AboveThreshold

@@ -12,12 +12,11 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.line.thresholds import Thresholds
+from arena.concepts.line import Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import AnswerLaw
 from arena.players import Learner
-from arena.points import hash_rows, is_shared
-from arena.sample import Sample, Training
+from arena.sample import Sample, Training, hash_rows, is_shared
 from arena.settings import count_setting, setting
 from learners.pate.ensemble.ensemble import Ensemble, train_ensemble
 from learners.pate.ensemble.teacher import Minimiser, Teacher

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import attrs
 import numpy as np
 
-from arena.replies import NO_LABEL
+from arena.messages import NO_LABEL
 from learners.pate.ensemble import Teacher
 from learners.pate.students.rules import LearnedRule, fit_rules
 

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim
-from arena.concepts.line.thresholds import Thresholds
+from arena.concepts.line import Thresholds
 from arena.errors import InvalidArgument, Unsupported
 from arena.laws import Finite
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
 from arena.sample import Training
 from arena.settings import setting
 from learners.common.learner_bases import ReleaseLearner, RunningRelease

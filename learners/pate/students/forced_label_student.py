@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.replies import NO_LABEL, UNSTABLE
+from arena.messages import NO_LABEL, UNSTABLE
 from arena.settings import at_least, at_most, less_than, more_than
 from learners.pate.ensemble import Teacher
 from learners.pate.students.active import ActiveStudent, Questions

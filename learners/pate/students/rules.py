@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument, Unsupported, describe_error
-from arena.points import as_points, freeze
+from arena.sample import as_points, freeze
 from arena.settings import parse_rows, read_file
 from learners.pate.ensemble import Classifier, Minimiser, Teacher
 from learners.pate.logistic import LinearRules

@@ -16,7 +16,7 @@ from adversaries.halfspaces.short_lists import ShortLists, SparseDisjunction
 from adversaries.halfspaces.shrinking_margin import HiddenCoordinate, ShrinkingMargin
 from arena import Adaptive, Example, InvalidArgument, Oblivious, Realizable, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds
-from arena.concepts.cube.embeddings import decision_list
+from arena.concepts.halfspaces import decision_list
 from arena.testing import check_adversary
 from learners.online.conservative import Soa
 

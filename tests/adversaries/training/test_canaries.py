@@ -33,7 +33,7 @@ from arena import (
     Unsupported,
     play,
 )
-from arena.replies import Models
+from arena.messages import Models
 from arena.step_scores import RATIO, StepScore
 from arena.testing import check_adversary
 from learners.training.dp_fedavg import DPFedAvg

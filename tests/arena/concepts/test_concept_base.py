@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from arena.concepts import ConceptClass, Dichotomies, FiniteClass, Thresholds, base, parse_concept_class
 from arena.concepts.base import integer_weights
 from arena.errors import InvalidArgument
-from arena.points import as_points, freeze
+from arena.sample import as_points, freeze
 
 exhaustive = settings(derandomize=True, max_examples=200)
 LINE = Thresholds()

@@ -221,7 +221,7 @@ class TestLimits:
             tuple(listed.concepts(np.array([slot]))[0].tolist()): chance / chances.sum()
             for slot, chance in zip(slots.tolist(), chances.tolist(), strict=True)
         }
-        monkeypatch.setattr("arena.concepts.line.real_intervals.MAX_LABELLINGS", 1)
+        monkeypatch.setattr("arena.concepts.line.MAX_LABELLINGS", 1)
         drawn = spec.draw_unlisted(rng, points, signs, present, rate=rate)
         assert drawn is not None
         counts = Counter(map(tuple, drawn.tolist()))
@@ -374,7 +374,7 @@ class TestHalfplanes:
     def test_many_directions_are_gone_through_in_slabs(
         self, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("arena.concepts.plane.halfplanes._LABELS_AT_ONCE", 10_000)
+        monkeypatch.setattr("arena.concepts.halfplanes._LABELS_AT_ONCE", 10_000)
         assert len(Halfplanes().dichotomies(rng.random((100, 2)))) == 100 * 99 + 2
 
     @pytest.mark.parametrize("noise", [0.0, 0.1])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena import InvalidArgument
-from arena.privacy_curves.noisy_steps import (
+from arena.privacy_curves.gaussian_curves import (
     NoisyStep,
     noisy_steps_delta,
     noisy_steps_epsilon,

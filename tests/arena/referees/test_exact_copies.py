@@ -23,8 +23,8 @@ from arena import (
     Train,
     play,
 )
-from arena.points import own_copy, own_points
 from arena.randomness import block_seed, streams
+from arena.sample import own_copy, own_points
 
 
 @pytest.mark.parametrize(

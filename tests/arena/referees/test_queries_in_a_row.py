@@ -23,7 +23,7 @@ from arena import (
     Voting,
     play,
 )
-from arena.replies import list_answers
+from arena.messages import list_answers
 from arena.testing import check_adversary
 from audits.distinguishers.view_features import view_features
 

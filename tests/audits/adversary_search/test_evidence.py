@@ -9,6 +9,7 @@ from scipy.stats import binom
 from support.players.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
 from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
+from arena.messages import Released
 from arena.privacy_curves import (
     ConcentratedCurve,
     GaussianCurve,
@@ -18,8 +19,7 @@ from arena.privacy_curves import (
     TabulatedCurve,
     compose_curves,
 )
-from arena.privacy_curves.gaussian_curve import gaussian_delta
-from arena.replies import Released
+from arena.privacy_curves.gaussian_curves import gaussian_delta
 from audits.adversary_search import Ask, Score, Script, SearchTarget, weigh_adversary
 from audits.adversary_search.evidence import weigh_halves
 from audits.adversary_search.score import simple_scores

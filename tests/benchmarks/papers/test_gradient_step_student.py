@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.services import TruthService
 
 from arena import InvalidArgument
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from benchmarks.papers.gradient_step_student import GradientStepStudent
 from learners.pate.logistic import LinearRules
 from learners.pate.students.active import LearningResult, learn

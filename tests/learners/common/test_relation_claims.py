@@ -11,9 +11,9 @@ import audits
 from adversaries.release.cover_swap import CoverSwap
 from adversaries.release.statdp import StatDP
 from arena import BLANK, InvalidArgument, Learner, Sample
+from arena.claims import Neighbours
 from arena.concepts import DecisionLists, Thresholds
-from arena.concepts.cube.features import Variables
-from arena.neighbours import Neighbours
+from arena.concepts.features import Variables
 from audits.adversary_search.script_strategies import neighbours
 from learners.lists.private_decision_list import ListChoice
 from learners.releases.exponential_choice import ExponentialChoice

@@ -19,7 +19,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play
 from arena import Example as Move
 from arena.concepts import Halfspaces, Points
-from arena.concepts.cube.embeddings import disjunction, point_function
+from arena.concepts.halfspaces import disjunction, point_function
 from arena.randomness import generator
 from arena.testing import check_learner
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState

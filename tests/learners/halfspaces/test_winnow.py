@@ -14,7 +14,7 @@ from support.players.simple_players import script
 
 from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds
-from arena.concepts.cube.embeddings import append_constant, decision_list, double_points, point_function
+from arena.concepts.halfspaces import append_constant, decision_list, double_points, point_function
 from arena.testing import check_learner
 from learners.halfspaces.winnow import ALWAYS, NEVER, ConfidentWinnow, Winnow, WinnowState, update_bound
 

@@ -26,7 +26,7 @@ from support.laws.voting_laws import (
 from support.statistical import expect_rejection, statistical
 
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from arena.testing import check_learner
 from learners.mechanisms.accounting import basic_composition, compose_advanced, zcdp_guarantee
 from learners.pate.ensemble.screening import distances

@@ -25,7 +25,7 @@ from support.laws.voting_laws import (
 from support.statistical import expect_rejection, statistical
 
 from arena import InvalidArgument, Sample, Training, Voting
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
 from audits.runs.plan import Plan

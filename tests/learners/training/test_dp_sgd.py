@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from arena import BLANK, GradientCanary, InvalidArgument, Neighbours, Sample
-from arena.privacy_curves.noisy_steps import NoisyStep, noisy_steps_epsilon
+from arena.privacy_curves.gaussian_curves import NoisyStep, noisy_steps_epsilon
 from arena.sample import Training
 from arena.testing import check_learner
 from learners.mechanisms.noise import gaussian_epsilon

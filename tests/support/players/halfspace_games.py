@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from arena.concepts.cube.halfspaces import products
+from arena.concepts.halfspaces import products
 
 KINDS = ("signs", "cube", "trits")
 

@@ -13,7 +13,7 @@ from support.statistical import check_mean, expect_rejection, statistical
 
 from arena import InvalidArgument
 from arena.concepts import FiniteClass, Intervals, Thresholds
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.students.active import ActiveStudent, LearningResult, collect_answers, fit_answers, learn
 from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent

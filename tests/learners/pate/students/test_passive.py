@@ -12,7 +12,7 @@ from support.services import TruthService
 
 from arena import InvalidArgument, Unsupported
 from arena.concepts import FiniteClass, Thresholds
-from arena.replies import NO_LABEL, UNSTABLE
+from arena.messages import NO_LABEL, UNSTABLE
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.logistic import LinearRules
 from learners.pate.students.active import collect_answers, fit_answers
