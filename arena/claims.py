@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -24,10 +24,9 @@ INCOMPARABLE = -1  # in place of a number of changes
 class Neighbours(StrEnum):
     """How neighbouring training sets differ.
 
-    REPLACE_ONE: they have equal length and differ in one place.
+    REPLACE_ONE, REPLACE_GROUP: they have equal length and differ in one place, or in at most k places.
     ADD_OR_REMOVE_ONE: one of them is the other without one of its examples.
     ZERO_OUT_ONE: they have equal length and differ in one place, where one of them has a blank example.
-    REPLACE_GROUP: they have equal length and differ in at most k places.
     ADD_OR_REMOVE_USER: one of them is the other without all examples, at most k, of one user.
     """
 
@@ -48,10 +47,7 @@ _FORMS = {  # of the relations with a size; written by `str`, read by `read_rela
 
 @attrs.frozen
 class Relation:
-    """A neighbouring relation.
-
-    kind: how neighbours differ. size: k of the kinds that have one, otherwise 1.
-
+    """A neighbouring relation. kind: how neighbours differ. size: k of the kinds that have one, otherwise 1.
     Raises: InvalidArgument if the kind is unknown, or the size is not a whole number of at least 1 or given
     for a kind without one.
 
@@ -65,7 +61,9 @@ class Relation:
     @kind.validator
     def _check_kind(self, attribute: object, kind: Neighbours) -> None:
         if not isinstance(kind, Neighbours):
-            raise InvalidArgument("kind must be of Neighbours", value=kind, remedy=_list_relations())
+            raise InvalidArgument(
+                "kind must be of Neighbours", value=kind, remedy=f"Choose from: {_list_relations()}."
+            )
 
     @size.validator
     def _check_size(self, attribute: object, size: int) -> None:
@@ -121,9 +119,8 @@ class Relation:
         """The sample with its last example of a run changed: neighbours, for world 0 and for world 1.
 
         Where neighbours replace examples, that is `first` in world 0 and `second` in world 1, and so are the
-        other examples of a group, which belong to the same run. Otherwise it is missing or blank in world 0,
-        and `second` in world 1, with all the examples that its user may have.
-
+        others of a group, which belong to the same run. Otherwise it is missing or blank in world 0, and
+        `second` in world 1, with all the examples that its user may have.
         Raises: InvalidArgument if a user is added or removed and the sample has no other.
         """
         changed = sample.replace_one(run, *second)
@@ -144,7 +141,7 @@ class Relation:
                     value=sample.describe(),
                     remedy="Give data of at least two users.",
                 )
-            without = Sample(changed.points[others], changed.labels[others], changed.counts[others])
+            without = changed.select(others)
             return without, Sample(
                 np.concatenate([without.points, point]),
                 np.append(without.labels, second[1]),
@@ -158,12 +155,9 @@ class Relation:
         return worlds[0], worlds[1]
 
     def count_steps(self, base: Relation) -> int:
-        """The most steps between neighbours of this relation, each between neighbours of `base`.
-
-        Proof of each number: docs/proofs/neighbours.md.
-
-        Raises: Unsupported if there are neighbours that no number of such steps connects.
-        """
+        """The most steps between neighbours of this relation, each between neighbours of `base`:
+        docs/proofs/neighbours.md.
+        Raises: Unsupported if there are neighbours that no number of such steps connects."""
         if self == base:
             return 1
         if self.kind in REPLACING:
@@ -185,9 +179,7 @@ class Relation:
 
 def read_relation(given: object) -> Relation:
     """A relation, from itself, a kind, or a text such as "add or remove one" or "replace-a-group-of-3".
-
-    Raises: InvalidArgument for anything else.
-    """
+    Raises: InvalidArgument for anything else."""
     if isinstance(given, Relation):
         return given
     if isinstance(given, Neighbours):
@@ -197,14 +189,14 @@ def read_relation(given: object) -> Relation:
         found = re.fullmatch(_FORMS.get(kind, kind.value).format("([0-9]{1,9})"), text)
         if found:
             return Relation(kind, *map(int, found.groups()))
-    raise InvalidArgument("neighbours must be a known relation", value=given, remedy=_list_relations())
+    raise InvalidArgument(
+        "neighbours must be a known relation", value=given, remedy=f"Choose from: {_list_relations()}."
+    )
 
 
 def find_users(users_of: UserFunction, points: np.ndarray) -> np.ndarray:
     """(k,): whose each of the points (k, ...) is.
-
-    Raises: InvalidArgument unless there is one number or text for each point, and no NaN.
-    """
+    Raises: InvalidArgument unless there is one number or text for each point, and no NaN."""
     users = np.asarray(users_of(points))
     if users.shape != (len(points),) or users.dtype.kind not in "biufUS":
         raise InvalidArgument(
@@ -225,21 +217,13 @@ def neighbours_setting(default: Neighbours) -> Any:
     """A learner's setting of the relation of its claim, as a text; `choose_claim` makes the claim."""
     return setting(
         str(default),
-        help="the neighbouring relation of the claim: " + ", ".join(_list_forms()),
-        check=_check_relation,
+        help="the neighbouring relation of the claim: " + _list_relations(),
+        check=lambda instance, attribute, value: read_relation(value),
     )
 
 
-def _check_relation(instance: object, attribute: object, value: object) -> None:
-    read_relation(value)
-
-
-def _list_forms() -> list[str]:
-    return [_FORMS.get(kind, kind.value).format("K") for kind in Neighbours]
-
-
 def _list_relations() -> str:
-    return f"Choose from: {', '.join(_list_forms())}."
+    return ", ".join(_FORMS.get(kind, kind.value).format("K") for kind in Neighbours)
 
 
 def _count_inserted(shorter: Sample, longer: Sample) -> int:
@@ -271,13 +255,10 @@ def _count_of_user(shorter: Sample, longer: Sample, users_of: UserFunction) -> i
     kept = owners != gone[0]
     if not kept.any():
         return INCOMPARABLE
-    remaining = Sample(longer.points[kept], longer.labels[kept], longer.counts[kept])
-    return longer.size - shorter.size if remaining == shorter else INCOMPARABLE
+    return longer.size - shorter.size if longer.select(kept) == shorter else INCOMPARABLE
 
 
 MISTAKES, REGRET, ERROR = "mistakes", "regret", "error"
-
-E = TypeVar("E", bound=StrEnum)
 
 
 class PrivacyUnit(StrEnum):
@@ -290,17 +271,14 @@ class PrivacyUnit(StrEnum):
 
 
 def _read_units(units: Iterable[PrivacyUnit]) -> tuple[PrivacyUnit, ...]:
-    return tuple(_read_member(PrivacyUnit, unit, "protects") for unit in units)
-
-
-def _read_member(kind: type[E], value: str, field: str) -> E:
-    """A member of an enumeration; ledgers hold members as their texts."""
+    """Members of the enumeration, which ledgers hold as texts."""
+    given = tuple(units)
     try:
-        return kind(value)
+        return tuple(map(PrivacyUnit, given))
     except ValueError as error:
-        members = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+        members = ", ".join(f"PrivacyUnit.{member.name}" for member in PrivacyUnit)
         raise InvalidArgument(
-            f"{field} must be of {kind.__name__}", value=value, remedy=f"Choose from {members}."
+            "protects must be of PrivacyUnit", value=given, remedy=f"Choose from {members}."
         ) from error
 
 
@@ -309,12 +287,11 @@ class Claim:
     """(ε, δ)-indistinguishability of the adversary's views in the two worlds.
 
     epsilon: in nats; infinity where nothing is promised. delta: a probability.
-    protects: what may differ between the worlds. neighbours: the relation of neighbouring training sets, as a
-    `Relation`, a `Neighbours` or a text. Neighbouring queries and streams always differ in one place.
-    curve: if the claim says δ for every ε, which implies (ε, δ); None: it says no more than (ε, δ).
-
-    Raises: InvalidArgument if epsilon is negative, delta is not a probability, or a text names no unit or no
-    relation.
+    protects: what may differ between the worlds.
+    neighbours: the relation of training sets, as a `Relation`, a `Neighbours` or a text. Neighbouring queries
+        and streams always differ in one place.
+    curve: if the claim says δ for every ε, which implies (ε, δ).
+    Raises: InvalidArgument if a value is none of these.
     """
 
     epsilon: float = attrs.field(converter=float)
@@ -342,15 +319,15 @@ class Claim:
         return math.isinf(self.epsilon) or self.delta >= 1
 
     def convert(self, neighbours: Relation | Neighbours | str, delta: float | None = None) -> Claim:
-        """What this claim implies for another neighbouring relation, by group privacy.
+        """What this claim implies for another neighbouring relation, by group privacy:
+        docs/proofs/neighbours.md.
 
         If N steps between neighbours of this claim's relation lead to any neighbour of the other one, a claim
         with a privacy curve implies the curve of N steps, and so an ε at every δ. A claim without one implies
-        (Nε, δ·(1 + e^ε + … + e^((N-1)ε))). Proof: docs/proofs/neighbours.md.
+        (Nε, δ·(1 + e^ε + … + e^((N-1)ε))).
 
-        delta: the δ of the new claim; the default is that of this claim, or what N steps make of it where
-        there is no curve.
-
+        delta: the δ of the new claim; by default that of this claim, or what N steps make of it without a
+        curve.
         Raises: Unsupported if it implies nothing, or nothing at delta.
         """
         relation = read_relation(neighbours)
@@ -392,9 +369,8 @@ def choose_claim(
 ) -> Claim:
     """The claim for a neighbouring relation, of several that hold: its own, or else the best one implied.
 
-    What claims for other relations imply is compared at delta: the least ε counts. Without delta it is
-    compared at the largest δ of the claims, and what has a larger δ comes last.
-
+    What other claims imply is compared at delta, by the least ε. Without delta it is compared at the largest
+    δ of the claims, and what has a larger δ comes last.
     Raises: Unsupported if none implies anything, or nothing at delta.
     """
     relation = read_relation(neighbours)
@@ -415,12 +391,12 @@ def choose_claim(
 class Bound:
     """An upper bound on a learner's mistakes, regret or error in a game of a given number of rounds.
 
-    at_most: the bound. of: `MISTAKES` in realizable games, `REGRET` in any game, or `ERROR`, the error rate
-    of every hypothesis of a predictor whose sample and queries are drawn from one distribution.
+    of: `MISTAKES` in realizable games, `REGRET` in any game, or `ERROR`, the error rate of every hypothesis
+        of a predictor whose sample and queries are drawn from one distribution.
     beta: the probability with which a game may exceed it; 0: no game does; None: it bounds the expectation.
-    theorem: its source. oblivious: True if it is proved for oblivious adversaries only.
+    oblivious: whether it is proved for oblivious adversaries only.
     promised: False if the theorem assumes other constants than those in use. The learner is then measured
-    against the bound, but breaks no promise by exceeding it.
+        against the bound, but breaks no promise by exceeding it.
     """
 
     at_most: float

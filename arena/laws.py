@@ -26,11 +26,10 @@ S = TypeVar("S", bound=Hashable)
 
 
 class AnswerLaw(ABC):
-    """The distribution of a trained predictor's answers, as a hidden Markov chain.
+    """The distribution of a trained predictor's answers, as a hidden Markov chain of m states.
 
-    The chain has m hidden states. The state determines the probability of each of k outcomes of a query, and
-    the distribution of the next state. A continuous hidden state is represented by the nodes and weights of a
-    quadrature.
+    The state determines the probability of each of k outcomes of a query, and the distribution of the next
+    state. A continuous hidden state is represented by the nodes and weights of a quadrature.
 
     outcomes: the label of each outcome, and whether the learner halts with it.
     """
@@ -50,8 +49,8 @@ class AnswerLaw(ABC):
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         """(k, n, m): the measures over the next states after the queries x (n, ...), for measures (n, m) now.
 
-        Entry [o, g] is the part of measure g with outcome o. Summed over outcomes and states it has the mass
-        of measure g. A game that has halted is not queried again.
+        Entry [o, g] is the part of measure g with outcome o; all parts have its mass. A halted game is not
+        asked again.
         """
 
 
@@ -59,8 +58,8 @@ class OnlineLaw(ABC, Generic[S]):
     """The distribution of what an online learner shows, as a hidden Markov chain whose states are listed.
 
     A state is a hashable value that, with the examples to come, determines the distribution of everything
-    that is shown later. States that are equal have the same future, so a normal form of the state keeps their
-    number small. Probabilities of the alternatives that a method lists sum to 1.
+    that is shown later. A normal form of the state keeps their number small. Listed alternatives have
+    probabilities of sum 1.
 
     hypotheses: the k that can be shown, distinct, as if each were that of one game.
     points: (p, ...), such that every other point of the domain is treated like one of these.
@@ -89,19 +88,13 @@ _TOLERANCE = 1e-9  # by how much the sum of probabilities may differ from 1
 
 
 class ValueLaw(ABC):
-    """The distribution of one released value.
-
-    The kinds below suffice for exact audits. A subclass of your own, with `log_density` alone, suffices for
-    likelihood ratios.
-    """
+    """The distribution of one released value. The kinds below suffice for exact audits. A subclass of your
+    own, with `log_density` alone, suffices for likelihood ratios."""
 
     @abstractmethod
     def log_density(self, values: np.ndarray) -> np.ndarray:
         """(n,): the log of the probability or density of each of values (n, ...), -inf if it is impossible.
-
-        All distributions of one learner have densities with respect to one reference measure, so that
-        differences of log densities are log-likelihood ratios.
-        """
+        All distributions of one learner have densities with respect to one reference measure."""
 
 
 def _copy_values(values: Any) -> np.ndarray:
@@ -119,11 +112,7 @@ def _check_sum(probabilities: np.ndarray, name: str) -> None:
 
 @attrs.frozen(eq=False, slots=False)
 class Finite(ValueLaw):
-    """A distribution on finitely many values.
-
-    Shapes: values (k, ...), distinct; probabilities (k,) of sum 1.
-
-    Raises: InvalidArgument if they are not.
+    """A distribution on finitely many distinct values (k, ...), with probabilities (k,) of sum 1.
 
     >>> law = Finite([0, 1], [0.25, 0.75])
     >>> np.exp(law.log_density(np.array([1, 7]))).tolist()
@@ -146,10 +135,8 @@ class Finite(ValueLaw):
         return np.where(possible, _log(self.probabilities)[index], -np.inf)
 
     def place(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n,): the index of each of values (n, ...) in `self.values`, and whether it is one of them.
-
-        Values are compared by hashes of 64 bits.
-        """
+        """(n,): the index of each of values (n, ...) in `self.values`, by hashes of 64 bits, and
+        whether it is one of them."""
         values = np.asarray(values)
         if max(self.values.ndim, values.ndim) == 2 and values.shape[1:] != self.values.shape[1:]:
             return self._place_rows(values)
@@ -275,11 +262,9 @@ def _copy_laws(laws: Sequence[ValueLaw]) -> tuple[ValueLaw, ...]:
 
 @attrs.frozen(eq=False)
 class Mixture(ValueLaw):
-    """A choice among distributions that the value does not show; it shows only what the chosen one yields.
+    """A choice among distributions, by weights (k,) of sum 1, that the value does not show.
 
     A number that a `Finite` of the mixture can yield is one that its densities yield with probability 0.
-
-    Shapes: weights (k,) of sum 1. Raises: InvalidArgument if they are not.
 
     >>> law = Mixture([0.5, 0.5], (Finite([0], [1]), Finite([0, 1], [0.5, 0.5])))
     >>> np.exp(law.log_density(np.array([0, 1]))).tolist()
@@ -328,11 +313,9 @@ def project(law: ValueLaw, onto: Callable[[np.ndarray], np.ndarray] | Sequence[i
 
 
 def simplify_laws(*laws: ValueLaw) -> tuple[ValueLaw, ...]:
-    """The distributions of one learner on several samples, with mixtures replaced by simpler kinds.
-
-    Mixtures of `Finite` become one `Finite`, of `Density` one `Density`, and of both `Branches`, with a
-    branch for each number that has a probability in any of the distributions. Others stay what they are.
-    """
+    """The distributions of one learner on several samples, with mixtures of `Finite` as one `Finite`, of
+    `Density` as one `Density`, and of both as `Branches`, with a branch for each number that has a
+    probability in any of them."""
     parts = [_list_parts(law) for law in laws]
     kinds = [isinstance(part, Finite) for of_law in parts for _, part in of_law]
     known = all(isinstance(part, Finite | Density) for of_law in parts for _, part in of_law)

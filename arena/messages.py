@@ -38,11 +38,8 @@ class Train(Move):
 
 @attrs.frozen(eq=False)
 class TrainWithCanaries(Move):
-    """The training phase of `OneRun`.
-
-    sample: the examples that are in the data in any case. canaries: one example for each game, in the data
-        if its coin says so.
-    """
+    """The training phase of `OneRun`: the examples that are in the data in any case, and one canary for each
+    game, which is in the data if the game's coin says so."""
 
     sample: Sample
     canaries: Sample
@@ -60,8 +57,7 @@ class Query(Move):
 class Queries(Move):
     """k queries in a row, the same in both worlds, all chosen before the first of them is answered.
 
-    They are k rounds of `Figure1` or `Voting`. A learner may answer them together, which is faster.
-
+    They are k rounds of `Figure1` or `Voting`, which a learner may answer together, faster.
     x: (k, ...), the same for all games, or (n, k, ...).
     """
 
@@ -70,12 +66,10 @@ class Queries(Move):
 
 @attrs.frozen(eq=False)
 class Unlabelled(Move):
-    """Unlabelled points that the learner of `Figure1` is given between queries, to learn from.
+    """Unlabelled points that the learner of `Figure1` is given between queries, to learn from; no round.
 
-    Both worlds have the same number of points, which differ in at most one place. The move is not a round;
-    the reply shows only whether the learner has halted.
-
-    x, other: the points in world 0 and in world 1, (k, ...), the same for all games, or (n, k, ...).
+    x, other: the points in world 0 and in world 1, as many and different in at most one place, (k, ...), the
+        same for all games, or (n, k, ...).
     """
 
     x: Any
@@ -86,11 +80,10 @@ class Unlabelled(Move):
 class Example(Move):
     """One round of `Adaptive` or `SpecialRound`: a labelled example.
 
-    x, y: the example, in world 0 at the special round.
     other_x, other_y: the example in world 1 at the special round; one that is left out is the same in both.
     target: in a realizable game, a concept that agrees with all examples, one for all games or one for each
-        game. It is named in every round or in none, and spares the referee the search for one. The learner is
-        not shown it.
+        game. It is named in every round or in none, spares the referee the search for one, and is not shown
+        to the learner.
     update: for learners that take instructions, (n,) bool: the b_t of ConfidentWinnow.
     """
 
@@ -106,10 +99,9 @@ class Example(Move):
 class Commit(Move):
     """The whole sequence of `Oblivious`, as arrays or as an iterator.
 
-    x, y: x (T, ...) or (n, T, ...), y (T,) or (n, T).
-    examples: an iterator of T `Example`. It is run to its end without seeing the learner, so that a sequence
-        is generated as it is needed and takes no memory. It must not share a generator of random numbers.
-    target: as in `Example`, for x and y; the Examples of an iterator name theirs.
+    x, y: x (T, ...) or (n, T, ...), y (T,) or (n, T). target: as in `Example`, for x and y.
+    examples: an iterator of T `Example`, which is run to its end without seeing the learner, so that a long
+        sequence takes no memory. It must not share a generator of random numbers.
     show_hypotheses: if False, the reply holds no hypotheses.
     """
 
@@ -127,11 +119,10 @@ class Ready(Move):
 
 @attrs.frozen(eq=False)
 class GradientCanary:
-    """An example whose gradient the adversary chooses, in place of that of the loss.
+    """An example whose gradient the adversary chooses, in place of that of the loss; the learner clips it.
 
-    x, label: the example. Every equal example of a training set is such a canary; a training set without one
-        is not affected. gradient: (P,) for P parameters, the same for all games, or (n, P). The learner clips
-        it as it clips other gradients.
+    Every example of a training set that equals (x, label) is such a canary.
+    gradient: (P,) for P parameters, the same for all games, or (n, P).
     """
 
     x: Any
@@ -141,10 +132,8 @@ class GradientCanary:
 
 @attrs.frozen(eq=False)
 class Advance(Move):
-    """Steps of `TrainingRun` or `OneRun`.
-
-    steps: how many; None: all that are left. canaries: of these steps.
-    """
+    """Steps of `TrainingRun` or `OneRun`: how many, or None for all that are left, and canaries of these
+    steps."""
 
     steps: int | None = None
     canaries: Sequence[GradientCanary] = ()
@@ -228,10 +217,7 @@ class Trained(Reply):
 
 @attrs.frozen(eq=False)
 class Received(Reply):
-    """The reply to unlabelled points, which the learner has received.
-
-    halted: (n,) bool, whether the learner has halted.
-    """
+    """The reply to unlabelled points. halted: (n,) bool, whether the learner has halted."""
 
     halted: np.ndarray
 
@@ -256,10 +242,7 @@ class Answer(Reply):
 
 @attrs.frozen(eq=False)
 class Answers(Reply):
-    """The reply to k queries in a row: the k replies to the queries, as columns.
-
-    label: (n, k) int8. halted: (n, k) bool.
-    """
+    """The replies to k queries in a row, as columns: label (n, k) int8, halted (n, k) bool."""
 
     label: np.ndarray
     halted: np.ndarray
@@ -312,10 +295,8 @@ class Released(Reply):
 
 @attrs.frozen(eq=False)
 class Models(Reply):
-    """The models that the adversary of `TrainingRun` may see after the steps that it asked for.
-
-    parameters: (n, j, P) float64, those of j models with P parameters, in order; j may be 0.
-    """
+    """The models of `TrainingRun` that are shown after the steps asked for: parameters (n, j, P) float64, j ≥
+    0."""
 
     parameters: np.ndarray
 

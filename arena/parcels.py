@@ -57,8 +57,7 @@ def pack(value: object, *, by_value: bool = False) -> bytes:
     """The value as a parcel, which `unpack` opens in another process.
 
     by_value: whether functions and classes of the user's files are pickled themselves where possible, for a
-    machine that may lack what these files read when they are imported.
-
+        machine that may lack what these files read when they are imported.
     Raises: CannotBeSent if the value, or something that it holds, cannot be pickled.
     """
     try:
@@ -184,7 +183,7 @@ def callable_name(function: Any) -> str:
 
 def fingerprint(function: Any) -> str:
     """A text that is equal for callables of the same module, name, code, defaults and enclosed values, in any
-    process of one minor version of Python.
+    process of one minor version of Python. (The `repr` of a function contains its address in memory.)
 
     Not part of it: global variables that the code uses, and attributes of a callable that is not a function.
     """

@@ -8,8 +8,7 @@ state or a configuration may offer beyond that is in `arena.capabilities`.
 An *adversary* is a frozen attrs class with one generator, `play(games, rng)`: it yields moves, is sent
 replies, and may return a score (n,). Higher scores mean "this looks like world 1".
 
-Players in game style are written in plain Python for one game. That is slow (microseconds for each move and
-game), but it is the shortest way to write a player, and an adversary cannot see another game.
+Players in game style are written in plain Python for one game: slow, but the shortest way to write a player.
 """
 
 from __future__ import annotations
@@ -51,11 +50,10 @@ def finite_domain(player: object) -> tuple[Any, ...] | None:
 class Learner(ABC):
     """Configuration of a learner: hashable, printable, and the same for every batch of games.
 
-    name: what the command line calls it.
+    name: what the command line calls it. theorem: the source of its claim.
     protocols: names of the referees under which it plays, for instance ("Figure1",).
-    theorem: the source of its claim.
-    usual_adversary: the name of the adversary of audits that name none; empty: the usual one of what its
-        claim protects.
+    usual_adversary: the name of the adversary of audits that name none; empty: the usual one of what it
+    protects.
     """
 
     name: ClassVar[str] = ""
@@ -81,9 +79,7 @@ class Learner(ABC):
 
     def users_of(self, points: np.ndarray) -> np.ndarray:
         """(k,): whose each of the points (k, ...) is, in games in which a user is added or removed.
-
-        Raises: Unsupported if its claims are not about users.
-        """
+        Raises: Unsupported if its claims are not about users."""
         raise Unsupported(
             f"{self.name} does not say whose an example is",
             remedy="Define users_of(points) on the learner.",
@@ -106,18 +102,15 @@ class Learner(ABC):
     def common_random_numbers(self) -> bool:
         """Whether every game draws the same random numbers in the same order, whatever any game receives.
 
-        If so, two batches with the same random numbers, one in each world, can be compared game by game,
-        which makes audits much sharper. A learner that draws anew only in the games that need it does not
-        qualify.
+        If so, batches with the same random numbers in both worlds can be compared game by game, which makes
+        audits much sharper. A learner that draws anew only in the games that need it does not qualify.
         """
         return False
 
     @property
     def own_coins(self) -> bool:
         """Whether it draws random numbers that do not come from `rng`, so that no seed repeats its games.
-
-        They must be independent in every process that plays its games: see `arena.testing`.
-        """
+        They must be independent in every process that plays its games."""
         return False
 
     @property
@@ -150,10 +143,7 @@ class Learner(ABC):
 
     def law(self, sample: Sample) -> ValueLaw | AnswerLaw:
         """Its output distribution when trained on `sample`: a `ValueLaw` under Release, an `AnswerLaw` under
-        Figure1 and Voting.
-
-        Raises: Unsupported if it is not known.
-        """
+        Figure1 and Voting. Raises: Unsupported if it is not known."""
         raise Unsupported(
             f"{self.name} does not declare its output distribution",
             remedy="Audit it by playing, or define law(sample) on the learner.",
@@ -184,29 +174,24 @@ class Adversary(ABC):
 
     usual_for: the units such that audits of a learner that protects one of them, and which name no adversary,
         are played against this one. Only those of shipped adversaries count.
+    scores_release: whether its score, if it returns one, is a released number itself. A distinguisher is then
+        preferred where releases hold more than finite numbers.
     """
 
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
     usual_for: ClassVar[tuple[PrivacyUnit, ...]] = ()
-    # Whether its score, if it returns one, is a released number itself. A distinguisher is then preferred
-    # where releases hold more than finite numbers.
     scores_release: ClassVar[bool] = False
 
     @property
     def returns_score(self) -> bool | None:
-        """Whether `play` returns a score; None if it is not declared, so that only a game can show it.
-
-        A class attribute suffices: `returns_score = True`. `arena.testing.check_adversary` checks it.
-        """
+        """Whether `play` returns a score; None if only a game can show it. A class attribute suffices."""
         return None
 
     @property
     def realizable(self) -> bool:
-        """Whether, in every game, some concept of the learner's class agrees with all its examples.
-
-        A class attribute suffices: `realizable = True`. A race enforces it.
-        """
+        """Whether, in every game, some concept of the learner's class agrees with all its examples. A class
+        attribute suffices. A race enforces it."""
         return False
 
     @abstractmethod
@@ -219,17 +204,14 @@ class GameLearner(Learner):
     """A learner written for one game.
 
     The state of one game has the methods of its protocol on scalars: `train(sample)`, `predict(x)` -> 0 or 1,
-    and `halted`, a bool (False if it is left out); `release(sample)` -> number, text, None
-    or a tuple or array of these; `hypothesis()` -> concept and
-    `observe(x, y)`.
+    and `halted`, a bool (False if it is left out); `release(sample)` -> number, text, None or a tuple or
+    array of these; `hypothesis()` -> concept and `observe(x, y)`.
     """
 
     @property
     def concept_class(self) -> ConceptClass:
-        """The class of its hypotheses' concepts; a class attribute suffices.
-
-        Raises: Unsupported if it does not have one.
-        """
+        """The class of its hypotheses' concepts; a class attribute suffices. Raises: Unsupported
+        without one."""
         raise Unsupported(
             f"{self.name} has no concept_class", remedy="Define one, for `hypothesis` needs it."
         )

@@ -54,13 +54,9 @@ def encode_values(values: Any) -> np.ndarray:
     """(n,) or (n, ...): what n games released, in numbers.
 
     values: an array (n, ...), or a list with one value for each game. What a value may hold, and which values
-    count as equal, is said by `arena.released.known_types.take_apart`. An array of floats stays as it is, so
-    that encoded values can be encoded again.
-
+        count as equal, is said by `arena.released_types.take_apart`. An array of floats stays as it is.
     Raises: Unsupported for objects whose type is not known, or more entries than memory holds.
 
-    >>> encode_values([1, 2.5]).tolist()
-    [1.0, 2.5]
     >>> is_category(encode_values(["yes", None, 3])).tolist()
     [True, True, False]
     """
@@ -261,9 +257,7 @@ Place = tuple[str, int, float]  # the name of a feature, where it is in the row,
 
 def value_columns(value: np.ndarray, name: str) -> dict[str, np.ndarray]:
     """The features (n,) of the encoded values (n, ...) of n games, by their names, which begin with `name`.
-
-    Raises: Unsupported if the keys of dictionaries differ so much that there are more than 4,096 features.
-    """
+    Raises: Unsupported if there are more than 4,096, since the keys of dictionaries differ too much."""
     floats = np.asarray(value, np.float64)
     if floats.ndim > 2:
         shape = f"{name} shape", np.full(len(floats), _code_of_shape(floats.shape[1:]))
@@ -298,10 +292,8 @@ def value_columns(value: np.ndarray, name: str) -> dict[str, np.ndarray]:
 
 
 def align_columns(parts: Sequence[dict[str, np.ndarray]], *, fill: float) -> list[np.ndarray]:
-    """The features of several batches, each with one or more, as arrays (n, F) with the same columns.
-
-    fill: the feature of games whose batch does not have it.
-    """
+    """The features of several batches, each with one or more, as arrays (n, F) with the same columns; `fill`
+    is the feature of games whose batch does not have it."""
     names = dict.fromkeys(name for part in parts for name in part)
     absent = [np.full(len(next(iter(part.values()))), fill) for part in parts]
     return [
@@ -311,10 +303,8 @@ def align_columns(parts: Sequence[dict[str, np.ndarray]], *, fill: float) -> lis
 
 
 def hash_values(value: np.ndarray) -> np.ndarray:
-    """(n,) uint64: hashes of encoded values (n, ...), whatever the other games released.
-
-    Different values share one with probability about 2^-64.
-    """
+    """(n,) uint64: hashes of encoded values (n, ...), whatever the other games released. Different values
+    share one with probability about 2^-64."""
     total = np.zeros(len(value), np.uint64)
     for name, column in value_columns(value, "value").items():
         bits = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, and no -0

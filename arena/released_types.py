@@ -52,12 +52,10 @@ Part = Number | Symbol | list["Part"] | Fields
 
 
 def take_apart(value: Any, depth: int = 0) -> Part:
-    """The parts of a released value.
+    """The parts of a released value. Raises: UnknownRelease if its type is not known.
 
     Numbers are compared by value: 1, 1.0 and True are equal. So are sequences: lists, tuples and arrays with
     equal entries. The order of dictionaries and sets does not matter, nor does how a sparse matrix is stored.
-
-    Raises: UnknownRelease if its type is not known.
     """
     kind = type(value)
     if kind is float or kind is int or kind is bool:

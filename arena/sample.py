@@ -25,11 +25,8 @@ def freeze(array: np.ndarray) -> np.ndarray:
 
 
 def own_copy(array: Any) -> np.ndarray:
-    """The same values as an array of numpy's own type, in memory that nobody can write to.
-
-    `array`: an array or a subclass, or anything that numpy makes an array from. An array of objects is only
-    marked read-only.
-    """
+    """The same values as an array of numpy's own type, in memory that nobody can write to. An array of
+    objects is only marked read-only."""
     plain = np.asarray(array)
     if plain.dtype.hasobject:
         return freeze(plain.copy())
@@ -40,9 +37,7 @@ def own_copy(array: Any) -> np.ndarray:
 
 def own_points(points: Any) -> np.ndarray:
     """Points as float64, the one type in which they are compared: no −0, and an own copy.
-
-    Raises: InvalidArgument for a value that is not finite, or an integer that float64 does not hold.
-    """
+    Raises: InvalidArgument for a value that is not finite, or an integer that float64 does not hold."""
     return own_copy(as_floats(as_points(points)).astype(np.float64, copy=False) + 0.0)
 
 
@@ -79,9 +74,7 @@ def as_points(points: Any) -> np.ndarray:
 
 def as_floats(array: np.ndarray) -> np.ndarray:
     """Numbers as floats: float32 is kept, other types become float64.
-
-    Raises: InvalidArgument for an integer beyond ±2^53.
-    """
+    Raises: InvalidArgument for an integer beyond ±2^53."""
     if array.dtype.kind in "iu":
         low, high = int(array.min(initial=0)), int(array.max(initial=0))
         if max(high, -low) > LARGEST_INTEGER:
@@ -133,9 +126,7 @@ def _refuse_integer(value: int) -> InvalidArgument:
 
 def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is ().
-
-    Raises: InvalidArgument for a value that is not finite, or a vector of another length.
-    """
+    Raises: InvalidArgument for a value that is not finite, or a vector of another length."""
     points = as_floats(as_points(x)).astype(np.float64, copy=False)
     if shape and points.shape[-1:] != shape:
         raise InvalidArgument(f"a point must have shape {shape}", value=points.shape)
@@ -162,8 +153,7 @@ def points_differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def hash_rows(rows: np.ndarray) -> np.ndarray:
     """(n,) uint64: hashes of the rows of an array (n, F) of float64 or int8. Different rows of one type and
-    length collide with probability about 2^-64.
-    """
+    length collide with probability about 2^-64."""
     keys = np.zeros(len(rows), np.uint64)
     if rows.dtype == np.int8:
         words = np.zeros((len(rows), -(-rows.shape[1] // 8) * 8), np.int8)
@@ -204,19 +194,14 @@ def _own_sample_labels(labels: Any) -> np.ndarray:
     return own_copy(array.astype(np.int8))
 
 
-def _own_counts(counts: Any) -> np.ndarray | None:
-    return None if counts is None else own_copy(counts)
-
-
 @attrs.frozen(eq=False, slots=False, repr=False)
 class Sample:
     """An ordered list of labelled examples, stored as runs.
 
     Shapes: points (k, ...) float64, labels (k,) of 0 and 1, counts (k,) of at least 1. The list holds
     `counts[0]` copies of example 0, then `counts[1]` copies of example 1, and so on. Equality is that of the
-    lists. Arrays are copied, and nobody can write to the copies. A blank example has the label `BLANK` and
-    the point 0; referees allow it where neighbours zero out one example.
-
+    lists. Arrays are copied. A blank example has the label `BLANK` and the point 0; referees allow it where
+    neighbours zero out one.
     Raises: InvalidArgument if the shapes or the values are others.
 
     >>> Sample([0.5, 0.5, 2.0], [0, 1, 1], [3, 2, 1])
@@ -225,7 +210,7 @@ class Sample:
 
     points: np.ndarray = attrs.field(converter=own_points)
     labels: np.ndarray = attrs.field(converter=_own_sample_labels)
-    counts: np.ndarray = attrs.field(default=None, converter=_own_counts)
+    counts: np.ndarray = attrs.field(default=None, converter=attrs.converters.optional(own_copy))
 
     def __attrs_post_init__(self) -> None:
         runs = len(self.points) if self.points.ndim else 0
@@ -252,9 +237,7 @@ class Sample:
     @classmethod
     def of(cls, given: Sample) -> Sample:
         """The same list as a new Sample of no subclass, which changes to the given object do not reach.
-
-        Raises: InvalidArgument if the attributes have been changed to what is no sample.
-        """
+        Raises: InvalidArgument if the attributes have been changed to what is no sample."""
         return Sample(given.points, given.labels, given.counts)
 
     @cached_property
@@ -265,9 +248,8 @@ class Sample:
     @cached_property
     def digest(self) -> str:
         """A hash of the list, the same however it is divided into runs."""
-        merged = self._merge_runs()
         state = hashlib.sha256()
-        for array in merged:
+        for array in self._merge_runs():
             state.update(f"{array.dtype.str}{array.shape}".encode())
             state.update(np.ascontiguousarray(array).tobytes())
         return state.hexdigest()[:16]
@@ -282,11 +264,8 @@ class Sample:
         return f"Sample({self.describe()})"
 
     def describe(self, most: int = 4, *, reads: Reads = BOTH) -> str:
-        """The size and the first `most` runs, as one line of text. reads: the parts of the examples to show.
-
-        >>> Sample([0.5, 2.0], [0, 1], [1, 3]).describe(reads="points")
-        '4 examples: 1 x 0.5, 3 x 2'
-        """
+        """The size and the first `most` runs, as one line of text, with the parts of the examples that
+        `reads` names."""
         points = np.zeros_like(self.points) if reads == "labels" else self.points
         labels = np.zeros_like(self.labels) if reads == "points" else self.labels
         shown = self if reads == BOTH else Sample(points, labels, self.counts)  # merges what looks alike
@@ -300,11 +279,7 @@ class Sample:
         return f"{count_things(self.size, 'example')}: " + ", ".join(runs) + more
 
     def replace_one(self, run: int, point: Any, label: int) -> Sample:
-        """The neighbour in which the last example of run `run` is (point, label) instead.
-
-        >>> Sample([0.5, 2.0], [0, 1], [3, 1]).replace_one(0, 0.5, 1)
-        Sample(4 examples: 2 x (0.5, 0), 1 x (0.5, 1), 1 x (2, 1))
-        """
+        """The neighbour in which the last example of run `run` is (point, label) instead."""
         return self.add_one(run, point, label).remove_one(run)
 
     def add_one(self, run: int, point: Any, label: int) -> Sample:
@@ -317,8 +292,11 @@ class Sample:
         """The sample without the last example of run `run`. Raises: InvalidArgument if it is the only one."""
         counts = self.counts.copy()
         counts[run] -= 1
-        left = counts > 0
-        return Sample(self.points[left], self.labels[left], counts[left])
+        return attrs.evolve(self, counts=np.maximum(counts, 1)).select(counts > 0)
+
+    def select(self, runs: np.ndarray) -> Sample:
+        """The sample of some of its runs, given by indices or as (k,) bool."""
+        return Sample(self.points[runs], self.labels[runs], self.counts[runs])
 
     def blank_one(self, run: int) -> Sample:
         """The neighbour in which the last example of run `run` is blank instead."""
@@ -326,12 +304,9 @@ class Sample:
 
     def divide(self, pieces: Any = 1) -> Sample:
         """The same list in other runs: adjacent runs of equal examples are merged, and then each is cut into
-        `pieces`, or into single examples if it has fewer.
+        `pieces` (one integer of at least 1, or one for each merged run), or into single examples if it has
+        fewer.
 
-        pieces: one integer of at least 1, or one for each of the merged runs.
-
-        >>> Sample([0.5, 0.5, 2.0], [0, 0, 1], [1, 2, 4]).divide()
-        Sample(7 examples: 3 x (0.5, 0), 4 x (2, 1))
         >>> Sample([0.5, 2.0], [0, 1], [3, 4]).divide([1, 3])
         Sample(7 examples: 3 x (0.5, 0), 2 x (2, 1), 1 x (2, 1), 1 x (2, 1))
         """
@@ -349,8 +324,8 @@ class Sample:
         return Sample(self.points[first], self.labels[first], counts)
 
     def kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The index of the first run of each distinct example, in sorted order; and (k,), which distinct
-        example each run holds."""
+        """The index of the first run of each distinct example, in sorted order; which of them each run holds,
+        (k,)."""
         rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
         order = np.lexsort(rows.T[::-1])  # np.unique(axis=0) takes four times as long
         new = np.ones(len(rows), bool)
@@ -364,10 +339,8 @@ class Sample:
         return np.repeat(self.points, self.counts, axis=0), np.repeat(self.labels, self.counts)
 
     def differences(self, other: Sample, *, blanked: bool = False) -> int:
-        """The number of positions at which the lists hold different examples; -1 if their lengths differ.
-
-        blanked: count only positions at which one of the two examples is blank.
-        """
+        """The number of positions at which the lists hold different examples, of which one is blank if
+        `blanked`; -1 if their lengths differ."""
         if self.size != other.size or self.points.shape[1:] != other.points.shape[1:]:
             return -1
         ends, other_ends = np.cumsum(self.counts), np.cumsum(other.counts)
@@ -392,13 +365,17 @@ class Sample:
 class Training:
     """What a learner receives in the training phase: the distinct samples, and which game got which.
 
-    samples: those that some game of the batch got, so that a batch of one world does not show the other; in a
-        batch without games, those that games would have got. Their order reveals nothing about the worlds.
+    samples: those that some game of the batch got; in a batch without games, those that games would have got.
+        Their number and order reveal nothing about the worlds.
     which: (n,), indices of `samples`.
     """
 
     samples: tuple[Sample, ...]
     which: np.ndarray
+
+    @property
+    def games(self) -> int:
+        return len(self.which)
 
     @classmethod
     def of(cls, samples: Sequence[Sample], which: np.ndarray) -> Training:
@@ -408,10 +385,6 @@ class Training:
         ordered = sorted(set(got), key=lambda s: s.digest)
         place = {sample: i for i, sample in enumerate(ordered)}
         return cls(tuple(ordered), own_copy(np.array([place.get(s, 0) for s in samples])[which]))
-
-    @property
-    def games(self) -> int:
-        return len(self.which)
 
     def groups(self) -> Iterator[tuple[Sample, np.ndarray]]:
         """Each sample with the indices of the games that got it."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 
-Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+Check = Callable[[Any, "attrs.Attribute[Any]", Any], object]
 # Told of the path, the content and whether it is code, before a user's file is parsed or run. It may refuse.
 FileGuard = Callable[[Path, bytes, bool], None]
 file_guard: ContextVar[FileGuard | None] = ContextVar("file_guard", default=None)
@@ -38,7 +38,7 @@ def setting(
     """A keyword-only field of a player's configuration.
 
     help, unit: what `arena show PLAYER` prints; `--set NAME=VALUE` sets the field.
-    check: one or several of the validators below. They let None pass, which as a default means "derived".
+    check: one or several of the validators below, which let None pass: as a default it means "derived".
         Default: more than 0 for the unit "nats", and less than 1, too, for "probability".
     """
     if check is None:
@@ -58,10 +58,7 @@ def count_setting(default: Any = attrs.NOTHING, *, help: str, least: int = 1) ->
 
 
 def check_value(name: str, value: Any, *checks: Check) -> None:
-    """Apply validators to a value that is not a field, such as an argument of a function.
-
-    Raises: InvalidArgument, which calls the value `name`.
-    """
+    """Apply validators to a value that is not a field and is called `name`. Raises: InvalidArgument."""
     for check in checks:
         check(None, _Named(name), value)  # type: ignore[arg-type]
 
@@ -140,8 +137,7 @@ def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: 
     """The content of a regular file that the user names, after `file_guard` has seen it.
 
     kind: what error messages call it. mebibytes: its largest size. code: whether it is run.
-    Raises: InvalidArgument if it cannot be read, is a pipe, a device or a socket, or is larger; whatever the
-    guard raises.
+    Raises: InvalidArgument if it cannot be read, is no regular file, or is larger; whatever the guard raises.
     """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
@@ -173,9 +169,7 @@ def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: 
 
 def parse_rows(path: str | os.PathLike[str], content: bytes) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file that are not empty, with stripped fields, each with the number of its last line.
-
-    path: as the user gave it. Raises: InvalidArgument, with the line, if this is not CSV in UTF-8.
-    """
+    Raises: InvalidArgument, with the path as the user gave it and the line, if this is not CSV in UTF-8."""
     reader = csv.reader(io.StringIO(_decode(path, content), newline=""), skipinitialspace=True, strict=True)
     try:
         for row in reader:

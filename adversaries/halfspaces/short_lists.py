@@ -30,7 +30,7 @@ class ShortLists(HalfspaceStream):
     The variables, their order and the default's label are drawn for each game. Points are (x, -1, -x, 1) in
     small integers. The label changes D times, the change to the default included, after blocks of terms that
     are as equal in length as possible, longer ones last. The margin is that of
-    `arena.concepts.cube.embeddings.decision_list`.
+    `arena.concepts.halfspaces.decision_list`.
 
     points: with "firing", each term and the default decide equally often, and later terms and the other
     variables are fair bits. With "uniform", all are fair bits, so that late terms rarely decide.

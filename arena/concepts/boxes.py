@@ -21,13 +21,9 @@ class Boxes(ConceptClass):
 
     A concept is (low_1, ..., low_d, high_1, ..., high_d), and (inf, ..., -inf, ...) for the empty box, which
     comes first. The others are ordered by high_1, decreasing low_1, high_2, decreasing low_2, and so on. ERM
-    returns the first of the best boxes with ends among the sample's coordinates. `dichotomies` lists the
-    first box for each labelling, which is the least box around the points labelled 1.
-
-    ERM takes d·m steps for m examples that a box fits. For others it takes m log m on the line, m^3 in the
-    plane, and m^2 times as many for each further dimension.
-
-    dimension: d.
+    returns the first of the best boxes with ends among the sample's coordinates, `dichotomies` the first box
+    for each labelling. ERM takes d·m steps for m examples that a box fits. For others it takes m log m on the
+    line, m^3 in the plane, and m^2 times as many for each further dimension.
 
     >>> Boxes(2).erm([[0, 0], [1, 3], [2, 1], [5, 5]], [0, 1, 1, 0])
     array([1., 1., 2., 3.])
@@ -52,10 +48,7 @@ class Boxes(ConceptClass):
         return check_ends(concepts, self.dimension)
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The labellings in the order of the concepts, each with its least box.
-
-        Raises: Unsupported if so many points may have more than 2^20 labellings.
-        """
+        """The labellings in the order of the concepts. Raises: Unsupported as `check_growth`."""
         row = self._check_row(points)
         distinct, place = np.unique(row + 0.0, axis=0, return_inverse=True)
         self.check_growth(len(distinct))
@@ -101,11 +94,8 @@ class Boxes(ConceptClass):
         return np.concatenate([_best_in_plane(points[s], signs[s]) for s in slabs])
 
     def _search_one(self, points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-        """The first of the best boxes of one sample.
-
-        Every interval of the first axis is combined with the best box, in d - 1 dimensions, of the points in
-        it. Only intervals that end at points labelled 1 are tried, since other sides could be moved inwards.
-        """
+        """The first of the best boxes of one sample: each interval of the first axis that ends at points
+        labelled 1, with the best box, in d - 1 dimensions, of the points in it."""
         x, lower = points[:, 0], Boxes(self.dimension - 1)
         values = np.unique(x[signs > 0])
         low, high = (values[ends] for ends in ends_in_order(len(values)))
@@ -128,10 +118,8 @@ def _bounding_boxes(points: np.ndarray, inside: np.ndarray) -> np.ndarray:
 
 
 def _best_in_plane(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """The first of the best boxes (b, 4) of samples in the plane, points (b, m, 2) and signs (b, m).
-
-    First the strip along x_1 in which an interval of x_2 has the largest sum of signs, then this interval.
-    """
+    """The first of the best boxes (b, 4) of samples in the plane, points (b, m, 2) and signs (b, m): first
+    the strip along x_1 in which an interval of x_2 has the largest sum of signs, then this interval."""
     samples, size, _ = points.shape
     rows = np.arange(samples)
     order = np.argsort(np.where(signs != 0, points[..., 0], np.inf), axis=1)

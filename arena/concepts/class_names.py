@@ -51,7 +51,6 @@ CLASS_NAMES = frozenset({*_WITHOUT_PARAMETERS, *_WITH_PARAMETERS, FiniteClass.na
 
 def parse_concept_class(text: str) -> ConceptClass:
     """The concept class that `text` names on the command line.
-
     Raises: InvalidArgument that lists the possible forms.
 
     >>> parse_concept_class("thresholds:1..16"), parse_concept_class("boxes:2")

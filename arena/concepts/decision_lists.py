@@ -29,15 +29,13 @@ _FORMS = "lists:D (variables), lists:D:literals or lists:D:conjunctions2"
 class DecisionLists(ConceptClass):
     """Decision lists whose rules test features of points in {0, 1}^d.
 
-    A concept is a row of integers, one for each rule: 2·f + b means "if feature f holds then b", where
-    f = `features.count` stands for "true", which always holds. `NO_RULE` (−1) pads the row. The first rule
-    whose feature holds decides; if none holds, the label is 0.
+    A concept is a row of integers, one for each rule: 2·f + b means "if feature f holds then b", where f =
+    `features.count` stands for "true", which always holds. `NO_RULE` (−1) pads the row. The first rule whose
+    feature holds decides; if none holds, the label is 0.
 
     Lists are ordered rule by rule: no rule comes first, then "true", then the features in order, each with 0
     before 1. Among the lists that repeat no feature and end with "true" if it occurs, ERM returns the first
     of the best, and `dichotomies` lists the first for each labelling.
-
-    features: the features that the rules may test.
 
     >>> DecisionLists(Variables(3)).text([3, 4, 7], ["red", "big", "round"])
     'if big then 1, else if round then 0, else 1'
@@ -57,10 +55,7 @@ class DecisionLists(ConceptClass):
 
     @classmethod
     def from_text(cls, rest: str) -> DecisionLists:
-        """Parse D, D:literals or D:conjunctionsK.
-
-        Raises: InvalidArgument with the possible forms.
-        """
+        """Parse D, D:literals or D:conjunctionsK. Raises: InvalidArgument with the possible forms."""
         size, _, kind = (part.strip() for part in rest.partition(":"))
         depth = kind.removeprefix("conjunctions")
         if size.isdecimal() and kind in ("", "variables"):
@@ -126,9 +121,9 @@ class DecisionLists(ConceptClass):
     def rules(
         self, concept: Any, names: Sequence[str] | None = None, labels: tuple[str, str] = ("0", "1")
     ) -> list[str]:
-        """One list as readable text, one rule a line, without rules at the end that change nothing.
+        """One list (L,) as readable text, one rule a line, without rules at the end that change nothing.
 
-        concept: (L,). names: the names of the coordinates. labels: the names of the labels 0 and 1.
+        names, labels: the names of the coordinates, and of the labels 0 and 1.
         """
         codes = self._shorten(self.check_concepts(concept).tolist())
         features = self.features.names(names)
@@ -157,10 +152,8 @@ class DecisionLists(ConceptClass):
         return kept
 
     def all_lists(self) -> np.ndarray:
-        """(k, L): all lists that repeat no feature and end with "true".
-
-        Raises: Unsupported if there are more than `MAX_LISTS`.
-        """
+        """(k, L): all lists that repeat no feature and end with "true", at most `MAX_LISTS`. Raises:
+        Unsupported."""
         return _build_all_lists(self.features.count)
 
     # --- labels ---------------------------------------------------------------------------------------
@@ -180,10 +173,7 @@ class DecisionLists(ConceptClass):
 
     @cached_property
     def vc_dimension(self) -> int:
-        """Exact, by enumerating all labellings of the domain.
-
-        Raises: Unsupported if more than `MAX_PATTERNS` points of the domain have distinct features.
-        """
+        """Exact, by enumerating all labellings of the domain. Raises: Unsupported as `dichotomies`."""
         if self.domain is None:
             raise Unsupported(
                 f"{self} has {2**self.features.d:,} points, too many to compute its VC dimension",
@@ -193,9 +183,7 @@ class DecisionLists(ConceptClass):
 
     def dichotomies(self, points: Any) -> Dichotomies:
         """The labellings in the order of their first lists.
-
-        Raises: Unsupported if more than `MAX_PATTERNS` points have distinct features.
-        """
+        Raises: Unsupported if more than `MAX_PATTERNS` points have distinct features."""
         patterns, place = np.unique(
             self.features.evaluate_bits(self._check_row(points).astype(bool)), axis=0, return_inverse=True
         )
@@ -207,10 +195,8 @@ class DecisionLists(ConceptClass):
         return 1 << min(points, MAX_PATTERNS)
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
-        """A few features in random order with alternating labels, the first of which is a fair coin.
-
-        Over `Variables` such a list labels about one or two thirds of the points 1.
-        """
+        """A few features in random order with alternating labels, the first of which is a fair coin. Over
+        `Variables` such a list labels about one or two thirds of the points 1."""
         features = rng.permutation(self.features.count)[:MAX_RANDOM_RULES]
         labels = (rng.integers(2) + np.arange(len(features))) % 2
         concept = np.full(self.max_rules, NO_RULE)
@@ -264,8 +250,8 @@ def find_first_lists(holds: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray,
     correct because a consistent list stays consistent with the remaining examples when the rule's feature is
     removed from it (Rivest 1987; Proposition 3.3 of Bun and Fang).
 
-    Shapes: holds (m, F) bool, which features hold at the points; labels (k, m) bool. Returns the lists
-    (k, F + 1), and (k,) bool, whether a consistent list exists.
+    Shapes: holds (m, F) bool, which features hold at the points; labels (k, m) bool. Returns the lists (k, F
+    + 1), and (k,) bool, whether a consistent list exists.
     """
     count = holds.shape[1]
     tests = np.concatenate([np.ones((len(holds), 1), bool), holds], axis=1).astype(np.float64)  # "true" first

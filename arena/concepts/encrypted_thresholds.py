@@ -25,14 +25,11 @@ MAX_CIPHERTEXTS = 1_000_000
 class EncryptedThresholds(ConceptClass):
     """The concepts 1[plaintext of x >= plaintext of z] of ciphertexts x, z from 0 to N - 1.
 
-    The cipher is a permutation drawn from the seed. It is an illustration of who needs the key, and not
-    secure. Ciphertexts are order-revealing: anyone may `compare` two of them, and labels, ERM and dichotomies
-    need nothing else. Only `encrypt` uses the key.
+    The cipher, a permutation drawn from the seed, illustrates who needs the key and is not secure. Anyone may
+    `compare` two ciphertexts, and labels, ERM and dichotomies need nothing else. Only `encrypt` uses the key.
 
     A concept is the ciphertext z, or N, which labels everything 0. Among the best of the sample's points and
     N, ERM returns the one with the smallest plaintext; an empty sample gives N.
-
-    size: N. seed: of the key.
 
     >>> cipher = EncryptedThresholds(16, 7)
     >>> low, high = cipher.encrypt([3, 11])
@@ -64,10 +61,8 @@ class EncryptedThresholds(ConceptClass):
         )
 
     def compare(self, first: Any, second: Any) -> np.ndarray:
-        """-1, 0 or 1: whether the first plaintext is less than, equal to or greater than the second. Public.
-
-        Shapes: first and second broadcast.
-        """
+        """-1, 0 or 1: whether the first plaintext is less than, equal to or greater than the second.
+        Public."""
         plaintext = self._plaintexts
         return np.asarray(np.sign(plaintext[np.asarray(first)] - plaintext[np.asarray(second)]))
 

@@ -21,10 +21,7 @@ MAX_FEATURES = 1_000_000
 
 @attrs.frozen
 class BooleanFeatures(ABC):
-    """Boolean functions of points x in {0, 1}^d, numbered from 0. The constant "true" is not among them.
-
-    d: the number of coordinates.
-    """
+    """Boolean functions of points x in {0, 1}^d, numbered from 0. The constant "true" is not among them."""
 
     d: int = attrs.field(validator=[whole, at_least(1)])
 
@@ -45,12 +42,7 @@ class BooleanFeatures(ABC):
         """The names of the features, given the names of the coordinates (default: x0, x1, …)."""
 
     def evaluate(self, points: Any) -> np.ndarray:
-        """Which features hold at which points.
-
-        Shapes: points (..., d) of 0 and 1; result (..., count) bool.
-
-        Raises: InvalidArgument as `check`.
-        """
+        """(..., count) bool: which features hold at points (..., d). Raises: InvalidArgument as `check`."""
         return self.evaluate_bits(self.check(points).astype(bool))
 
     @abstractmethod
@@ -58,10 +50,8 @@ class BooleanFeatures(ABC):
         """`evaluate` of checked points, given as bool."""
 
     def check(self, x: Any) -> np.ndarray:
-        """The points `x` (..., d) as int8.
-
-        Raises: InvalidArgument with the place of the first coordinate that is not 0 or 1.
-        """
+        """The points (..., d) as int8. Raises: InvalidArgument with the place of the first that is not 0 or
+        1."""
         points = as_points(x)
         if points.shape[-1:] != (self.d,):
             raise InvalidArgument(f"a point must have shape {(self.d,)}", value=points.shape)
@@ -86,11 +76,7 @@ class BooleanFeatures(ABC):
 
 @attrs.frozen
 class Variables(BooleanFeatures):
-    """The coordinates themselves.
-
-    >>> Variables(2).evaluate([0, 1]).tolist()
-    [False, True]
-    """
+    """The coordinates themselves."""
 
     @property
     def count(self) -> int:
@@ -105,11 +91,7 @@ class Variables(BooleanFeatures):
 
 @attrs.frozen
 class Literals(BooleanFeatures):
-    """The coordinates, followed by their negations.
-
-    >>> Literals(2).names(["red", "big"])
-    ['red', 'big', 'not red', 'not big']
-    """
+    """The coordinates, followed by their negations."""
 
     @property
     def count(self) -> int:

@@ -57,9 +57,8 @@ class MatrixClass(ConceptClass):
         return min(len(self.matrix), 1 << points)
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
-        """A uniform row among those that label between 1/4 and 3/4 of the columns 1, or, if there is none,
-        among those nearest to 1/2.
-        """
+        """A uniform row among those that label between 1/4 and 3/4 of the columns 1, or else nearest
+        to 1/2."""
         off = np.abs(self.matrix.mean(axis=1) - 0.5)
         return np.array(rng.choice(np.flatnonzero(off <= max(0.25, off.min()))))
 
@@ -107,10 +106,8 @@ def check_matrix_size(concepts: int, points: int, value: object) -> None:
 
 
 def as_indices(array: np.ndarray, count: int, rule: str) -> np.ndarray:
-    """Integers from 0 to count - 1 as indices.
-
-    Raises: InvalidArgument with `rule` and the first value that is not an index.
-    """
+    """Integers from 0 to count - 1 as indices. Raises: InvalidArgument with `rule` and the first
+    other value."""
     good = (array >= 0) & (array < count)
     if array.dtype.kind == "f":
         good &= array == np.rint(array)
@@ -128,8 +125,8 @@ def _vc_dimension(matrix: np.ndarray) -> int:
 def _deepest(parts: list[int], columns: list[int], *, depth: int, best: int) -> int:
     """The size of the largest shattered set that extends `depth` points by some `columns`, at least `best`.
 
-    parts: the concepts grouped by their labelling of the chosen points. columns: for each further point, the
-    concepts that label it 1. All are sets of concepts, stored as bits.
+    parts: the concepts, as bits, grouped by their labelling of the chosen points. columns: for each further
+    point, the concepts that label it 1.
     """
     best = max(best, depth)
     # A set larger than `best` splits every part again and again, so each half must have this many concepts.
@@ -175,9 +172,7 @@ def matrix_key(matrix: np.ndarray) -> tuple[tuple[int, ...], bytes]:
 
 @attrs.frozen(repr=False, cache_hash=True)
 class FiniteClass(MatrixClass):
-    """The rows of a boolean matrix: concept c labels point x with matrix[c, x].
-
-    A concept is a row index and a point is a column index, from 0. Rows may be equal, and so may columns.
+    """The rows of a boolean matrix: concept c labels point x with matrix[c, x], both numbered from 0.
 
     matrix: (concepts, points) of 0 and 1, stored as read-only bool. Classes with equal matrices are equal.
 
@@ -192,9 +187,7 @@ class FiniteClass(MatrixClass):
     @classmethod
     def from_csv(cls, path: str | Path) -> FiniteClass:
         """The class in a CSV file: one concept a line, its labels 0 or 1 separated by commas, no header.
-
-        Raises: InvalidArgument with the file, line and column of an entry that cannot be read.
-        """
+        Raises: InvalidArgument with the file, line and column of an entry that cannot be read."""
         rows = [*parse_rows(path, read_file("matrix", path, mebibytes=_MAX_SIZE))]
         if not rows:
             raise InvalidArgument(f"{path} is empty, and must hold a matrix", remedy=_FORMAT)
@@ -223,12 +216,12 @@ class FiniteClass(MatrixClass):
 def build_vote_pairs(teachers: int) -> FiniteClass:
     """The class on which teachers of one example each can cast every pair of votes.
 
-    Replacing one of n examples moves the number of votes for label 1 by at most one. The class has a concept
-    for each of n + 1 examples: point c < n + 1 has label 1 by concept c alone, so that a teacher trained on
-    it is concept c. The other points are queries. At point (n + 1) + (2·i + j)·n + s, s of the first n - 1
-    concepts say 1, concept n - 1, which is in world 0, says i, and concept n, which is in world 1, says j.
-
-    Raises: InvalidArgument unless there are from 1 to 1,000 teachers.
+    Replacing one of n examples moves the votes for label 1 by at most one. The class has a concept for each
+    of n + 1
+    examples: point c < n + 1 has label 1 by concept c alone, so that a teacher trained on it is concept c.
+    The other points are queries. At point (n + 1) + (2·i + j)·n + s, s of the first n - 1 concepts say 1,
+    concept n - 1, which is in world 0, says i, and concept n, which is in world 1, says j. There are at most
+    1,000 teachers.
     """
     check_value("teachers", teachers, whole, at_least(1), at_most(_MAX_TEACHERS))
     concepts = np.arange(teachers + 1)
@@ -246,8 +239,6 @@ class Functions(MatrixClass):
     """The rows of a boolean matrix, as functions on the finite domain of another class.
 
     Improper learners release such functions: row f labels the point in column x with matrix[f, x].
-
-    domain_class: the class whose domain it is.
     """
 
     name: ClassVar[str] = "functions"

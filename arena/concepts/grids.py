@@ -45,11 +45,7 @@ def check_increasing(instance: object, attribute: object, domain: tuple[float, .
 
 
 def format_domain(domain: tuple[float, ...]) -> str:
-    """A domain as short text.
-
-    >>> format_domain((1.0, 2.0, 4.0))
-    '3 points from 1 to 4'
-    """
+    """A domain as short text, such as "3 points from 1 to 4"."""
     points = f"{len(domain)} point{'s' if len(domain) > 1 else ''}"
     return f"{points} from {domain[0]:.12g} to {domain[-1]:.12g}"
 
@@ -78,10 +74,7 @@ class LineDomain:
         return bool(is_integer and (np.diff(self.grid) == 1).all())
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats.
-
-        Raises: InvalidArgument for a value that is not finite, or not in the domain.
-        """
+        """The points as floats. Raises: InvalidArgument for a value that is not in the domain."""
         points = as_floats(as_points(x))
         inside = self._inside(points)
         if not inside.all():
@@ -112,10 +105,7 @@ class LineDomain:
 
 @attrs.frozen(repr=False)
 class LineClass(MatrixClass):
-    """Base of the classes on a finite ordered domain. A new class implements `name`, `size` and `matrix`.
-
-    domain: the points, in increasing order.
-    """
+    """Base of the classes on a finite ordered domain. A new class implements `name`, `size` and `matrix`."""
 
     domain: tuple[float, ...] = attrs.field(converter=as_domain, validator=check_increasing)
 
@@ -144,9 +134,7 @@ class LineClass(MatrixClass):
 
 @attrs.frozen(repr=False)
 class Points(LineClass):
-    """The concepts c_z(x) = 1[x = z], one for each point z of the domain.
-
-    A concept is the index of z in the domain, from 0.
+    """The concepts c_z(x) = 1[x = z]; a concept is the index of z in the domain, from 0.
 
     >>> Points(range(1, 5)).labels([0, 3], [1, 4]).tolist()
     [[True, False], [False, True]]
@@ -225,12 +213,8 @@ class Rectangles(MatrixClass):
     A point is a vector of integers, from 0 to side - 1 on every axis. A concept is an index: 0 is the empty
     rectangle, the others follow in the order of (a_1, b_1, a_2, b_2, ...).
 
-    sides: the number of points on each axis.
-
-    >>> Rectangles((4, 4))
-    Rectangles(4 x 4 points)
-    >>> Rectangles((4, 4)).vc_dimension
-    4
+    >>> Rectangles((4, 4)), Rectangles((4, 4)).vc_dimension
+    (Rectangles(4 x 4 points), 4)
     """
 
     name: ClassVar[str] = "rectangles"

@@ -30,9 +30,8 @@ class Halfplanes(ConceptClass):
 
     Labellings are ordered: all 0, all 1, then by the angle of (a, b), and those with fewer points labelled 1
     first. Among equally good concepts ERM prefers all 0, then all 1, then halfplanes through the first point
-    in the order of (x, y), by the angle of (a, b) from -π. Repeated examples and weights may lead to
-    different ones of equally good halfplanes. ERM mostly takes a few times m steps for m examples that a
-    halfplane fits, and m^2 log m otherwise.
+    in the order of (x, y), by the angle of (a, b) from -π; repeated examples and weights may change which.
+    ERM mostly takes a few times m steps for m examples that a halfplane fits, and m^2 log m otherwise.
 
     >>> Halfplanes().erm([[0, 0], [1, 0], [0, 1], [1, 1]], [0, 0, 0, 1])
     array([0.5, 0.5, 1. ])
@@ -63,10 +62,7 @@ class Halfplanes(ConceptClass):
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The labellings in their order.
-
-        Raises: Unsupported if so many points may have more than 2^20 labellings.
-        """
+        """The labellings in their order. Raises: Unsupported as `check_growth`."""
         row = self._check_row(points)
         distinct = np.unique(row + 0.0, axis=0)
         self.check_growth(len(distinct))
@@ -79,10 +75,8 @@ class Halfplanes(ConceptClass):
         return points * (points - 1) + 2 if points else 1
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
-        """A halfplane of uniform direction through a uniform point of the square [1/4, 3/4]^2.
-
-        It labels between 1/8 and 7/8 of the unit square 1.
-        """
+        """A halfplane of uniform direction through a uniform point of the square [1/4, 3/4]^2, which labels
+        between 1/8 and 7/8 of the unit square 1."""
         angle, (x, y) = rng.uniform(0, 2 * np.pi), rng.uniform(0.25, 0.75, 2)
         a, b = np.cos(angle), np.sin(angle)
         return np.array([a, b, a * x + b * y])
@@ -123,10 +117,8 @@ def _along(directions: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def _directions(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Directions, up to sign and sorted by angle, in which points take all orders that they can take.
-
-    Shapes: points (b, m, 2); result (b, g, 2), and (b, g) bool, False for a direction to be skipped.
-    """
+    """(b, g, 2): directions, up to sign and sorted by angle, in which points (b, m, 2) take all orders that
+    they can take, and (b, g) bool, False for a direction to be skipped."""
     i, j = np.triu_indices(points.shape[1], 1)
     lines = points[:, j] - points[:, i]
     lines = _with_axes(lines, (lines != 0).any(axis=2))
@@ -142,10 +134,10 @@ def _directions(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _with_axes(lines: np.ndarray, apart: np.ndarray) -> np.ndarray:
-    """The two axes, followed by the vectors `lines` (b, k, 2), so that adjacent angles differ by less than π.
+    """The two axes, followed by vectors `lines` (b, k, 2), so that adjacent angles differ by less than π.
 
-    Vectors that are not `apart` (b, k) are replaced by an axis. All vectors are scaled to similar lengths by
-    powers of two, so that sums and products of integers stay exact.
+    Vectors that are not `apart` (b, k) are replaced by an axis. All are scaled to similar lengths by powers
+    of two, so that sums and products of integers stay exact.
     """
     axes = np.broadcast_to(np.eye(2), (len(lines), 2, 2))
     lines = np.concatenate([axes, np.where(apart[..., None], lines, [1.0, 0.0])], axis=1)
@@ -187,11 +179,8 @@ def _all_cuts(points: np.ndarray) -> np.ndarray:
 
 
 def _separators(points: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Concepts (b, 3) without errors, and (b,) bool, whether a few steps of the perceptron found one.
-
-    The perceptron runs on the differences of a point labelled 1 and one labelled 0, and takes the worst pair
-    in each step. Shapes: points (b, m, 2), signs (b, m), sorted.
-    """
+    """Concepts (b, 3) without errors, and (b,) bool, whether a few steps of the perceptron found one, on the
+    worst pair of a point labelled 1 and one labelled 0. Shapes: points (b, m, 2), signs (b, m), sorted."""
     x = points
     is_1, is_0 = signs > 0, signs < 0
     concepts, fits = np.zeros((len(points), 3)), np.zeros(len(points), bool)

@@ -29,7 +29,7 @@ class Halfspaces(ConceptClass):
     A concept is its vector of weights, which may have any length except 0. Label 1 stands for y' = +1 and
     label 0 for y' = -1. A concept *agrees* with an example (x, y) if y'(v·x) >= ρ·|v|_1. This margin ρ
     constrains the examples of a game, not the hypotheses of a learner. For weights of both signs, double the
-    points (`embeddings.double_points`).
+    points (`double_points`).
 
     dimension: d. margin: ρ, in (0, 1].
 
@@ -57,10 +57,7 @@ class Halfspaces(ConceptClass):
         return self.dimension - 1
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as an array (..., d), small integers kept as they are.
-
-        Raises: InvalidArgument for a point outside the cube.
-        """
+        """The points (..., d), small integers kept as they are. Raises: InvalidArgument outside the cube."""
         points = as_points(x)
         if points.shape[-1:] != self.point_shape:
             raise InvalidArgument(f"a point must have shape {self.point_shape}", value=points.shape)
@@ -74,10 +71,7 @@ class Halfspaces(ConceptClass):
         return points.astype(np.int8) if points.dtype == bool else points
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """The weights as floats (..., d).
-
-        Raises: InvalidArgument for a weight below 0, and for weights that are all 0.
-        """
+        """The weights as floats (..., d). Raises: InvalidArgument for one below 0, or if all are 0."""
         rule = f"a concept must be a vector of {self.dimension} weights"
         weights = as_numbers(concepts, rule, self.point_shape)
         if weights.dtype.kind != "f":
@@ -87,7 +81,7 @@ class Halfspaces(ConceptClass):
             raise InvalidArgument(
                 "weights must be nonnegative, finite, and not all 0",
                 value=float(weights.min()),
-                remedy="For weights of both signs, use arena.concepts.cube.embeddings.double_points.",
+                remedy="For weights of both signs, use arena.concepts.halfspaces.double_points.",
             )
         return weights
 
@@ -122,12 +116,8 @@ class Halfspaces(ConceptClass):
         return label_products(weights @ self._check_row(points).T)
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The labellings that some weights realise *with the margin*, in the order of binary numbers.
-
-        The concept of each has the largest margin.
-
-        Raises: Unsupported if there are more than 4,096.
-        """
+        """The labellings that some weights realise *with the margin*, in the order of binary numbers, each
+        with the largest margin. Raises: Unsupported if there are more than 4,096."""
         row = np.asarray(self._check_row(points), float)
         realised: list[tuple[tuple[bool, ...], np.ndarray]] = [
             ((), np.full(self.dimension, 1 / self.dimension))
@@ -178,10 +168,8 @@ class Halfspaces(ConceptClass):
 
 
 def products(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """v·x of each game, in the floating-point precision of the weights.
-
-    Shapes: weights (n, d); points (d,) or (n, d), which may be broadcast; result (n,).
-    """
+    """(n,): v·x of each game, for weights (n, d) and points (d,) or (n, d), in the precision of the
+    weights."""
     if points.ndim == 1 or is_shared(points):
         point = points if points.ndim == 1 else points[0]
         return np.asarray(weights @ point.astype(weights.dtype))
@@ -189,20 +177,14 @@ def products(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def label_products(products: np.ndarray) -> np.ndarray:
-    """The labels of points with products w·x, for weights of sum 1: 1 where w·x ≥ 0, up to rounding.
-
-    A point on the hyperplane has label 1 on every machine, although the rounding of sums differs.
-    """
+    """The labels of points with products w·x, for weights of sum 1: 1 where w·x ≥ 0. A point on the
+    hyperplane has label 1 on every machine, although the rounding of sums differs."""
     return np.asarray(products >= -_TIE)
 
 
 def separator(points: np.ndarray, labels: np.ndarray, margin: float) -> np.ndarray | None:
-    """Weights v >= 0 with |v|_1 = 1 that give the points these labels with the largest margin.
-
-    None if that margin is below `margin`.
-
-    Shapes: points (m, d), labels (m,) of 0 and 1; result (d,).
-    """
+    """Weights (d,) >= 0 of sum 1 that give points (m, d) these labels (m,) with the largest margin; None if
+    that is below `margin`."""
     from scipy.optimize import linprog  # slow to import, and rarely needed
 
     size, dimension = points.shape
@@ -225,42 +207,17 @@ def separator(points: np.ndarray, labels: np.ndarray, margin: float) -> np.ndarr
 
 @attrs.frozen(eq=False)
 class HalfspaceTarget:
-    """Weights of a halfspace, and the margin with which they classify all points in the documented encoding.
-
-    Shapes: weights (d,), read-only. margin: exact, the least |v·x| over the points.
-    """
+    """Weights (d,) of a halfspace, read-only, and the exact margin with which they classify all points in the
+    documented encoding."""
 
     weights: np.ndarray = attrs.field(converter=freeze)
     margin: float
 
 
 def double_points(points: np.ndarray) -> np.ndarray:
-    """(x, -x) for points x, so that a weight v_i of either sign becomes max(v_i, 0) and max(-v_i, 0).
-
-    Shapes: points (..., d); result (..., 2d). The margin is unchanged.
-    """
+    """(..., 2d): (x, -x) for points x, so that a weight v_i of either sign becomes max(v_i, 0) and max(-v_i,
+    0). The margin is unchanged."""
     return np.concatenate([points, -points], axis=-1)
-
-
-def append_constant(points: np.ndarray) -> np.ndarray:
-    """(x, -1) for points x, so that one weight can be a threshold.
-
-    Shapes: points (..., d); result (..., d + 1).
-    """
-    return np.concatenate([points, -np.ones_like(points[..., :1])], axis=-1)
-
-
-def point_function(size: int, i: int) -> HalfspaceTarget:
-    """The function that is 1 at the i-th of `size` points (section 4.4 of Bun and Fang), with margin 1.
-
-    Encoding: the j-th point is the vector that is 1 in coordinate j and -1 elsewhere.
-
-    >>> point_function(3, 1).weights @ (2 * np.eye(3) - 1)
-    array([-1.,  1., -1.])
-    """
-    if not 0 <= i < size:
-        raise InvalidArgument(f"the point of a point function must be one of 0 to {size - 1}", value=i)
-    return HalfspaceTarget(np.eye(size)[i], 1.0)
 
 
 def disjunction(variables: int, relevant: Sequence[int]) -> HalfspaceTarget:
@@ -284,13 +241,14 @@ def disjunction(variables: int, relevant: Sequence[int]) -> HalfspaceTarget:
 
 
 def decision_list(variables: int, terms: Sequence[tuple[int, int]], default: int) -> HalfspaceTarget:
-    """The list "if x_i then b_i, else if ..., else default" over {0, 1}^variables.
+    """The list "if x_i then b_i, else if ..., else default" over {0, 1}^variables (Lemma 4.10 of Bun and
+    Fang).
 
-    Lemma 4.10 of Bun and Fang. Encoding: (x, -1) doubled, (x, -1, -x, 1). A term outweighs all later ones of
-    the other label by 1, the default of weight 1 included. No weights have a larger margin. With r terms and
-    D changes of label, the change to the default included, the margin is of the order (D/r)^D.
+    Encoding: (x, -1) doubled, (x, -1, -x, 1). A term outweighs all later ones of the other label by 1, the
+    default of weight 1 included. No weights have a larger margin, which is 1 / (the sum of all weights): with
+    r terms and D changes of label, the change to the default included, of the order (D/r)^D.
 
-    terms: (i, b) in order, each variable at most once. margin: 1 / (the sum of all weights).
+    terms: (i, b) in order, each variable at most once.
 
     >>> round(1 / decision_list(4, [(0, 1), (1, 1), (2, 0)], 1).margin)
     7

@@ -37,13 +37,11 @@ class Thresholds(ConceptClass):
 
     ERM returns the smallest best t among the sample's points and +inf; an empty sample gives +inf.
 
-    domain: None for the real line, or the points of a finite domain in increasing order. On a finite
-    domain `check` refuses other points, and ERM and dichotomies return t in the domain or +inf.
+    domain: None for the real line, or the points of a finite domain in increasing order. Then `check` refuses
+        other points, and ERM and dichotomies return t in the domain or +inf.
 
-    >>> Thresholds().erm([3, 1, 2], [1, 0, 1])
-    array(2.)
-    >>> Thresholds((1, 2, 4))
-    Thresholds(3 points from 1 to 4)
+    >>> Thresholds().erm([3, 1, 2], [1, 0, 1]), Thresholds((1, 2, 4))
+    (array(2.), Thresholds(3 points from 1 to 4))
     """
 
     name: ClassVar[str] = "thresholds"
@@ -176,10 +174,8 @@ class RealPoints(ConceptClass):
         return Dichotomies(array == concepts[:, None], concepts)
 
     def draw_points(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Each point is 1/2 with probability 1/2, and otherwise uniform between 0 and 1.
-
-        Of uniform points alone, no concept would label two points 1.
-        """
+        """Each point is 1/2 with probability 1/2, so that concepts can label several 1, and otherwise uniform
+        in [0, 1]."""
         points = rng.random(size)
         points[rng.random(size) < 0.5] = 0.5
         return points
@@ -214,8 +210,8 @@ class RealIntervals(ConceptClass):
     """The concepts 1[low <= x <= high] of the real line, and the empty interval.
 
     A concept is (low, high), and (inf, -inf) for the empty interval, which comes first. The others are
-    ordered by high, and for equal high the shortest comes first. ERM returns the first of the best among
-    the intervals whose ends are points of the sample.
+    ordered by high, and for equal high the shortest comes first. ERM returns the first of the best among the
+    intervals whose ends are points of the sample.
 
     >>> RealIntervals().erm([1, 2, 3, 4], [1, 0, 1, 1])
     array([3., 4.])
@@ -309,10 +305,8 @@ def _draw_index(rng: np.random.Generator, log_weights: np.ndarray) -> int:
 
 
 def best_intervals(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """The first interval, in the order of `RealIntervals`, with the largest sum of signs.
-
-    Shapes: points, signs (b, m), where sign 0 marks an absent point; result (b, 2).
-    """
+    """(b, 2): the first interval, in the order of `RealIntervals`, with the largest sum of signs, of points
+    and signs (b, m), where sign 0 marks an absent point."""
     if points.shape[1] == 0:
         return np.tile([np.inf, -np.inf], (len(points), 1))
     ordered = SortedSamples.sort(points, signs, signs != 0)
@@ -340,9 +334,7 @@ def ends_in_order(size: int) -> tuple[np.ndarray, np.ndarray]:
 
 def check_ends(concepts: Any, axes: int) -> np.ndarray:
     """The low ends, then the high ends, of intervals or boxes, as floats (..., 2·axes).
-
-    Raises: InvalidArgument with the first that is neither empty nor has low <= high on every axis.
-    """
+    Raises: InvalidArgument with the first that is neither empty nor has low <= high on every axis."""
     array = as_numbers(concepts, f"a concept must have {axes} low and {axes} high ends", (2 * axes,))
     array = array.astype(np.float64, copy=False)
     low, high = array[..., :axes], array[..., axes:]

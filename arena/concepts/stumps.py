@@ -23,10 +23,8 @@ class Stumps(ConceptClass):
 
     A concept is (j, t, s), with s = 1 for x_j >= t and s = -1 for x_j < t. The constant concepts come first:
     all 0 is (0, inf, 1) and all 1 is (0, -inf, 1). The others are ordered by j, then s = 1 before s = -1,
-    then t. ERM returns the first of the best with t among the sample's coordinates, and `dichotomies` lists
-    the first concept for each labelling.
-
-    features: d.
+    then t. ERM returns the first of the best with t among the sample's coordinates, and `dichotomies` the
+    first for each labelling.
 
     >>> Stumps(2).erm([[0, 5], [1, 3], [2, 4]], [0, 1, 1])
     array([0., 1., 1.])
@@ -161,8 +159,8 @@ class _Cuts:
 def _first_labellings(cuts: _Cuts, points: np.ndarray, present: np.ndarray) -> np.ndarray:
     """(b, k) bool: whether an allowed slot labels the present points (b, m, d) like no allowed one before it.
 
-    Labellings are compared by the sum of two random words of each point labelled 1. Two that differ have
-    equal sums with probability 2^-128.
+    Labellings are compared by the sum of two random words of each point labelled 1, which collide with chance
+    2^-128.
     """
     words = np.random.default_rng(0).integers(-(2**63), 2**63 - 1, (2, 1, points.shape[1]))
     sums = [_Cuts.sort(points, np.where(present, word, 0), present).gains for word in words]

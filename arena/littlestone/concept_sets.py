@@ -20,8 +20,8 @@ MAX_SETS = 2**20  # sets with a cached dimension, about 200 bytes each
 class ConceptSets:
     """The distinct labellings of a finite domain by a class. A set of them is an int, with a bit for each.
 
-    labels: (concepts, points) bool. ones: for each point, the set of concepts that label it 1.
-    all: the set of all concepts.
+    labels: (concepts, points) bool. ones: for each point, the set of concepts that label it 1. all: of all
+    concepts.
     """
 
     def __init__(self, name: str, labels: np.ndarray) -> None:
@@ -34,9 +34,7 @@ class ConceptSets:
 
     def dimension(self, concepts: int) -> int:
         """The Littlestone dimension of a set of concepts (Definition 2.2 of Li, Wang, Ye); -1 if it is empty.
-
-        Raises: Unsupported if too many sets must be visited.
-        """
+        Raises: Unsupported if too many sets must be visited."""
         if not concepts:
             return -1
         low, high = self._bounds_of(concepts)
@@ -86,10 +84,7 @@ class ConceptSets:
 
 @lru_cache(maxsize=32)
 def concept_sets(concept_class: ConceptClass) -> ConceptSets:
-    """The sets of concepts of a class with a finite domain.
-
-    Raises: Unsupported if the domain is not finite or the class is too large.
-    """
+    """The sets of concepts of a class. Raises: Unsupported if it has no finite domain or is too large."""
     if concept_class.domain is None:
         raise Unsupported(
             f"{concept_class} has no finite domain, and its Littlestone dimension is infinite",
@@ -99,28 +94,19 @@ def concept_sets(concept_class: ConceptClass) -> ConceptSets:
 
 
 def littlestone_dimension(concept_class: ConceptClass) -> int:
-    """Ldim: the depth of the deepest tree that the class shatters (Definition 2.2 of Li, Wang, Ye).
-
-    Raises: Unsupported if the domain is not finite or the class is too large.
-    """
+    """Ldim: the depth of the deepest tree that the class shatters. Raises: as `concept_sets`."""
     sets = concept_sets(concept_class)
     return sets.dimension(sets.all)
 
 
 def dual_littlestone_dimension(concept_class: ConceptClass) -> int:
-    """Ldim*: the Littlestone dimension of the dual class, whose concepts are the points.
-
-    Raises: as `littlestone_dimension`.
-    """
+    """Ldim* of the dual class, whose concepts are the points. Raises: as `concept_sets`."""
     sets = ConceptSets(f"the dual of {concept_class}", _dual(concept_class))
     return sets.dimension(sets.all)
 
 
 def dual_vc_dimension(concept_class: ConceptClass) -> int:
-    """VC*: the VC dimension of the dual class.
-
-    Raises: Unsupported if the domain is not finite.
-    """
+    """VC*: the VC dimension of the dual class. Raises: Unsupported if the domain is not finite."""
     return FiniteClass(_dual(concept_class)).vc_dimension
 
 
@@ -130,14 +116,13 @@ def _dual(concept_class: ConceptClass) -> np.ndarray:
 
 
 def build_shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
-    """A tree of depth Ldim that the class shatters.
+    """A tree of depth Ldim that the class shatters (Definition 2.1 of Li, Wang, Ye). Raises: as
+    `concept_sets`.
 
     A node is the tuple of labels (y_1, ..., y_t) on the path to it; the root is (). Inner nodes have the
     attributes `point`, the point at this node, and `column`, its index in the domain. Leaves have `concept`,
     the index in `dichotomies(domain)` of a labelling that is consistent with the path. Edges have `label`, 0
     or 1.
-
-    Raises: Unsupported if the domain is not finite or the class is too large.
     """
     sets = concept_sets(concept_class)
     domain = concept_class.domain
@@ -163,14 +148,10 @@ def format_tree(tree: nx.DiGraph[Any]) -> str:
     """A tree as text, one line a node: the label that leads to it, then its point.
 
     >>> from arena.concepts import Thresholds
-    >>> print(format_tree(build_shattered_tree(Thresholds(range(1, 4)))))
-    2
-    ├─0→ 3
-    │    ├─0→ ·
-    │    └─1→ ·
-    └─1→ 1
-         ├─0→ ·
-         └─1→ ·
+    >>> print(format_tree(build_shattered_tree(Thresholds(range(1, 3)))))
+    1
+    ├─0→ ·
+    └─1→ ·
     """
     return "\n".join(_lines(tree, ()))
 

@@ -45,15 +45,14 @@ class LossDistribution:
 
     @classmethod
     def from_cells(cls, masses_of: MassesOf, low: float, high: float, step: float) -> LossDistribution:
-        """Discretise a pair of distributions.
-
-        masses_of: of increasing losses ℓ (k,), the probabilities (k + 1,) under P and under Q that the loss
-            lies below the first, between each and the next, and above the last.
-        low, high: losses beyond which P has hardly any mass.
+        """Discretise a pair of distributions, given by `masses_of`: of increasing losses ℓ (k,), the
+        probabilities (k + 1,) under P and under Q that the loss lies below the first, between each and the
+        next, and above the last.
 
         Each cell is replaced by its two ends, with the same mass under P and under Q. A pair that is made
-        coarser in this way dominates the given one: δ(ε) becomes its chords over e^ε, which lie above it
-        since it is convex. Mass below `low` is moved up to it, and mass above `high` to infinity.
+        coarser in this
+        way dominates the given one: δ(ε) becomes its chords over e^ε, which lie above it since it is convex.
+        Mass below `low` is moved up to it, and mass above `high` to infinity; P has hardly any there.
         """
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first > _MOST_CELLS:
@@ -75,10 +74,8 @@ class LossDistribution:
     def from_atoms(
         cls, losses: ArrayLike, masses: ArrayLike, step: float, infinite: float = 0.0
     ) -> LossDistribution:
-        """Discretise losses (k,) that have these probabilities under P; `infinite`: that of an infinite loss.
-
-        Each is replaced by the ends of its cell, as in `from_cells`.
-        """
+        """Discretise losses (k,) that have these probabilities under P; `infinite`: that of an
+        infinite loss."""
         places = np.asarray(losses) / step
         below = np.floor(places).astype(int)
         first = int(below.min())
@@ -103,11 +100,9 @@ class LossDistribution:
         return LossDistribution(self.step, self.first + other.first, masses, infinite)
 
     def compose(self, times: int) -> LossDistribution:
-        """The distribution of the sum of so many independent losses.
-
-        The losses are added by a Fourier transform on a window, outside of which the sum lies with a
-        probability of at most 1e-16 by Chernoff's bound; this and the rounding errors become infinite loss.
-        """
+        """The distribution of the sum of so many independent losses, by a Fourier transform on a window,
+        outside of which the sum lies with a probability of at most 1e-16 (Chernoff); this and rounding
+        errors become infinite loss."""
         if times == 1:
             return self
         low, high = self._find_window(times)
@@ -173,8 +168,8 @@ def refine_grid(
     """Halve the step of a grid until a figure hardly changes, or the grid is too large.
 
     make: the losses on a grid with this step in nats. figure: of the losses of one direction; the larger one
-    counts. tolerance: the relative change at which a finer grid is no longer tried.
-
+    counts.
+    tolerance: the relative change at which a finer grid is no longer tried.
     Returns: the least figure, and the losses on the last grid. Raises: Unsupported if the first is too large.
     """
     best, losses = math.inf, make(step)
@@ -198,28 +193,25 @@ _BISECTIONS = 60  # after which an ε is known to the last digits
 class PrivacyCurve(ABC):
     """δ(ε) of a mechanism: it is (ε, δ(ε))-DP for every ε ≥ 0, in both directions.
 
-    Such a claim says as much as a trade-off function, and far more than one of its points. A subclass is a
-    frozen attrs class whose fields are numbers and yes or no, since ledgers store them. It has a family: for
-    each scale the curve of the same mechanism with its noise divided by the scale, which grows with the
-    scale. Audits report which members of the family are refuted.
+    A subclass is a frozen attrs class whose fields are numbers and yes or no, since ledgers store them. It
+    has a
+    family: for each scale the curve of the same mechanism with its noise divided by the scale. Audits report
+    which members of the family are refuted.
     """
 
     name: ClassVar[str]
 
     @abstractmethod
     def deltas(self, epsilons: np.ndarray) -> np.ndarray:
-        """(k,): δ at each ε ≥ 0 (k,) in nats, never below the true value.
-
-        Raises: Unsupported if it cannot be computed.
-        """
+        """(k,): δ at each ε ≥ 0 (k,) in nats, never below the true value. Raises: Unsupported."""
 
     @abstractmethod
     def rescale(self, scale: float) -> Self:
         """The member of its family with this scale, relative to this curve."""
 
     def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
-        """Privacy losses on a grid with this step in nats that dominate the claim: one for each direction, or
-        one that serves both."""
+        """Privacy losses on a grid with this step in nats that dominate the claim: one a direction,
+        or one for both."""
         epsilons = _TABLE_END * np.linspace(0, 1, _TABLE_POINTS) ** 2
         deltas, odds = self.deltas(epsilons), np.exp(epsilons)
         # Chords of δ over e^ε are the δ of losses at their ends; negative losses mirror the positive ones.

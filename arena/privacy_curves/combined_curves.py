@@ -27,9 +27,7 @@ def compose_curves(curves: Iterable[PrivacyCurve]) -> PrivacyCurve:
 
     Gaussian curves give a Gaussian curve; so do claims of zero-concentrated privacy, of Rényi privacy of one
     order, and of pure privacy with one ε. Anything else is composed by its privacy losses, which is tight if
-    the claims are. Proof: docs/proofs/loss_distribution.md.
-
-    Raises: InvalidArgument if there are none.
+    the claims are: docs/proofs/loss_distribution.md. Raises: InvalidArgument if there are none.
     """
     parts = list(curves)
     if not parts:
@@ -53,10 +51,8 @@ def compose_curves(curves: Iterable[PrivacyCurve]) -> PrivacyCurve:
 
 @attrs.frozen
 class ComposedCurve(PrivacyCurve):
-    """Mechanisms on the same data: parts[i] is used times[i] times. See `compose_curves`.
-
-    Its family has the members of the parts' families with one scale for all.
-    """
+    """Mechanisms on the same data: parts[i] is used times[i] times. Its family has one scale for all
+    parts."""
 
     name = "composition"
 
@@ -136,11 +132,9 @@ Table: TypeAlias = tuple[np.ndarray, np.ndarray]  # increasing ε ≥ 0, and δ 
 
 
 def extend_to_group(curve: PrivacyCurve, steps: int) -> PrivacyCurve:
-    """The claim for data sets that so many steps connect, from the curve of a step between neighbours.
-
-    Gaussian curves, pure privacy and zero-concentrated privacy give claims of their kind; of any other curve
-    the best bound is computed. Proof: docs/proofs/neighbours.md.
-    """
+    """The claim for data sets that so many steps connect, from the curve of a step between neighbours: of its
+    kind for Gaussian, pure and zero-concentrated privacy, else the best bound. Proof:
+    docs/proofs/neighbours.md."""
     if steps == 1:
         return curve
     if isinstance(curve, GaussianCurve) and not curve.slack:
@@ -154,10 +148,7 @@ def extend_to_group(curve: PrivacyCurve, steps: int) -> PrivacyCurve:
 
 @attrs.frozen
 class GroupCurve(PrivacyCurve):
-    """Data sets that `steps` steps connect, where `curve` holds for each step; see `extend_to_group`.
-
-    Its family is that of the curve of a step.
-    """
+    """Data sets that `steps` steps connect, where `curve` holds for each step, and gives the family."""
 
     name = "group"
 
@@ -232,7 +223,7 @@ def _join(first: Table, second: Table) -> Table:
 
 
 def _list_lines(table: Table) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """The bounds of a curve as lines: logarithms of their slopes, which increase, and values at x = 0; and
+    """The bounds of a curve as lines, by logarithms of their slopes, which increase, and values at x = 0; and
     log x at each turn, up to which the line after it is the better one."""
     ends, deltas = table
     missing = np.exp(-ends) * (1 - deltas)  # from 1, of δ(−ε)

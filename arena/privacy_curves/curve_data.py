@@ -51,7 +51,7 @@ def describe_curve(curve: PrivacyCurve) -> dict[str, Any]:
         raise InvalidArgument(
             "a privacy curve of your own cannot be stored",
             value=curve,
-            remedy="Make a table of it: TabulatedCurve.from_function.",
+            remedy="Make a table of it: TabulatedCurve(epsilons, deltas).",
         )
     fields = attrs.asdict(curve, recurse=False)  # type: ignore[arg-type]
     return {"kind": curve.name, **{name: _describe_value(value) for name, value in fields.items()}}

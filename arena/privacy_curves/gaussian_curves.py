@@ -53,8 +53,8 @@ def _mixture(rate: float, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
 class NoisyStep:
     """A step that publishes a Gaussian noisy sum over a random part of the data.
 
-    rate: q, the chance of an example to be in the part. sigma: of the noise. shift: by how much a changed
-    example that is in the part moves the sum.
+    rate: q, the chance of an example to be in the part. sigma: of the noise. shift: by how much an example
+    that is changed, and in the part, moves the sum.
     """
 
     rate: float
@@ -102,14 +102,14 @@ class NoisyStep:
 def noisy_steps_epsilon(step: NoisyStep, times: int, delta: float, *, replaced: bool) -> float:
     """The ε of so many steps at δ, each over a new part of the data, when an example is changed.
 
-    replaced: the example is replaced by another, and each part has a fixed size, of which `rate` is the share
-    of the data; `shift` is by how much replacing an example moves the sum. Otherwise the example is added,
-    removed or zeroed out, and is in each part independently with chance `rate`.
+    replaced: the example is replaced, and each part has a fixed size, of which `rate` is the share of the
+        data; `shift` is by how much that moves the sum. Otherwise the example is added, removed or zeroed
+        out, and is in each part independently with chance `rate`.
 
-    Never below the true value, except for errors of rounding in the last digits. Dominating pairs: Theorem 11
-    of Zhu, Dong, Wang, Optimal Accounting of Differential Privacy via Characteristic Function (2022), and for
-    parts of a fixed size Theorem 9 of Balle, Barthe, Gaboardi, Privacy Amplification by Subsampling (2018).
-    Proof of the grid: docs/proofs/loss_distribution.md.
+    Never below the true value, except for rounding in the last digits. Dominating pairs: Theorem 11 of Zhu,
+    Dong, Wang (2022), Optimal Accounting of Differential Privacy via Characteristic Function, and for parts
+    of a fixed size Theorem 9 of Balle, Barthe, Gaboardi (2018), Privacy Amplification by Subsampling. Grid:
+    docs/proofs/loss_distribution.md.
     """
     check_value("delta", delta, more_than(0), less_than(1))
     return _refine(step, times, replaced, lambda loss: loss.epsilon(delta), _TOLERANCE)[0]
@@ -117,7 +117,6 @@ def noisy_steps_epsilon(step: NoisyStep, times: int, delta: float, *, replaced: 
 
 def noisy_steps_delta(step: NoisyStep, times: int, epsilon: float, *, replaced: bool) -> float:
     """The δ of so many steps at ε; the rest is as in `noisy_steps_epsilon`."""
-    check_value("epsilon", epsilon, at_least(0))
     return _refine(step, times, replaced, lambda loss: loss.delta(epsilon), _TOLERANCE)[0]
 
 
@@ -161,10 +160,10 @@ def _find_distributions(step: NoisyStep, times: int, replaced: bool) -> tuple[Lo
 
 @attrs.frozen
 class NoisyStepsCurve(PrivacyCurve):
-    """So many noisy sums over random parts of the data; see `noisy_steps_epsilon` for what they are.
+    """So many noisy sums over random parts of the data, as in `noisy_steps_epsilon`.
 
-    rate, sigma, shift: as of `NoisyStep`. slack: a probability that is added to δ, such as that of an error
-    of rounding.
+    rate, sigma, shift: as of `NoisyStep`. slack: a probability that is added to δ, such as that of a rounding
+    error.
     """
 
     name = "noisy steps"
@@ -203,11 +202,9 @@ class NoisyStepsCurve(PrivacyCurve):
 
 
 def renyi_epsilon(step: NoisyStep, times: int, delta: float) -> float:
-    """The ε of so many steps at δ by Rényi divergences of integer orders, for comparison.
-
-    Theorem 5 and section 3.3 of Mironov, Talwar, Zhang, Rényi Differential Privacy of the Sampled Gaussian
-    Mechanism (2019), with the conversion of Canonne, Kamath, Steinke (2020). Examples are added or removed.
-    """
+    """The ε of so many steps at δ by Rényi divergences of integer orders, for comparison: Theorem 5 and
+    section 3.3 of Mironov, Talwar, Zhang, Rényi Differential Privacy of the Sampled Gaussian Mechanism
+    (2019), with the conversion of Canonne, Kamath, Steinke (2020). Examples are added or removed."""
     from scipy.special import gammaln, logsumexp  # slow to import
 
     check_value("delta", delta, more_than(0), less_than(1))
@@ -228,10 +225,10 @@ _BISECTIONS = 100  # after which a μ is known to the last digits, unless it is 
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """δ(ε) of the Gaussian mechanism whose noise has standard deviation 1/μ for numbers that differ by 1.
+    """δ(ε), ε in nats, of the Gaussian mechanism whose noise has standard deviation 1/μ for numbers that
+    differ by 1.
 
-    Theorem 8 of Balle and Wang (2018): Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ). It is exact, and never rounded down
-    to 0, since Gaussian noise is (ε, 0)-DP for no ε. epsilon: in nats.
+    Theorem 8 of Balle and Wang (2018): Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ), never rounded down to 0.
     """
     from scipy.special import erfcx, log_ndtr, ndtr  # slow to import
 
@@ -247,10 +244,8 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
 
 @attrs.frozen
 class GaussianCurve(PrivacyCurve):
-    """μ-GDP: no easier to tell the worlds apart than N(0, 1) and N(μ, 1) (Dong, Roth, Su 2022).
-
-    slack: a probability that is added to δ.
-    """
+    """μ-GDP: no easier to tell the worlds apart than N(0, 1) and N(μ, 1) (Dong, Roth, Su 2022), plus
+    `slack` in δ."""
 
     name = "Gaussian"
 

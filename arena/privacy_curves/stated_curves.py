@@ -6,7 +6,7 @@ What δ a bound on Rényi divergences implies: docs/proofs/renyi_curves.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Self
 
@@ -24,7 +24,7 @@ class PureCurve(PrivacyCurve):
     """(ε, 0)-DP: no easier to tell the worlds apart than by randomised response.
 
     bound: ε in nats. times: how many mechanisms with this claim are used on the same data, each chosen after
-    the results before it. No bound that uses nothing but their ε is smaller: docs/proofs/composition.md.
+    the results before it; no bound that uses nothing but their ε is smaller: docs/proofs/composition.md.
     """
 
     name = "pure"
@@ -129,9 +129,8 @@ class RenyiCurve(DivergenceCurve):
 def _list_corners(curve: DivergenceCurve) -> tuple[np.ndarray, np.ndarray]:
     """Corners of a polygon around the probabilities (p, q) that an event may have in the two worlds.
 
-    By the data-processing inequality an event satisfies
-    p^α·q^(1 − α) + (1 − p)^α·(1 − q)^(1 − α) ≤ e^((α − 1)·D_α). The set of these is convex, so that it lies
-    within the polygon of its tangents.
+    By the data-processing inequality p^α·q^(1 − α) + (1 − p)^α·(1 − q)^(1 − α) ≤ e^((α − 1)·D_α). The set of
+    these is convex, so that it lies within the polygon of its tangents.
     """
     logit = np.linspace(-_FARTHEST, _FARTHEST, _PROBABILITIES)
     lower, slope = np.zeros(len(logit)), np.zeros(len(logit))
@@ -179,7 +178,6 @@ def _find_boundary(logit: np.ndarray, order: float, log_bound: float) -> tuple[n
 
 
 _LARGEST_EPSILON = 50.0  # nats, of a table
-_POINTS = 256  # of a function δ(ε)
 _TOLERANCE = 1e-9  # of errors, for tables that were written with nine digits
 _FORM = "Give increasing ε ≥ 0 in nats, and for each a δ that does not increase and is convex in e^ε."
 _TRADE_OFF_FORM = (
@@ -200,7 +198,6 @@ class TabulatedCurve(PrivacyCurve):
     """δ(ε) through given points, linear in e^ε between them and constant after the last.
 
     epsilons: (k,), nats. values: (k,), δ at each. scale: by which every ε is multiplied, for its family.
-
     Raises: InvalidArgument if this is no privacy curve.
     """
 
@@ -223,18 +220,11 @@ class TabulatedCurve(PrivacyCurve):
         _check(bool((turns >= limit).all()), "no mechanism has this δ(ε), since it is not convex in e^ε", y)
 
     @classmethod
-    def from_function(cls, delta: Callable[[float], float], *, largest: float = 10.0) -> Self:
-        """A table of a function δ(ε) from 0 to `largest` nats, such as that of a loss distribution."""
-        epsilons = largest * np.linspace(0, 1, _POINTS) ** 2
-        return cls(epsilons, [delta(float(epsilon)) for epsilon in epsilons])
-
-    @classmethod
     def from_trade_off(cls, type_1: Sequence[float], type_2: Sequence[float]) -> Self:
-        """The privacy curve of a trade-off function, linear between the given points.
+        """The privacy curve of a trade-off function, linear between the given points; of its worse direction.
 
         type_1: (k,), the error of tests in world 0, from 0 to 1. type_2: (k,), the least error in world 1
-            that the claim allows. If the function is not symmetric, the curve is that of the worse direction.
-
+            that the claim allows.
         Raises: InvalidArgument if it is no trade-off function.
         """
         a, b = np.array(_read_numbers(type_1)), np.array(_read_numbers(type_2))

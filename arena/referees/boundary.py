@@ -40,10 +40,8 @@ class Position:
 class AdversaryInput:
     """Reads what the adversary's moves hold, for n games whose points have the learner's shape.
 
-    Points are float64, without −0. Arrays that are given once for all games are broadcast without a copy,
-    so axis 0 then has stride 0.
-
-    Raises: ProtocolViolation by the adversary, from every method.
+    Points are float64, without −0. Arrays that are given once for all games are broadcast without a copy, so
+    that axis 0 has stride 0. Every method raises ProtocolViolation by the adversary.
     """
 
     def __init__(self, games: int, point_shape: tuple[int, ...], position: Position) -> None:
@@ -164,9 +162,8 @@ BINARY = LabelRange(1, "0 or 1")
 
 
 class LearnerCalls:
-    """The running learner of n games. state: what `Learner.start` returned.
-
-    faults: True if every exception of the learner is a failure of its own, even a refusal (ArenaError).
+    """The running learner of n games. faults: whether every exception of it, even a refusal (ArenaError), is
+    a failure.
 
     Raises: from every method, PlayerError if the learner raises (a refusal only with `faults`), and
     ProtocolViolation by the learner if it returns something else than the protocol asks for.

@@ -211,19 +211,16 @@ class PredictorReferee(Referee):
 class Figure1(PredictorReferee):
     """Figure 1 of Naor, Nissim, Stemmer, Yan, Private Everlasting Prediction: training, then up to t queries.
 
-    1. The training sets are neighbours by the learner's claim, or the same.
-    2. If they differ, the flag goes up.
-    3. The learner gets its world's set. Nothing of h_0 is shown.
-    4. Each round: (a) where the flag is up both queries are equal; (b) queries that differ raise it; (c) the
-       label is shown where they are equal; (d) the learner gets its world's query; nothing of h_r is shown.
+    1. The training sets are neighbours by the learner's claim, or the same. 2. If they differ, the flag goes
+    up. 3. The learner gets its world's set. Nothing of h_0 is shown. 4. Each round: (a) where the flag is up
+    both queries are equal; (b) queries that differ raise it; (c) the label is shown where they are equal; (d)
+    the learner gets its world's query; nothing of h_r is shown.
 
-    The view is the labels and whether the learner has halted. A withheld round is withheld whole: a halt
-    that it causes shows at the next round, as silence.
+    The view is the labels and whether the learner has halted. A withheld round is withheld whole: a halt that
+    it causes shows at the next round, as silence. t: the most queries of a game; None for no limit.
 
     Deviation: a learner that learns from unlabelled points (remark 3 of the introduction) may be handed some
     between queries. They too may differ in one place and raise the flag. A halt is then shown.
-
-    t: the most queries of a game; None for no limit.
     """
 
     name = "Figure1"
@@ -241,14 +238,11 @@ class Figure1(PredictorReferee):
 
 @attrs.frozen
 class Voting(PredictorReferee):
-    """The training phase of Figure 1, then adaptive queries at up to ℓ public points.
+    """The training phase of Figure 1, then adaptive queries at up to ℓ public points: the game of Algorithms
+    1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
 
-    The game of Algorithms 1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
-    The training sets of the two worlds are neighbours by the learner's claim, or the same. Points are public:
-    the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every answer is
-    shown, and whether the learner has halted.
-
-    ell: the most queries of a game; None for no limit.
+    Points are the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every
+    answer is shown, and whether the learner has halted. ell: the most queries of a game; None for no limit.
     """
 
     name = "Voting"

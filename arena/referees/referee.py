@@ -21,10 +21,10 @@ from arena.sample import BLANK, Sample, Training, own_copy
 
 
 class Worlds:
-    """The worlds of n games.
+    """The worlds of n games: which game is in which, and where (`flag`) and in what (`challenges`) they have
+    differed.
 
     relation, users_of: as in `BatchSetup`.
-    flag: (n,) bool, the games in which the worlds have differed. challenges: in what they have differed.
     """
 
     def __init__(
@@ -38,11 +38,9 @@ class Worlds:
         self.challenges: set[PrivacyUnit] = set()
 
     def choose(self, in_world_0: np.ndarray, in_world_1: np.ndarray) -> np.ndarray:
-        """For each game the entry of its own world, of two arrays (n, ...).
-
-        In a batch of one world it is that world's array, so that the learner cannot tell it from a round in
-        which the worlds do not differ.
-        """
+        """For each game the entry of its own world, of two arrays (n, ...). In a batch of one world it is
+        that world's array, so that the learner cannot tell it from a round in which the worlds do not
+        differ."""
         if self._worlds.all() or not self._worlds.any():
             return in_world_1 if self._worlds.any() else in_world_0
         worlds = self._worlds.reshape((-1,) + (1,) * (in_world_0.ndim - 1))
@@ -50,9 +48,7 @@ class Worlds:
 
     def challenge(self, differ: np.ndarray, unit: PrivacyUnit, *, rule: str, thing: str = "point") -> None:
         """Raise the flag of the games in which the worlds now differ.
-
-        Raises: ProtocolViolation of `rule` for games whose flag is up already.
-        """
+        Raises: ProtocolViolation of `rule` for games whose flag is up already."""
         again = differ & self.flag
         if again.any():
             raise self._refuse(
@@ -91,10 +87,8 @@ class Worlds:
         return Training.of(own, np.arange(games))
 
     def include_canaries(self, sample: Sample, canaries: Sample) -> Training:
-        """The training set of one run: the sample, and after it the canaries of the games in world 1.
-
-        canaries: one for each game. In world 0 it is absent, or blank where neighbours zero out one example.
-        """
+        """The training set of one run: the sample, and after it the canaries, one for each game, of the games
+        in world 1. In world 0 it is absent, or blank where neighbours zero out one example."""
         included, is_zeroed = self._worlds, self._relation.kind is Neighbours.ZERO_OUT_ONE
         if canaries.size != len(included):
             raise self._refuse("there is one canary for each coin", expected=len(included), got=canaries.size)
@@ -169,16 +163,15 @@ class Referee(ABC):
 
     name: what the command line calls it. summary: what `arena list --help` says of it.
     batch: the class of its batches of games, with the moves and their order.
-    learner_state: what its running learners must have. learner_protocol: the protocol that learners name, if
-        it is another one.
+    learner_state: what its running learners must have. learner_protocol: the protocol that they name, if
+    another one.
     challenges: in what the worlds may differ; nothing if there is one world.
     committed: whether the adversary fixes all its moves before the learner's first answer.
     one_run: whether all games share one run of the learner, and a fair coin of its own is each one's world.
     two_worlds: whether games come in pairs, one in each of two neighbouring worlds; follows from the others.
     counts_mistakes: whether hypotheses are shown and their mistakes counted, as in races.
     law: the kind of output distribution that its learners may declare, or None; see `arena.laws`.
-    rounds_setting: the setting that is the number of rounds, or their maximum. fixed_rounds: whether every
-        game has exactly that number.
+    rounds_setting: the setting that is the number of rounds, or, without `fixed_rounds`, their maximum.
     usual_games: in each world, in a tournament. block_pairs: pairs of games in a large block of an audit.
     template_opponents: if `arena new` has templates of players, a learner and an adversary to try them with.
     """
@@ -243,11 +236,10 @@ class BatchSetup:
     """What a batch of n games is opened with.
 
     learner: its configuration. state: the running learner. adversary: its name. worlds: (n,) bool.
-    runs: the learner's, n, or 1 that all games share.
-    relation: between which training sets the worlds may differ.
-    log: receives an entry for each step of the games, or None.
+    runs: the learner's, n, or 1 that all games share. relation: between which training sets the worlds may
+    differ.
+    log: receives an entry for each step of the games. scorebook: what to note of online games.
     faults: every exception of the learner is a failure of its own, even a refusal (ArenaError).
-    scorebook: what to note of online games, or None.
     """
 
     learner: Learner
@@ -265,11 +257,10 @@ class Batch:
     """n games of one protocol in lockstep. Only the engine calls it.
 
     moves: the moves that the protocol allows, with one method for each. That method reads the move
-    (`adversary`), chooses what belongs to each game's world (`worlds`), calls the learner (`learner`), logs
-    what happened (`log`, unless it is None) and returns the reply, or refuses the move (`refuse`).
+        (`adversary`), chooses what belongs to each game's world (`worlds`), calls the learner (`learner`),
+        logs what happened (`log`, unless it is None) and returns the reply, or refuses the move (`refuse`).
     opening: the move that comes first and is made once, if there is one.
-    halted: (n,) bool where the protocol has halts, else None.
-    mistakes: (n,) int where the protocol counts mistakes, else None.
+    halted, mistakes: (n,) bool and (n,) int, or None where the protocol has none.
     """
 
     moves: MoveTable
@@ -367,9 +358,10 @@ class Batch:
 class Probe(Adversary):
     """Plays any protocol with one sample and some points, to check learners.
 
-    mixed: every other game of the batch gets another sample and other points.
-    in_a_row: queries are asked together. unlabelled: unlabelled points are handed over before the queries.
-    instructed: online games come with instructions.
+    mixed: every other game of the batch gets another sample and other points. in_a_row: queries are asked
+    together.
+    unlabelled: unlabelled points are handed over before the queries. instructed: online games come with
+    instructions.
     """
 
     referee: Referee

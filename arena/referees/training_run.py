@@ -31,10 +31,8 @@ class TrainingState(Protocol):
         """Receive the training sets, before the first step."""
 
     def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
-        """Make so many steps, and return the models (n, P) float64 after the last of them.
-
-        canaries: examples whose gradients are given, in arrays (n, ...) and (n, P).
-        """
+        """Make so many steps, and return the models (n, P) float64 after the last of them. canaries: examples
+        whose gradients are given, in arrays (n, ...) and (n, P)."""
 
 
 class TrainingRunBatch(Batch):
@@ -122,12 +120,10 @@ class TrainingRun(Referee):
 
     1. The training sets are neighbours by the learner's claim, or the same.
     2. The adversary asks for steps. It may choose the gradients of canaries, which are examples of its own.
-    3. It sees the model after every step, after every k-th and the last step, or after the last step only.
+    3. It sees the model after every k-th and the last step (`every` = k), or after the last step only (0).
 
     Which examples a step takes is up to the learner, and no player sees it. Rounds of federated learning are
     the same game, with clients in place of examples.
-
-    every: k; 0: the adversary sees the last model only.
     """
 
     name = "TrainingRun"
@@ -150,14 +146,12 @@ class OneRun(TrainingRun):
     """One run of training, in which m canaries are m games of one bit each.
 
     1. The adversary gives a sample and m canaries. An independent fair coin decides for each canary whether
-       it is in the data (world 1) or not (world 0): then it is absent or, if the learner's claim is about
-       examples that are zeroed out, blank.
-    2. The adversary asks for steps and sees models, as in `TrainingRun`. Axis 0 of the models has length 1.
-    3. It returns a score for each canary, higher if the canary looks included.
+    it is in the data (world 1) or not (world 0): then it is absent or, if the learner's claim zeroes out
+    examples, blank. 2. The adversary asks for steps and sees models, as in `TrainingRun`. Axis 0 of the
+    models has length 1. 3. It returns a score for each canary, higher if the canary looks included.
 
     Learners of `TrainingRun` play it. An adversary's `games` is m. Scores may depend on each other in any way
-    (docs/proofs/one_run.md), so the games are no independent ones, and `audits.audit_one_run` audits them.
-
+    (docs/proofs/one_run.md), so `audits.audit_one_run` audits them.
     Raises: Unsupported if the learner's claim is about other neighbours than with and without one example.
     """
 

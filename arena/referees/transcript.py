@@ -32,8 +32,6 @@ def format_value(value: Any) -> str:
     """An encoded value of one game as text.
 
     >>> from arena.released import encode_values
-    >>> format_value(encode_values([("yes", 1.5)])[0])
-    "['yes' 1.5]"
     >>> format_value(encode_values([{"a": None, "b": [1, 2]}])[0])
     "{'a': None, 'b': [1 2]}"
     """
@@ -122,11 +120,8 @@ class TrainingEntry(Entry):
 
 @attrs.frozen(eq=False, kw_only=True)
 class QueryEntry(Entry):
-    """A query and its answer.
-
-    label, shown_halted: as the adversary sees them. answer, halted: the learner's. (n,), labels int8.
-    withheld: (n,) bool, or None for no game.
-    """
+    """A query and its answer. label, shown_halted: as the adversary sees them; answer, halted: the learner's.
+    (n,), labels int8. withheld: (n,) bool, or None for no game."""
 
     x: np.ndarray
     label: np.ndarray

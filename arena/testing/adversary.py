@@ -20,12 +20,8 @@ from arena.testing.independence import (
 
 
 def check_configuration(player: Learner | Adversary, kind: str) -> None:
-    """Check that it is a frozen attrs class with a name and known protocols, and that copies are equal to it.
-
-    kind: "learner" or "adversary".
-
-    Raises: NotConforming.
-    """
+    """Check that a player ("learner" or "adversary") is a frozen attrs class with a name and known protocols,
+    and that copies are equal to it."""
     name = player.name or type(player).__name__
     if not attrs.has(type(player)) or not _is_frozen(player):
         raise NotConforming(name, f"the class of a {kind} is a frozen attrs class")
@@ -72,11 +68,9 @@ def _is_frozen(player: object) -> bool:
 
 
 def check_adversary(adversary: Adversary, learner: Learner, referee: Referee, *, games: int = 8) -> None:
-    """Check an adversary in a few games against `learner`.
+    """Check an adversary in a few games against `learner`, whose fault is told from its own.
 
     games: in a batch that checks whether they are independent; an audit gives the size of its blocks.
-
-    Raises: NotConforming, of the learner if the fault is its; whatever a referee raises in a game.
     """
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(adversary, "adversary")

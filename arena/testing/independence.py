@@ -32,12 +32,8 @@ _MAX_IMPORTING = 4  # times that games are played again because they imported mo
 
 
 def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name: str) -> Played:
-    """Check that games with the same seed are the same, and that no global generator is used.
-
-    name: the player that is blamed. Returns the games.
-
-    Raises: NotConforming; whatever a referee raises in a game.
-    """
+    """Check that games with the same seed are the same, and that no global generator is used; `name`
+    is blamed."""
     record = not isinstance(adversary, GameAdversary)
 
     def play_few() -> Played:
@@ -61,9 +57,7 @@ def forbid_global_randomness(name: str, play_games: Callable[[], P]) -> P:
     """The result of `play_games`, which may use the global generators of the process only to import modules.
 
     Some libraries draw from them while they are imported. If modules were imported, the games are played once
-    more, without imports.
-
-    Raises: NotConforming, of the player `name`; whatever `play_games` raises.
+    more.
     """
     for _ in range(_MAX_IMPORTING):
         states, modules = _read_global_states(), set(sys.modules)
@@ -90,10 +84,8 @@ def check_games_independent(
     """Check that a game's moves and score depend on the replies of that game alone.
 
     In a batch of so many games, the adversary plays several times at once with the same random numbers: on
-    the replies of the learner, and on replies of which those to other games are changed. An adversary in game
-    style cannot see other games.
-
-    Raises: NotConforming; whatever a referee raises in a game.
+    the replies of the learner, and on replies of which those to other games are changed. One in game style
+    cannot see these.
     """
     if isinstance(adversary, GameAdversary) or games < 2:
         return
@@ -104,10 +96,8 @@ def check_games_independent(
 
 @attrs.frozen(eq=False)
 class _Change:
-    """A change of the replies: game g gets the replies to game `donors[g]`, and `flip` inverts answers.
-
-    kept: (n,) bool, the games that keep their own replies.
-    """
+    """A change of the replies: game g gets the replies to game `donors[g]`, and `flip` inverts answers,
+    except in the games `kept`, (n,) bool."""
 
     kept: np.ndarray
     donors: np.ndarray
@@ -223,10 +213,7 @@ def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) 
     """Check that an adversary plays the same on the same replies and random numbers, and uses no global
     generator.
 
-    For learners whose games no seed repeats. An adversary in game style is not checked. Returns the games, or
-    None if none were played.
-
-    Raises: NotConforming; whatever a referee raises in a game.
+    For learners whose games no seed repeats. Returns the games, or None for an adversary in game style.
     """
     if isinstance(adversary, GameAdversary):
         return None
@@ -251,12 +238,8 @@ def check_common_random_numbers(
     learner: Learner, adversary: Adversary, referee: Referee, *, games: int = _GAMES
 ) -> None:
     """Check that a learner with common random numbers gives a game the same replies whatever the worlds of
-    other games, in a batch of so many.
-
-    Otherwise pairs of games that share random numbers would depend on other pairs.
-
-    Raises: NotConforming; whatever a referee raises in a game.
-    """
+    other games, in a batch of so many. Otherwise pairs of games that share random numbers would depend on
+    other pairs."""
     kept = generator(block_seed(1, 2)).permutation(games) < (games + 1) // 2
     for world in (False, True):
         one_world: list[bytes] = []

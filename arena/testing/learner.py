@@ -43,8 +43,6 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     sample: what to train on; by default two points with both labels, as many examples as it needs, and then
         samples of other sizes and with hardly any or only examples of one label.
     games: the size of the batches for statistics.
-
-    Raises: NotConforming; whatever a referee raises in a game.
     """
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(learner, "learner")

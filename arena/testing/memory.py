@@ -99,10 +99,7 @@ def check_memory(
     With random numbers from a seed, they play the same batches in opposite orders. With random numbers of its
     own, they play the same data several times, and must not draw the same numbers. A learner of dp-arena that
     holds no function of the user's is not checked, and others once in a process against the same adversary.
-
     Returns what it played in a new process, if it plays the same here.
-
-    Raises: NotConforming; whatever a referee raises in these games.
     """
     if referee.one_run or not _may_remember(learner):
         return None
@@ -142,10 +139,7 @@ def check_memory(
 def check_memory_after(
     record: Record, learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
 ) -> None:
-    """Check that after all games of a run the learner plays as in the record of `check_memory`.
-
-    Raises: NotConforming.
-    """
+    """Check that after all games of a run the learner plays as in the record of `check_memory`."""
     now = _play_batches(learner, referee, faults, _plan_batches(learner, adversary, referee))
     if (memory := _find_difference(record, now)) is not None:
         _refuse(learner, _SAME, *memory, "after the games of this run")
@@ -197,8 +191,7 @@ def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee) -> l
 def _play_batches(
     learner: Learner, referee: Referee, faults: bool, batches: list[_Batch], *, backwards: bool = False
 ) -> Record:
-    """The games of each batch, played in this order or backwards. What a learner declines of other data has
-    none."""
+    """The games of each batch, in this order or backwards; none of one whose data the learner declines."""
     record: Record = [[] for _ in batches]
     for place in range(len(batches))[:: -1 if backwards else 1]:
         batch = batches[place]
@@ -304,10 +297,8 @@ def _is_constant(record: Record, other: Record) -> bool:
 
 
 def _compare_processes(learner: Learner, first: Record, second: Record) -> None:
-    """Check that the games of two processes on the same data are distributed alike.
-
-    Independent games are refused with probability at most 1e-6.
-    """
+    """Check that the games of two processes on the same data are distributed alike. Independent games are
+    refused with probability at most 1e-6."""
     for games, others in zip(first, second, strict=True):
         if not games or not others:
             continue

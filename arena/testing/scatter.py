@@ -30,8 +30,6 @@ class BatchScatter:
     If all games are independent and alike, then given the first b batches together, those of batch b are a
     random choice among them, so that its count has a hypergeometric distribution. The p-values of all b are
     independent, and their logarithms are added up (Fisher's method): docs/proofs/batch_scatter.md.
-
-    events: the number of events.
     """
 
     def __init__(self, events: int) -> None:
@@ -66,11 +64,8 @@ class BatchScatter:
 
 def _log_tail(hits: np.ndarray, all_hits: np.ndarray, games: int, all_games: int) -> np.ndarray:
     """(events,): an upper bound on log P(at least `hits` of `games`), where `games` of `all_games` are chosen
-    at random and `all_hits` of these are hits.
-
-    Beyond its mode the probabilities of the hypergeometric distribution fall at least as fast as a geometric
-    series with the ratio of the first two.
-    """
+    at random and `all_hits` of these are hits. Beyond its mode the probabilities of the hypergeometric
+    distribution fall at least as fast as a geometric series with the ratio of the first two."""
     from scipy.special import gammaln  # slow to import
 
     def log_choose(n: np.ndarray | int, k: np.ndarray | int) -> np.ndarray:
@@ -101,8 +96,6 @@ def check_batches_independent(
 
     The adversary draws the same random numbers in every batch, and the learner others. Independent games are
     refused with probability at most 1e-6.
-
-    Raises: NotConforming; whatever a referee raises in a game.
     """
     record = not isinstance(adversary, GameAdversary) and not faults
     for world in (False, True) if referee.two_worlds else (False,):
@@ -148,10 +141,8 @@ def summarise_views(played: Played) -> dict[str, np.ndarray]:
 
 
 def compute_p_value(values: np.ndarray) -> float:
-    """A p-value that the games of all batches are alike and independent; values: (batches, f, n).
-
-    Events: that a value is at least the quartiles of all batches, or above the least value.
-    """
+    """A p-value that the games of all batches are alike and independent, from values (batches, f, n), by the
+    events that one is at least the quartiles of all batches, or above the least value."""
     if not values.size:
         return 1.0
     flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
@@ -167,13 +158,9 @@ def compute_p_value(values: np.ndarray) -> float:
 def check_divisions(learner: Learner, probe: Probe, *, games: int, rate: float) -> None:
     """Check that games on one list, divided into runs in several ways, have the same distribution.
 
-    With the same random numbers, most learners show the same, and one with common random numbers must. The
-    numbers of a view may differ by rounding, since sums over other runs are rounded differently. Games of
-    other learners are compared in distribution; sound ones are refused with probability at most `rate`.
-
-    games: in each division.
-
-    Raises: NotConforming; whatever a referee raises in a game.
+    A learner that overlooks `Sample.counts` answers differently. With the same random numbers, most learners
+    show the same but for rounding, and one with common random numbers must. Others are compared in
+    distribution, and sound ones refused with probability at most `rate`. games: in each division.
     """
     merged = probe.sample.divide()
     divisions = list(_divide(merged))

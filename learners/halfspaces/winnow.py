@@ -111,7 +111,7 @@ class Winnow(HalfspaceLearner):
     2·ln d/(η·(2ρ − η)) mistakes, 2·ln d/ρ² for η = ρ. Proof: docs/proofs/multiplicative_weights.md.
 
     Targets with negative weights are learned by doubling the points
-    (`arena.concepts.cube.embeddings.double_points`).
+    (`arena.concepts.halfspaces.double_points`).
 
     Shapes: points (n, d); hypotheses are weights (n, d) of sum 1.
     """

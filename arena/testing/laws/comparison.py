@@ -67,13 +67,11 @@ def compare_with_law(
 ) -> Comparison | None:
     """Compare games of an adversary with the output distribution that the learner declares.
 
-    Released values are compared, otherwise what is shown in each round given the rounds before. There
-    are as many games in each world as a fixed amount of work allows, at most `games`; players that take
-    longer than usual play fewer.
+    Released values are compared, otherwise what is shown in each round given the rounds before. There are as
+    many games in each world as a fixed amount of work allows, at most `games`.
 
     Returns None if the distribution is not that of this protocol, or of other points than the adversary's.
-    Raises: NotConforming, with probability at most `rate` if it is right; Unsupported if none is declared;
-        whatever a referee raises in a game.
+    Raises: NotConforming, with probability at most `rate` if it is right; Unsupported if none is declared.
     """
     if games <= _FEW_GAMES:
         return _compare(learner, adversary, referee, rate, games, worlds)

@@ -26,8 +26,7 @@ class Predictions:
     """What n games showed in T rounds, and the chances of the H outcomes given the rounds before.
 
     outcomes: (n, T), -1 after a halt. chances: (n, T, H), 0 after a halt. cost: how many probabilities of
-    hidden states were computed for them. queries: (n, T), whole numbers that tell the queries or the examples
-    of the rounds apart.
+    hidden states were computed. queries: (n, T), whole numbers that tell the queries or examples apart.
     """
 
     outcomes: np.ndarray
@@ -49,7 +48,6 @@ def predict_answers(
     A learner that halts in all games at once may declare a distribution without halts; then its labels count
     until it does. With the answer that the distribution calls its last, every game halts, and only labels
     count.
-
     Raises: NotConforming if a step is no distribution, or what happened is impossible.
     """
     games, rounds = labels.shape
@@ -105,12 +103,8 @@ def predict_answers(
 def predict_hypotheses(
     name: str, law: OnlineLaw[Any], examples: np.ndarray, shown: np.ndarray
 ) -> Predictions:
-    """The chances of the hypotheses shown, by their numbers (n, T), before the examples (n, T).
-
-    examples: place of the point times 2, plus the label.
-
-    Raises: NotConforming if probabilities do not sum to 1, or what happened is impossible.
-    """
+    """The chances of the hypotheses shown, by their numbers (n, T), before the examples (n, T), each the
+    place of the point times 2 plus the label. Raises: NotConforming as `predict_answers`."""
     games, rounds = shown.shape
     chances = np.zeros((games, rounds, len(law.hypotheses.concepts)))
     beliefs: list[dict[Hashable, float]] = [{law.start(): 1.0}]
@@ -404,10 +398,8 @@ class RoundEvents:
 
 
 def _sum_by_lag(happened: np.ndarray, expected: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Sums (lags, f, f) over rounds of an outcome, times what happened or was expected so many rounds later.
-
-    Also how often the first outcome had a round so much later, (lags, f).
-    """
+    """Sums (lags, f, f) over rounds of an outcome, times what happened or was expected so many rounds later;
+    and how often the first outcome had a round so much later, (lags, f)."""
     rounds, size = happened.shape[1], 2 * happened.shape[1]
     first = np.fft.rfft(happened, size, axis=1).conj()
     after = [

@@ -87,10 +87,8 @@ def _count_cells(columns: np.ndarray, describe: Callable[[int], str]) -> EventSu
 
 
 def _list_characters(columns: np.ndarray, numbers: np.ndarray) -> Iterator[EventSums]:
-    """Means of cos and sin of aθ ± bθ', for θ = 2π times a number, a and b in {1, 2}: 0 for all pairs.
-
-    With all integers these functions determine the joint distribution of two numbers (Weyl).
-    """
+    """Means of cos and sin of aθ ± bθ', for θ = 2π times a number, a and b in {1, 2}: 0 for all pairs. With
+    all integers these functions determine the joint distribution of two numbers (Weyl)."""
     n, k = columns.shape
     angles = 2 * np.pi * np.concatenate([columns, 2 * columns], axis=1)
     cos, sin = np.cos(angles), np.sin(angles)
@@ -168,9 +166,7 @@ _DECIMALS = 9  # of likelihood ratios
 
 def list_value_events(name: str, law: ValueLaw, values: np.ndarray) -> Iterator[EventSums]:
     """Events of independent values (n, ...) of one distribution; none if its kind is not known here.
-
-    Raises: NotConforming if probabilities do not sum to 1, or a value is impossible.
-    """
+    Raises: NotConforming if probabilities do not sum to 1, or a value is impossible."""
     rng = np.random.default_rng(0)  # of where in an atom a value lies
     (law,) = simplify_laws(law)
     while isinstance(law, Transformed):
@@ -319,10 +315,8 @@ def _spread_mixture(
 
 @attrs.frozen(eq=False)
 class _Table:
-    """The distribution function of one number: of atoms, and of densities between cuts.
-
-    A value is in an interval [below, below + mass] of probability; atoms fill theirs at random.
-    """
+    """The distribution function of one number: of atoms, and of densities between cuts. A value is in an
+    interval [below, below + mass] of probability; atoms fill theirs at random."""
 
     law: ValueLaw
     starts: np.ndarray

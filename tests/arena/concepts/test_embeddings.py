@@ -11,11 +11,9 @@ import pytest
 from arena import InvalidArgument
 from arena.concepts.halfspaces import (
     HalfspaceTarget,
-    append_constant,
     decision_list,
     disjunction,
     double_points,
-    point_function,
     separator,
 )
 
@@ -25,6 +23,11 @@ Terms = list[tuple[int, int]]
 def cube(variables: int) -> np.ndarray:
     """(2^variables, variables): {0, 1}^variables."""
     return np.array(list(product([0, 1], repeat=variables)), np.int8).reshape(2**variables, variables)
+
+
+def append_constant(points: np.ndarray) -> np.ndarray:
+    """(x, -1) for points x."""
+    return np.insert(points, points.shape[1], -1, axis=1)
 
 
 def answer_of_list(terms: Terms, default: int, x: np.ndarray) -> int:
@@ -97,24 +100,9 @@ def test_a_long_list_with_many_changes_has_its_documented_margin() -> None:
     assert least(target.weights, double_points(append_constant(points)), y) >= target.margin - 1e-12
 
 
-@pytest.mark.parametrize("size", [1, 2, 7])
-def test_every_point_function(size: int) -> None:
-    points = 2 * np.eye(size, dtype=np.int8) - 1
-    for i in range(size):
-        check(point_function(size, i), points, np.arange(size) == i)
-
-
-def test_points_are_written_as_small_integers() -> None:
-    points = np.array([[0, 1], [1, 1]], np.int8)
-    assert append_constant(points).tolist() == [[0, 1, -1], [1, 1, -1]]
-    assert double_points(points).tolist() == [[0, 1, 0, -1], [1, 1, -1, -1]]
-    assert double_points(append_constant(points)).dtype == np.int8
-
-
 @pytest.mark.parametrize(
     ("make", "given", "message"),
     [
-        (point_function, (3, 3), "the point of a point function must be one of 0 to 2, got 3"),
         (disjunction, (3, [3]), "a disjunction needs one or more relevant variables from 0 to 2, got [3]"),
         (disjunction, (3, []), "a disjunction needs one or more relevant variables from 0 to 2, got []"),
         (

@@ -75,7 +75,7 @@ def test_small_integers_stay_small() -> None:
         (
             [[1, 0, 0], [1, -1, 1]],
             "weights must be nonnegative, finite, and not all 0, got -1.0. "
-            "For weights of both signs, use arena.concepts.cube.embeddings.double_points.",
+            "For weights of both signs, use arena.concepts.halfspaces.double_points.",
         ),
         ([0, 0, 0], "weights must be nonnegative, finite, and not all 0, got 0.0."),
         ([1, np.inf, 0], "weights must be nonnegative, finite, and not all 0, got 0.0."),

@@ -19,7 +19,6 @@ from arena.privacy_curves import (
     TabulatedCurve,
     compose_curves,
 )
-from arena.privacy_curves.gaussian_curves import gaussian_delta
 from audits.adversary_search import Ask, Score, Script, SearchTarget, weigh_adversary
 from audits.adversary_search.evidence import weigh_halves
 from audits.adversary_search.score import simple_scores
@@ -130,11 +129,12 @@ def test_noise_that_two_numbers_share_cancels() -> None:
     assert found.score == Score("value", "weighted", weights=(1.0, -1.0, 0.0))
 
 
+GRID = 10 * np.linspace(0, 1, 256) ** 2  # nats
 CURVES = {
     "Gaussian": GaussianCurve(1.0),
     "zCDP": ConcentratedCurve(0.5),
     "Rényi": RenyiCurve(2.0, 1.0),
-    "tabulated": TabulatedCurve.from_function(lambda epsilon: gaussian_delta(epsilon, 1.0)),
+    "tabulated": TabulatedCurve(GRID, GaussianCurve(1.0).deltas(GRID)),
     "composed": compose_curves([GaussianCurve(0.8), NoisyStepsCurve(1.0, 2.0, 1)]),
     "noisy steps": NoisyStepsCurve(1.0, 2.0, 4),
 }

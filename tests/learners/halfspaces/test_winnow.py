@@ -14,7 +14,7 @@ from support.players.simple_players import script
 
 from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds
-from arena.concepts.halfspaces import append_constant, decision_list, double_points, point_function
+from arena.concepts.halfspaces import decision_list, double_points
 from arena.testing import check_learner
 from learners.halfspaces.winnow import ALWAYS, NEVER, ConfidentWinnow, Winnow, WinnowState, update_bound
 
@@ -98,7 +98,7 @@ def test_the_bound_is_that_of_the_textbook() -> None:
 def test_one_point_of_many_is_learned_with_logarithmically_many_mistakes(dimension: int) -> None:
     """A mistake changes a ratio of weights by e^2, so that (1/2)·ln d + 1 mistakes are enough."""
     learner = Winnow(concepts=Halfspaces(dimension, 1.0))
-    wanted = point_function(dimension, dimension // 2).weights
+    wanted = np.eye(dimension)[dimension // 2]
     points = 2 * np.eye(dimension) - 1
     mistakes = play_worst_points(
         learner.start(1, np.random.default_rng(0)), points, (wanted > 0).astype(int), most=99
@@ -111,7 +111,7 @@ def test_weights_of_both_signs_are_learned_through_doubled_points() -> None:
     """A decision list with alternations: x_0 gives 1, x_1 gives 0, x_2 gives 1, else 0."""
     rng = np.random.default_rng(5)
     wanted = decision_list(5, [(0, 1), (1, 0), (2, 1)], 0)
-    points = double_points(append_constant((np.arange(32)[:, None] >> np.arange(5) & 1).astype(np.int8)))
+    points = double_points(np.insert(np.arange(32)[:, None] >> np.arange(5) & 1, 5, -1, axis=1))
     labels = (points @ wanted.weights > 0).astype(int)
     firsts = [1 if p[0] else 0 if p[1] else 1 if p[2] else 0 for p in points]
     assert labels.tolist() == firsts
