@@ -83,10 +83,7 @@ def encode_values(values: Any) -> np.ndarray:
 
 def list_objects(values: Sequence[Any]) -> np.ndarray:
     """(n,): the released values of n games as an array of objects, whatever these are."""
-    table = np.empty(len(values), object)
-    for game, value in enumerate(values):
-        table[game] = value
-    return table
+    return np.fromiter(values, object, len(values))
 
 
 def is_category(values: np.ndarray) -> np.ndarray:

@@ -70,6 +70,18 @@ class _Named:
     name: str
 
 
+def _rule(holds: Callable[[Any], bool], text: str, remedy: str = "") -> Check:
+    def check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        try:
+            valid = bool(holds(value))
+        except TypeError:
+            valid = False
+        if not valid:
+            raise InvalidArgument(f"{attribute.name} must be {text}", value=value, remedy=remedy)
+
+    return check
+
+
 def at_least(bound: float) -> Check:
     """Validate value ≥ bound."""
     return _rule(lambda value: value >= bound, f"at least {bound:g}")
@@ -90,10 +102,9 @@ def less_than(bound: float, remedy: str = "") -> Check:
     return _rule(lambda value: value < bound, f"less than {bound:g}", remedy)
 
 
-def whole(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Validate an integer of Python or numpy, not a bool."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidArgument(f"{attribute.name} must be an integer", value=value)
+def one_of(*names: str, remedy: str = "") -> Check:
+    """Validate that the value is one of some names."""
+    return _rule(lambda value: value in names, "one of " + ", ".join(names), remedy)
 
 
 def is_number(value: object) -> bool:
@@ -101,35 +112,10 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def number(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Validate a number of Python or numpy, not a bool and not text."""
-    if not is_number(value):
-        raise InvalidArgument(f"{attribute.name} must be a number", value=value)
-
-
-def yes_or_no(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Validate True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InvalidArgument(f"{attribute.name} must be True or False", value=value)
-
-
-def one_of(*names: str, remedy: str = "") -> Check:
-    """Validate that the value is one of some names."""
-    return _rule(lambda value: value in names, "one of " + ", ".join(names), remedy)
-
-
-def _rule(holds: Callable[[Any], bool], text: str, remedy: str = "") -> Check:
-    def check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-        try:
-            valid = bool(holds(value))
-        except TypeError:
-            valid = False
-        if not valid:
-            raise InvalidArgument(f"{attribute.name} must be {text}", value=value, remedy=remedy)
-
-    return check
-
-
+# Validators of an integer, a number and a truth value, of Python or numpy.
+whole = _rule(lambda value: isinstance(value, int | np.integer) and not isinstance(value, bool), "an integer")
+number = _rule(is_number, "a number")
+yes_or_no = _rule(lambda value: isinstance(value, bool | np.bool_), "True or False")
 _CHECKS_OF_UNITS = {"nats": (more_than(0),), "probability": (more_than(0), less_than(1))}
 
 

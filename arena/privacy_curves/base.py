@@ -200,14 +200,15 @@ class PrivacyCurve(ABC):
     """
 
     name: ClassVar[str]
+    scaled: ClassVar[str]  # the field in proportion to which the curve is rescaled
 
     @abstractmethod
     def deltas(self, epsilons: np.ndarray) -> np.ndarray:
         """(k,): δ at each ε ≥ 0 (k,) in nats, never below the true value. Raises: Unsupported."""
 
-    @abstractmethod
     def rescale(self, scale: float) -> Self:
         """The member of its family with this scale, relative to this curve."""
+        return attrs.evolve(self, **{self.scaled: getattr(self, self.scaled) * scale})  # type: ignore[misc]
 
     def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
         """Privacy losses on a grid with this step in nats that dominate the claim: one a direction,

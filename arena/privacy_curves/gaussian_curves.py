@@ -248,6 +248,7 @@ class GaussianCurve(PrivacyCurve):
     `slack` in δ."""
 
     name = "Gaussian"
+    scaled = "mu"
 
     mu: float = attrs.field(validator=[number, more_than(0), less_than(math.inf)])
     slack: float = attrs.field(default=0.0, validator=[number, at_least(0), less_than(1)])
@@ -270,9 +271,6 @@ class GaussianCurve(PrivacyCurve):
 
     def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
         return NoisyStepsCurve(1.0, 1 / self.mu, 1, slack=self.slack).loss_distributions(step)
-
-    def rescale(self, scale: float) -> Self:
-        return attrs.evolve(self, mu=self.mu * scale)
 
     def __str__(self) -> str:
         return f"the Gaussian mechanism with μ = {self.mu:.4g}"

@@ -28,6 +28,7 @@ class PureCurve(PrivacyCurve):
     """
 
     name = "pure"
+    scaled = "bound"
 
     bound: float = attrs.field(validator=[number, more_than(0), less_than(math.inf)])
     times: int = attrs.field(default=1, validator=[whole, at_least(1)])
@@ -50,9 +51,6 @@ class PureCurve(PrivacyCurve):
         truth = 1 / (1 + math.exp(-self.bound))
         losses = LossDistribution.from_atoms([-self.bound, self.bound], [1 - truth, truth], step)
         return (losses.compose(self.times),)
-
-    def rescale(self, scale: float) -> Self:
-        return attrs.evolve(self, bound=self.bound * scale)
 
     def __str__(self) -> str:
         text = f"pure privacy with ε = {self.bound:.4g}"
@@ -85,6 +83,7 @@ class ConcentratedCurve(DivergenceCurve):
     """ρ-zCDP: D_α ≤ ρα at every order α > 1 (Bun and Steinke 2016). rho: in nats."""
 
     name = "zCDP"
+    scaled = "rho"
 
     rho: float = attrs.field(validator=[number, more_than(0), less_than(math.inf)])
 
@@ -95,9 +94,6 @@ class ConcentratedCurve(DivergenceCurve):
     def divergence(self, order: float) -> float:
         return self.rho * order
 
-    def rescale(self, scale: float) -> Self:
-        return attrs.evolve(self, rho=self.rho * scale)
-
     def __str__(self) -> str:
         return f"zero-concentrated privacy with ρ = {self.rho:.4g}"
 
@@ -107,6 +103,7 @@ class RenyiCurve(DivergenceCurve):
     """(α, ε)-RDP: D_α ≤ ε at one order α > 1 (Mironov 2017). order: α; bound: ε in nats."""
 
     name = "RDP"
+    scaled = "bound"
 
     order: float = attrs.field(validator=[number, more_than(1), less_than(math.inf)])
     bound: float = attrs.field(validator=[number, more_than(0), less_than(math.inf)])
@@ -117,9 +114,6 @@ class RenyiCurve(DivergenceCurve):
 
     def divergence(self, order: float) -> float:
         return self.bound
-
-    def rescale(self, scale: float) -> Self:
-        return attrs.evolve(self, bound=self.bound * scale)
 
     def __str__(self) -> str:
         return f"Rényi privacy of order {self.order:.4g} with ε = {self.bound:.4g}"
@@ -202,6 +196,7 @@ class TabulatedCurve(PrivacyCurve):
     """
 
     name = "table"
+    scaled = "scale"
 
     epsilons: tuple[float, ...] = attrs.field(converter=_read_numbers)
     values: tuple[float, ...] = attrs.field(converter=_read_numbers)
@@ -255,9 +250,6 @@ class TabulatedCurve(PrivacyCurve):
         with np.errstate(over="ignore"):
             after = np.interp(np.exp(np.minimum(at, 700.0)), np.exp(np.minimum(x, 700.0)), y)
         return np.asarray(np.where(at < first, np.maximum(before, delta), after))
-
-    def rescale(self, scale: float) -> Self:
-        return attrs.evolve(self, scale=self.scale * scale)
 
     def __str__(self) -> str:
         text = f"a table of {len(self.epsilons):,} points"

@@ -1,8 +1,10 @@
-"""Checks that a game of a batch is independent of the others, and distributed as a game played alone."""
+"""Checks that games of a batch are independent, and distributed as games alone or on a divided sample."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import starmap
 from math import log, sqrt
 from typing import Any, cast
 
@@ -10,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena.capabilities import PredictsMany
-from arena.engine import play
+from arena.engine import Played, play
 from arena.errors import NotConforming
 from arena.messages import (
     Answer,
@@ -22,10 +24,219 @@ from arena.messages import (
     Stream,
     list_answers,
 )
-from arena.players import Learner
+from arena.players import Adversary, GameAdversary, Learner
 from arena.randomness import block_seed, generator
-from arena.referees import Probe
-from arena.released import align_columns, value_columns
+from arena.referees import Probe, Referee
+from arena.released import ABSENT, align_columns, value_columns
+from arena.sample import Sample
+
+_MOST_COLUMNS = 32  # numbers of a view that are compared between batches
+_DEPENDENT_RATE = 1e-6  # the probability with which independent games are called dependent
+_PIECES = 250  # of a run, so that samples of the usual size consist of single examples
+_FEW = 64  # games
+_CLOSE = 1e-9  # relative difference of numbers that are equal but for rounding
+_RULE = "its output depends on the list of examples, however that is divided into runs"
+
+
+class BatchScatter:
+    """Compares the scatter of events between batches with their scatter within.
+
+    If all games are independent and alike, then given the first b batches together, those of batch b are a
+    random choice among them, so that its count has a hypergeometric distribution. The p-values of all b are
+    independent, and their logarithms are added up (Fisher's method): docs/proofs/batch_scatter.md.
+    """
+
+    def __init__(self, events: int) -> None:
+        self._hits = np.zeros(events)
+        self._games = 0
+        self._log_p = np.zeros(events)
+        self._batches = 0
+
+    def update(self, hits: np.ndarray, games: int) -> None:
+        """Add a batch of so many games; hits: (events,), in how many of them each event happened."""
+        self._hits += hits
+        self._games += games
+        if self._batches:
+            self._log_p += np.minimum(
+                0.0,
+                np.log(2.0)
+                + np.minimum(
+                    _log_tail(hits, self._hits, games, self._games),
+                    _log_tail(games - hits, self._games - self._hits, games, self._games),
+                ),
+            )
+        self._batches += 1
+
+    def p_value(self) -> float:
+        """A p-value of independence: at most p with probability at most p, whatever the distribution."""
+        from scipy.special import gammaincc  # slow to import
+
+        if self._batches < 2 or not len(self._log_p):
+            return 1.0
+        return min(1.0, len(self._log_p) * float(gammaincc(self._batches - 1, -self._log_p).min()))
+
+
+def _log_tail(hits: np.ndarray, all_hits: np.ndarray, games: int, all_games: int) -> np.ndarray:
+    """(events,): an upper bound on log P(at least `hits` of `games`), where `games` of `all_games` are chosen
+    at random and `all_hits` of these are hits. Beyond its mode the probabilities of the hypergeometric
+    distribution fall at least as fast as a geometric series with the ratio of the first two."""
+    from scipy.special import gammaln  # slow to import
+
+    def log_choose(n: np.ndarray | int, k: np.ndarray | int) -> np.ndarray:
+        return np.asarray(gammaln(np.add(n, 1)) - gammaln(np.add(k, 1)) - gammaln(np.subtract(n, k) + 1))
+
+    log_mass = (
+        log_choose(all_hits, hits)
+        + log_choose(all_games - all_hits, games - hits)
+        - log_choose(all_games, games)
+    )
+    left = all_games - all_hits - games
+    ratio = (all_hits - hits) * (games - hits) / ((hits + 1.0) * np.maximum(left + hits + 1.0, 1.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = log_mass - np.log1p(-ratio)
+    return np.where(ratio < 1.0, np.minimum(bound, 0.0), 0.0)
+
+
+def check_batches_independent(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    games: int,
+    batches: int = 16,
+    faults: bool = False,
+) -> None:
+    """Check that views and scores scatter between batches of so many games no more than within.
+
+    The adversary draws the same random numbers in every batch, and the learner others. Independent games are
+    refused with probability at most 1e-6.
+    """
+    record = not isinstance(adversary, GameAdversary) and not faults
+    for world in (False, True) if referee.two_worlds else (False,):
+        features = []
+        for batch in range(batches):
+            played = play(
+                learner,
+                adversary,
+                referee,
+                games=games,
+                seed=2,
+                worlds=np.full(games, world),
+                faults=faults,
+                record=record,
+                coins=batch,
+            )
+            if adversary.scores_release:  # which is among what it saw; lists of any length have no score
+                played = attrs.evolve(played, score=None)
+            features.append(summarise_views(played))
+        values = np.stack(align_columns(features, fill=ABSENT)).transpose(0, 2, 1)  # (batches, f, n)
+        if compute_p_value(values) <= _DEPENDENT_RATE / 2:
+            raise NotConforming(
+                learner.name,
+                "every game draws its own random numbers",
+                f"batches of {games} games against {adversary.name} vary more than independent games could",
+            )
+
+
+def summarise_views(played: Played) -> dict[str, np.ndarray]:
+    """(n,) each, by name: the score, numbers from the whole of the view, and whether the learner halted."""
+    columns = {} if played.score is None else {"score": played.score}
+    shown: dict[str, np.ndarray] = {}
+    for number, reply in enumerate(played.replies):
+        for place, part in enumerate(reply.parts):
+            if part.dtype.kind in "biuf":
+                shown |= value_columns(part, f"{number} {place}")
+    names = list(shown)
+    places = np.unique(np.linspace(0, len(names) - 1, min(len(names), _MOST_COLUMNS)).astype(int))
+    columns |= {names[place]: shown[names[place]].astype(float) for place in places}
+    if played.halted is not None:
+        columns["halted"] = played.halted.astype(float)
+    return columns or {"nothing": np.zeros(len(played.worlds))}
+
+
+def compute_p_value(values: np.ndarray) -> float:
+    """A p-value that the games of all batches are alike and independent, from values (batches, f, n), by the
+    events that one is at least the quartiles of all batches, or above the least value."""
+    if not values.size:
+        return 1.0
+    flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+    cuts = np.quantile(flat, [0.25, 0.5, 0.75], axis=1, method="higher")
+    hits = [(values >= cut[:, None]).sum(axis=2) for cut in cuts]
+    hits.append((values > flat.min(axis=1)[:, None]).sum(axis=2))
+    scatter = BatchScatter(4 * values.shape[1])
+    for each in np.concatenate(hits, axis=1):
+        scatter.update(each.astype(float), values.shape[2])
+    return scatter.p_value()
+
+
+def check_divisions(learner: Learner, probe: Probe, *, games: int, rate: float) -> None:
+    """Check that games on one list, divided into runs in several ways, have the same distribution.
+
+    A learner that overlooks `Sample.counts` answers differently. With the same random numbers, most learners
+    show the same but for rounding, and one with common random numbers must. Others are compared in
+    distribution, and sound ones refused with probability at most `rate`. games: in each division.
+    """
+    merged = probe.sample.divide()
+    divisions = list(_divide(merged))
+    samples = [merged, *divisions]
+
+    @cache
+    def play_on(place: int, number: int, seed: int) -> Played:
+        other = attrs.evolve(probe, sample=samples[place])
+        return play(learner, other, probe.referee, games=number, seed=seed, record=True)
+
+    def shows_same(place: int) -> bool:
+        # A few games suffice to see that a learner does not draw the same random numbers.
+        batches = ((play_on(0, number, 21), play_on(place, number, 21)) for number in (_FEW, games))
+        return all(starmap(_shows_same, batches))
+
+    for place, sample in enumerate(divisions, start=1):
+        text = f"{len(merged.counts)} runs and {len(sample.counts)} runs of the same {sample.size}"
+        if not learner.own_coins and shows_same(place):
+            continue
+        if learner.common_random_numbers:
+            raise NotConforming(
+                learner.name, _RULE, f"with the same random numbers, {text} examples show something else"
+            )
+        if _find_p_value(play_on(0, games, 22), play_on(place, games, 23)) <= rate / len(divisions):
+            raise NotConforming(
+                learner.name, _RULE, f"{text} examples differ in distribution: a run i has `counts[i]` copies"
+            )
+
+
+def _divide(merged: Sample) -> Iterator[Sample]:
+    """The sample in single examples or many runs; and with the longest run cut only, into an even number of
+    pieces, so that shares among the runs change, and the parity of their number."""
+    yield merged.divide(_PIECES)
+    longest = int(merged.counts.argmax())
+    pieces = np.ones_like(merged.counts)
+    pieces[longest] = min(_PIECES, merged.counts[longest]) // 2 * 2
+    if pieces[longest]:
+        yield merged.divide(pieces)
+
+
+def _shows_same(first: Played, second: Played) -> bool:
+    """Whether two batches of games show the same, but for the rounding of numbers."""
+    parts = [_list_parts(played) for played in (first, second)]
+    return len(parts[0]) == len(parts[1]) and all(map(_is_close, *parts))
+
+
+def _is_close(part: np.ndarray, other: np.ndarray) -> bool:
+    if part.shape != other.shape or part.dtype.kind != "f" or other.dtype.kind != "f":
+        return np.array_equal(part, other)
+    finite = np.abs(part[np.isfinite(part)])
+    return np.allclose(part, other, rtol=_CLOSE, atol=_CLOSE * finite.max(initial=0.0), equal_nan=True)
+
+
+def _list_parts(played: Played) -> list[np.ndarray]:
+    return played.shown if played.halted is None else [*played.shown, played.halted]
+
+
+def _find_p_value(first: Played, second: Played) -> float:
+    """A p-value of the hypothesis that all games of both batches are independent and alike."""
+    features = align_columns([summarise_views(first), summarise_views(second)], fill=ABSENT)
+    return compute_p_value(np.stack(features).transpose(0, 2, 1))
+
 
 RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
 BATCH = 100  # games

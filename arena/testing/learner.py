@@ -27,10 +27,16 @@ from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Probe
 from arena.sample import Sample, Training
 from arena.testing.adversary import check_configuration
-from arena.testing.batches import BATCH, RATE, check_common_bits, check_games
+from arena.testing.batches import (
+    BATCH,
+    RATE,
+    check_batches_independent,
+    check_common_bits,
+    check_divisions,
+    check_games,
+)
 from arena.testing.independence import check_repeats, forbid_global_randomness
 from arena.testing.memory import check_memory
-from arena.testing.scatter import check_batches_independent, check_divisions
 
 ROUNDS = 12  # of games with a fixed number of them, if the learner allows so many
 _FEW_BATCHES = 8  # on each of the other samples

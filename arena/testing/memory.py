@@ -28,9 +28,9 @@ from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.referees.transcript import Entry
 from arena.sample import Sample
+from arena.testing.batches import compute_p_value
 from arena.testing.independence import forbid_global_randomness
 from arena.testing.new_process import call_in_new_processes
-from arena.testing.scatter import compute_p_value
 
 _OWN = {"arena", "learners", "audits"}  # packages whose learners are known to remember nothing
 _SIZES = (5, 7)  # of the batches that are played in two orders, in which memory of so many games is shifted

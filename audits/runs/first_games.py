@@ -29,9 +29,9 @@ from arena.errors import UnknownRelease, describe_error, format_place, is_users_
 from arena.randomness import block_seed
 from arena.referees.transcript import TrainingEntry
 from arena.testing import check_adversary, check_learner
+from arena.testing.batches import check_batches_independent
 from arena.testing.independence import check_common_random_numbers
 from arena.testing.memory import Record, check_memory
-from arena.testing.scatter import check_batches_independent
 from audits.registry.match import Match
 from audits.registry.tested_claim import resolve_claim, resolve_curve
 from audits.runs.blocks import check_outcome, choose_distinguisher, uses_common_random_numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arena.testing.scatter import BatchScatter
+from arena.testing.batches import BatchScatter
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import add_up
 

@@ -10,7 +10,7 @@ from arena import Learner, NotConforming, Sample
 from arena.referees import REFEREES, Probe
 from arena.testing import RATE, check_learner
 from arena.testing import learner as learner_checks
-from arena.testing.scatter import check_divisions
+from arena.testing.batches import check_divisions
 from audits.registry.players import LEARNERS
 
 LONG = {"everlasting-gaussian"}  # over 10 s

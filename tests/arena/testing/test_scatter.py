@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from support.statistical import statistical
 
-from arena.testing.scatter import BatchScatter, _log_tail
+from arena.testing.batches import BatchScatter, _log_tail
 from audits.statistics.block_scatter import BlockScatter
 from audits.statistics.score_pairs import PairCounts
 
