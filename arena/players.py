@@ -81,8 +81,7 @@ class Learner(ABC):
         """(k,): whose each of the points (k, ...) is, in games in which a user is added or removed.
         Raises: Unsupported if its claims are not about users."""
         raise Unsupported(
-            f"{self.name} does not say whose an example is",
-            remedy="Define users_of(points) on the learner.",
+            f"{self.name} does not say whose an example is", remedy="Define users_of(points) on the learner."
         )
 
     @abstractmethod

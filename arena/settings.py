@@ -29,11 +29,7 @@ _READ_REMEDIES = {
 
 
 def setting(
-    default: Any = attrs.NOTHING,
-    *,
-    help: str,
-    unit: str = "",
-    check: Check | Iterable[Check] | None = None,
+    default: Any = attrs.NOTHING, *, help: str, unit: str = "", check: Check | Iterable[Check] | None = None
 ) -> Any:
     """A keyword-only field of a player's configuration.
 

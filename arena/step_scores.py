@@ -45,12 +45,7 @@ class StepScore:
 
     @classmethod
     def for_canary(
-        cls,
-        kind: str,
-        learner: TrainsByNoisySteps,
-        *,
-        coordinates: tuple[int, ...] = (0,),
-        opposite: int = 0,
+        cls, kind: str, learner: TrainsByNoisySteps, *, coordinates: tuple[int, ...] = (0,), opposite: int = 0
     ) -> StepScore:
         """The score of the learner's steps against the gradient of a canary, where `opposite` examples pull
         against it in both worlds."""

@@ -16,13 +16,7 @@ from arena.concepts.dichotomies import (
     SortedSamples,
     apply_signs,
 )
-from arena.concepts.grids import (
-    LineDomain,
-    as_domain,
-    check_increasing,
-    draw_middle_index,
-    format_domain,
-)
+from arena.concepts.grids import LineDomain, as_domain, check_increasing, draw_middle_index, format_domain
 from arena.errors import InvalidArgument
 from arena.sample import as_floats, as_points
 

@@ -108,9 +108,7 @@ def parse_curve(text: str | PrivacyCurve) -> PrivacyCurve:
             parts = []
         if len(parts) != number:
             raise InvalidArgument(
-                f"{name}= needs {'a number' if number == 1 else 'two numbers'}",
-                value=text,
-                remedy=_HELP,
+                f"{name}= needs {'a number' if number == 1 else 'two numbers'}", value=text, remedy=_HELP
             )
         return make(*parts)
     if not text.endswith(".csv"):

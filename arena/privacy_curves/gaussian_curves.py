@@ -132,11 +132,7 @@ def _compose(step: NoisyStep, times: int, replaced: bool, cell: float) -> tuple[
 
 
 def _refine(
-    step: NoisyStep,
-    times: int,
-    replaced: bool,
-    figure: Callable[[LossDistribution], float],
-    tolerance: float,
+    step: NoisyStep, times: int, replaced: bool, figure: Callable[[LossDistribution], float], tolerance: float
 ) -> tuple[float, tuple[LossDistribution, ...]]:
     """The figure on grids that are made finer until it hardly changes, or are too large; and the last one."""
     for name in ("sigma", "shift"):

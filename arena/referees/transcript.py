@@ -12,17 +12,7 @@ import numpy as np
 from tabulate import tabulate
 
 from arena.messages import NO_LABEL, UNSTABLE, Hypothesis
-from arena.released import (
-    ARRAY,
-    LEAST,
-    MAP,
-    MARKS,
-    MISSING,
-    PAIR,
-    SINGLE,
-    read_mark,
-    texts,
-)
+from arena.released import ARRAY, LEAST, MAP, MARKS, MISSING, PAIR, SINGLE, read_mark, texts
 from arena.sample import BOTH, Reads, Training, format_point
 
 _MOST_LETTERS = 200

@@ -14,16 +14,7 @@ import numpy as np
 from arena.capabilities import PredictsMany
 from arena.engine import Played, play
 from arena.errors import NotConforming
-from arena.messages import (
-    Answer,
-    Answers,
-    Hypothesis,
-    Released,
-    Reply,
-    Shown,
-    Stream,
-    list_answers,
-)
+from arena.messages import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, list_answers
 from arena.players import Adversary, GameAdversary, Learner
 from arena.randomness import block_seed, generator
 from arena.referees import Probe, Referee

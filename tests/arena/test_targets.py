@@ -29,7 +29,7 @@ from arena import (
 from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.consistency import version_spaces
 from arena.concepts.halfspaces import separator
-from arena.errors import PlayerError, Unsupported
+from arena.errors import PlayerError
 from arena.testing import check_adversary
 
 CLASS = Halfspaces(3, 0.5)
@@ -171,12 +171,6 @@ def test_labels_that_no_weights_give_are_refused() -> None:
     assert "some concept of Halfspaces(3 dimensions, margin 0.5) agrees with all examples" in error.rule
 
 
-def test_points_outside_the_cube_are_refused() -> None:
-    for target in (None, TARGET):
-        error = catch_violation(of(Example([1, 2, 0], 1, target=target)), make_realizable(1))
-        assert "a point must lie in the cube [-1, 1]^d, got 2" in error.rule
-
-
 def test_version_spaces_are_those_of_a_programme_for_every_game_and_round() -> None:
     """Half of the games are labelled by some weights with the margin, and stay realizable throughout."""
     rng, games = np.random.default_rng(3), 12
@@ -207,13 +201,6 @@ def test_too_many_numbers_are_refused_with_the_remedy(monkeypatch: pytest.Monkey
         "than 20 numbers. Play fewer games in a batch, or give the target with the examples."
     )
     play(LEARNER, of(*[Example(X, Y, target=TARGET)] * 3), make_realizable(3), games=GAMES, seed=1)
-
-
-def test_regret_before_halfspaces_is_not_to_be_had() -> None:
-    from arena.concepts.consistency import hindsight
-
-    with pytest.raises(Unsupported, match=r"^Halfspaces\(3 dimensions, margin 0.5\) has no finite domain"):
-        hindsight(CLASS, 2)
 
 
 # --- sequences that are made as they are played ------------------------------------------------------------

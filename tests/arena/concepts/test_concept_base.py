@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.concepts import ConceptClass, Dichotomies, FiniteClass, Thresholds, base, parse_concept_class
+from arena.concepts import ConceptClass, Dichotomies, FiniteClass, Thresholds, base
 from arena.concepts.base import integer_weights
 from arena.errors import InvalidArgument
 from arena.sample import as_points, freeze
@@ -124,41 +124,26 @@ class TestRefusals:
         with pytest.raises(InvalidArgument, match=message):
             LINE.erm(*arguments)
 
+    @pytest.mark.parametrize(
+        ("method", "arguments", "message"),
+        [
+            ("label", ([1.0, 2.0, 3.0], [1.0, 2.0]), "3 games need one common point or one point each"),
+            ("label", ([1.0, 2.0, 3.0], [[1.0], [2.0], [3.0]]), "3 games need one common point"),
+            ("label", (1.0, 2.0), r"concepts must have an axis of games, got 1\.0"),
+            ("labels", (1.0, [2.0]), r"a list of concepts must have one more axis than a concept, got 1\.0"),
+            ("labels", ([1.0], 2.0), r"a list of points must have one more axis than a point, got \(\)"),
+            ("dichotomies", ([[2.0]],), r"must have one more axis than a point, got \(1, 1\)"),
+        ],
+    )
+    def test_shapes(self, method: str, arguments: tuple[Any, ...], message: str) -> None:
+        with pytest.raises(InvalidArgument, match=message):
+            getattr(LINE, method)(*arguments)
+
     def test_a_bad_value_in_the_last_slab_is_found(self) -> None:
         points = np.zeros((2**14 + 5, 2))
         points[-1, -1] = np.inf
         with pytest.raises(InvalidArgument, match="got inf"):
             LINE.erm(points, np.zeros(2))
-
-    @pytest.mark.parametrize("x", [[1.0, 2.0], [[1.0], [2.0], [3.0]], [[1.0, 2.0, 3.0]], [1.0]])
-    def test_label_wants_a_point_a_game(self, x: Any) -> None:
-        with pytest.raises(InvalidArgument, match="3 games need one common point or one point each"):
-            LINE.label([1.0, 2.0, 3.0], x)
-
-    def test_missing_axes(self) -> None:
-        with pytest.raises(InvalidArgument, match=r"concepts must have an axis of games, got 1\.0"):
-            LINE.label(1.0, 2.0)
-        with pytest.raises(
-            InvalidArgument, match=r"concepts must have one more axis than a concept, got 1\.0"
-        ):
-            LINE.labels(1.0, [2.0])
-        with pytest.raises(
-            InvalidArgument, match=r"a list of points must have one more axis than a point, got \(\)"
-        ):
-            LINE.labels([1.0], 2.0)
-        with pytest.raises(
-            InvalidArgument, match=r"a list of points must have one more axis than a point, got \(1, 1\)"
-        ):
-            LINE.dichotomies([[2.0]])
-
-
-class TestDichotomies:
-    def test_is_read_only(self) -> None:
-        found = LINE.dichotomies([1.0, 2.0])
-        assert len(found) == 3
-        for array in (found.labels, found.concepts):
-            with pytest.raises(ValueError, match="read-only"):
-                array[0] = 0
 
 
 def in_proportion(whole: np.ndarray, weights: np.ndarray) -> bool:
@@ -194,51 +179,3 @@ class TestWholeWeights:
         assert integer_weights(np.array([0.1, 1 / 3])).dtype == np.int64
         assert integer_weights(np.array([1e-300, 1e300, 5e-324])).dtype == object
         assert integer_weights(np.array([2**62], np.uint64)).dtype == object
-
-
-class TestCommandLine:
-    @pytest.mark.parametrize(
-        ("text", "spec"),
-        [
-            ("thresholds", Thresholds()),
-            (" thresholds ", Thresholds()),
-            ("thresholds:1..4", Thresholds([1, 2, 3, 4])),
-            ("thresholds:-2 .. +1", Thresholds([-2, -1, 0, 1])),
-            ("thresholds:3..3", Thresholds([3])),
-            ("thresholds:0.5,1,2e1", Thresholds([0.5, 1, 20])),
-        ],
-    )
-    def test_thresholds(self, text: str, spec: Thresholds) -> None:
-        assert parse_concept_class(text) == spec
-
-    def test_matrix(self, tmp_path: Any) -> None:
-        path = tmp_path / "a:b.csv"
-        path.write_text("0,1\n1,1\n")
-        assert parse_concept_class(f"matrix:{path}") == FiniteClass([[0, 1], [1, 1]])
-
-    @pytest.mark.parametrize("text", ["", "halfspaces", "matrix", "matrix:", "Thresholds", "thresholds 1..2"])
-    def test_an_unknown_name_lists_what_is_possible(self, text: str) -> None:
-        with pytest.raises(InvalidArgument, match="there is no such concept class") as error:
-            parse_concept_class(text)
-        assert repr(text) in str(error.value)
-        for name in ("thresholds", "thresholds:1..16", "thresholds:0.5,1,2", "matrix:FILE.csv"):
-            assert name in str(error.value)
-
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("thresholds:", "the points of a domain must be numbers, got ''"),
-            ("thresholds:1,b", "the points of a domain must be numbers, got '1,b'"),
-            ("thresholds:1.5..2", r"the points of a domain must be numbers, got '1\.5\.\.2'"),
-            (
-                "thresholds:4..1",
-                r"LOW\.\.HIGH must have LOW <= HIGH and at most 1,000,000 points, got '4\.\.1'",
-            ),
-            ("thresholds:1..1000001", "at most 1,000,000 points"),
-            ("thresholds:2,1", r"a domain must be strictly increasing, got \(2\.0, 1\.0\)\. Sort it"),
-            ("thresholds:1,nan", "points must be finite"),
-        ],
-    )
-    def test_bad_domains(self, text: str, message: str) -> None:
-        with pytest.raises(InvalidArgument, match=message):
-            parse_concept_class(text)

@@ -171,10 +171,6 @@ def test_a_budget_that_no_majority_keeps_is_raised(monkeypatch: pytest.MonkeyPat
     assert budgets._best[sets.all][0] == 3  # one point after another, and the last one is certain
 
 
-def test_it_is_compiled_once() -> None:
-    assert sparse_majority(Points(range(5))) is sparse_majority(Points(range(5)))
-
-
 @pytest.mark.parametrize(
     ("limit", "value", "message"),
     [

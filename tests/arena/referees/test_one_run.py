@@ -138,14 +138,6 @@ def test_the_adversary_sees_models_of_one_run() -> None:
     assert played.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
 
 
-def test_a_transcript_has_every_canary() -> None:
-    played = run(PLANT, Advance(), score=[1, 2, 3, 4], worlds=WORLDS)
-    assert played.transcript is not None
-    table = played.transcript.table(0, 2)
-    assert "5 examples: 2 x (0.5, 1), 1 x (0.25, 0), 1 x (1, 0), 1 x (4, 1)" in table
-    assert table.endswith("score 3")
-
-
 @pytest.mark.parametrize(
     ("moves", "score", "rule"),
     [

@@ -22,7 +22,6 @@ from arena import (
     SpecialRound,
     play,
 )
-from arena.errors import InvalidArgument
 
 GAMES = 4
 
@@ -145,13 +144,6 @@ def test_special_round_opens_with_ready_once() -> None:
 @pytest.mark.parametrize("y", [2, -1, np.nan, np.zeros(GAMES + 1), "1"])
 def test_labels_are_checked(y: object) -> None:
     catch_violation(script(Example(0.5, y)), Adaptive(1))
-
-
-@pytest.mark.parametrize("referee", [Oblivious, Adaptive, SpecialRound])
-@pytest.mark.parametrize("rounds", [0, -3, 2.5, True])
-def test_t_is_a_whole_number_of_at_least_one(referee: type, rounds: object) -> None:
-    with pytest.raises(InvalidArgument, match="T must be"):
-        referee(rounds)
 
 
 @pytest.mark.parametrize("released", [None, np.zeros(GAMES), "short"])

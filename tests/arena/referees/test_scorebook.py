@@ -156,11 +156,3 @@ def test_a_point_outside_the_class_is_the_adversarys_breach() -> None:
         ProtocolViolation, match="adversary scripted, round 1: a point must be one of the 6 points"
     ):
         play(LastLabel(), script(Example(9, 1)), Adaptive(1), games=1, seed=1, scorebook=book)
-
-
-def test_a_scorebook_without_marks_notes_nothing() -> None:
-    found = play(
-        LastLabel(), script(Example(0, 1)), Adaptive(1), games=2, seed=1, scorebook=Scorebook(marks=[])
-    ).mistake_counts
-    assert found is not None
-    assert found.mistakes.shape == (0, 2)
