@@ -20,6 +20,8 @@ UserFunction = Callable[[np.ndarray], np.ndarray]
 Example = tuple[Any, int]  # a point and its label
 INCOMPARABLE = -1  # in place of a number of changes
 
+MISTAKES, REGRET, ERROR = "mistakes", "regret", "error"
+
 
 class Neighbours(StrEnum):
     """How neighbouring training sets differ.
@@ -256,9 +258,6 @@ def _count_of_user(shorter: Sample, longer: Sample, users_of: UserFunction) -> i
     if not kept.any():
         return INCOMPARABLE
     return longer.size - shorter.size if longer.select(kept) == shorter else INCOMPARABLE
-
-
-MISTAKES, REGRET, ERROR = "mistakes", "regret", "error"
 
 
 class PrivacyUnit(StrEnum):

@@ -24,6 +24,9 @@ from arena.sample import freeze, hash_rows
 
 S = TypeVar("S", bound=Hashable)
 
+_CHUNK = 8_192  # values that are hashed at a time, so that they stay in the cache
+_TOLERANCE = 1e-9  # by how much the sum of probabilities may differ from 1
+
 
 class AnswerLaw(ABC):
     """The distribution of a trained predictor's answers, as a hidden Markov chain of m states.
@@ -81,10 +84,6 @@ class OnlineLaw(ABC, Generic[S]):
     @abstractmethod
     def observe(self, state: S, point: int, label: int) -> Iterable[tuple[S, float]]:
         """The states after the example (points[point], label), each with its probability."""
-
-
-_CHUNK = 8_192  # values that are hashed at a time, so that they stay in the cache
-_TOLERANCE = 1e-9  # by how much the sum of probabilities may differ from 1
 
 
 class ValueLaw(ABC):

@@ -19,6 +19,9 @@ from arena.sample import Sample, own_copy
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
 
+NO_LABEL = -1  # the label is withheld, or the learner had halted
+UNSTABLE = 2  # the label ⊥ of Voting: the votes were too close
+
 
 @attrs.frozen(eq=False)
 class Move:
@@ -137,10 +140,6 @@ class Advance(Move):
 
     steps: int | None = None
     canaries: Sequence[GradientCanary] = ()
-
-
-NO_LABEL = -1  # the label is withheld, or the learner had halted
-UNSTABLE = 2  # the label ⊥ of Voting: the votes were too close
 
 
 @attrs.frozen(eq=False)

@@ -29,6 +29,8 @@ from arena.errors import CannotBeSent, describe_error
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None), ModuleType)  # pickled as they are
 
+_LITERAL = bool | int | float | complex | str | bytes | None | np.generic
+
 
 @attrs.frozen
 class SourceModule:
@@ -163,9 +165,6 @@ class _SourceFinder(MetaPathFinder, Loader):
 
 
 _finder = _SourceFinder()
-
-
-_LITERAL = bool | int | float | complex | str | bytes | None | np.generic
 
 
 def callable_name(function: Any) -> str:

@@ -49,6 +49,10 @@ _PLAIN = {bool, int, float, np.bool_, np.float16, np.float32, np.float64} | {
 
 texts: dict[float, str] = {}  # by code; only transcripts read it
 
+ABSENT = -3e300  # below every other feature; numbers beyond 1e299 are no magnitudes
+_MAX_COLUMNS = 4_096  # of releases with keys or lists in lists
+_SUFFIXES = (" text", " low", " shape", " size")
+
 
 def encode_values(values: Any) -> np.ndarray:
     """(n,) or (n, ...): what n games released, in numbers.
@@ -245,10 +249,6 @@ def _encode_text(kind: str, text: str) -> float:
     return code
 
 
-ABSENT = -3e300  # below every other feature; numbers beyond 1e299 are no magnitudes
-_MAX_COLUMNS = 4_096  # of releases with keys or lists in lists
-_SUFFIXES = (" text", " low", " shape", " size")
-
 Place = tuple[str, int, float]  # the name of a feature, where it is in the row, or -1 and the feature
 
 
@@ -259,10 +259,10 @@ def value_columns(value: np.ndarray, name: str) -> dict[str, np.ndarray]:
     if floats.ndim > 2:
         shape = f"{name} shape", np.full(len(floats), _code_of_shape(floats.shape[1:]))
         return value_columns(floats.reshape(len(floats), -1), name) | dict([shape])
-    special = _is_special(floats)
+    special = (floats >= LEAST) & (floats < 2 * MARKS[-1])
     if floats.ndim == 1:
         return _split_column(floats, special, name)
-    marked = np.flatnonzero((special & _is_mark(floats)).any(axis=1))
+    marked = np.flatnonzero((special & (floats >= SINGLE)).any(axis=1))
     if not len(marked):
         return _list_columns(floats, special, name)
     plain = np.setdiff1d(np.arange(len(floats)), marked)
@@ -314,14 +314,6 @@ def hash_values(value: np.ndarray) -> np.ndarray:
 def name_suffix(name: str) -> str:
     """What a feature says besides a number: " text", " low", " shape", " size", or nothing."""
     return next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
-
-
-def _is_special(floats: np.ndarray) -> np.ndarray:
-    return np.asarray((floats >= LEAST) & (floats < 2 * MARKS[-1]))
-
-
-def _is_mark(floats: np.ndarray) -> np.ndarray:
-    return np.asarray((floats >= SINGLE) & (floats < 2 * MARKS[-1]))
 
 
 def _split_column(column: np.ndarray, special: np.ndarray, name: str) -> dict[str, np.ndarray]:
@@ -392,7 +384,8 @@ def _read_part(row: np.ndarray, at: int, name: str, places: list[Place]) -> int:
     for index in range(count):
         inner = f"{name}[{index}]"
         if kind == MAP:
-            inner, at = f"{name}{{{_hash_of(float(row[at]))}}}", at + 1
+            digits = int((float(row[at]) / LEAST - 1.0) * 2**52)  # the 52 bits of the code
+            inner, at = f"{name}{{{digits:013x}}}", at + 1
         at = _read_part(row, at, inner, places)
     return at
 
@@ -405,11 +398,6 @@ def _read_entry(row: np.ndarray, at: int, name: str, places: list[Place]) -> int
         raise IndexError
     places += [(name, at + 1, 0.0), (f"{name} low", at + 2, 0.0)]
     return at + 3
-
-
-def _hash_of(code: float) -> str:
-    """The 52 bits of a code in hexadecimal."""
-    return f"{int((code / LEAST - 1.0) * 2**52):013x}"
 
 
 def _code_of_shape(shape: tuple[int, ...]) -> float:

@@ -159,14 +159,6 @@ def _read_symbol(value: Any, take: Take) -> Part:
     return Symbol(type(value).__name__, repr(value))
 
 
-def _read_text(value: Any, take: Take) -> Part:
-    return Symbol("str", repr(str.__str__(value)))
-
-
-def _read_bytes(value: Any, take: Take) -> Part:
-    return Symbol("bytes", repr(bytes(value)))
-
-
 def _read_enum(value: Any, take: Take) -> Part:
     if isinstance(value, enum.Flag):
         return _make_fields(type(value), {"value": int(value.value)}, take)
@@ -211,24 +203,20 @@ def _read_exception(value: Any, take: Take) -> Part:
     return _make_fields(type(value), state, take)
 
 
-def _make_fields(kind: type, state: dict[str, Any], take: Take) -> Fields:
-    fields: dict[str, Part] = {"<type>": Symbol("type", _name_type(kind))}
+def _read_attributes(value: Any, take: Take, *names: str, typed: bool = False) -> Fields:
+    state = {name: getattr(value, name) for name in names}
+    return _make_fields(type(value) if typed else None, state, take)
+
+
+def _make_fields(kind: type | None, state: dict[str, Any], take: Take) -> Fields:
+    fields: dict[str, Part] = {} if kind is None else {"<type>": Symbol("type", _name_type(kind))}
     return Fields(fields | {name: take(part) for name, part in state.items()})
-
-
-def _read_complex(value: Any, take: Take) -> Part:
-    return Fields({"real": take(value.real), "imag": take(value.imag)})
 
 
 def _read_decimal(value: Any, take: Take) -> Part:
     if value.is_snan():
         return Symbol("Decimal", str(value))
     return Fraction(value) if value.is_finite() else float(value)
-
-
-def _read_range(value: Any, take: Take) -> Part:
-    state = {"start": value.start, "stop": value.stop, "step": value.step}
-    return _make_fields(type(value), state, take)
 
 
 def _read_datetime(value: Any, take: Take) -> Part:
@@ -254,14 +242,6 @@ def _read_time(value: Any, take: Take) -> Part:
     return _make_fields(type(value), state, take)
 
 
-def _read_date(value: Any, take: Take) -> Part:
-    return _make_fields(type(value), {"days": value.toordinal()}, take)
-
-
-def _read_timedelta(value: Any, take: Take) -> Part:
-    return _make_fields(type(value), {"microseconds": value // _MICROSECOND}, take)
-
-
 # --- numpy and other libraries ------------------------------------------------------------------------------
 
 
@@ -278,7 +258,7 @@ def _read_numpy_scalar(value: Any, take: Take) -> Part:
     if isinstance(value, np.longdouble):
         return value
     if isinstance(value, np.clongdouble):
-        return _read_complex(value, take)
+        return _read_attributes(value, take, "real", "imag")
     return take(value.item())
 
 
@@ -303,25 +283,25 @@ def _read_pandas_index(value: Any, take: Take) -> Part:
     state: dict[str, Any] = {"names": list(value.names), "entries": list(value)}
     if hasattr(value.dtype, "categories"):
         state["categories"] = list(value.dtype.categories)
-    return Fields({name: take(part) for name, part in state.items()})
+    return _make_fields(None, state, take)
 
 
 def _read_pandas_series(value: Any, take: Take) -> Part:
     state = {"name": value.name, "index": value.index, "entries": list(value), "attrs": dict(value.attrs)}
     if hasattr(value.dtype, "categories"):
         state["categories"] = list(value.dtype.categories)
-    return Fields({name: take(part) for name, part in state.items()})
+    return _make_fields(None, state, take)
 
 
 def _read_pandas_frame(value: Any, take: Take) -> Part:
     columns = [value.iloc[:, place].rename(None).reset_index(drop=True) for place in range(value.shape[1])]
     frame = {"columns": value.columns, "index": value.index, "attrs": dict(value.attrs), "entries": columns}
-    return Fields({name: take(part) for name, part in frame.items()})
+    return _make_fields(None, frame, take)
 
 
 def _read_pandas_range(value: Any, take: Take) -> Part:
     state = {"names": list(value.names), "start": value.start, "stop": value.stop, "step": value.step}
-    return Fields({name: take(part) for name, part in state.items()})
+    return _make_fields(None, state, take)
 
 
 def _read_pandas_time(value: Any, take: Take) -> Part:
@@ -335,38 +315,28 @@ def _read_polars_series(value: Any, take: Take) -> Part:
     )
 
 
-def _read_polars_frame(value: Any, take: Take) -> Part:
-    return Fields({"columns": take(value.columns), "entries": take(value.get_columns())})
-
-
-def _read_tensor(value: Any, take: Take) -> Part:
-    return take(np.asarray(value.detach().cpu()))
-
-
-def _read_jax_array(value: Any, take: Take) -> Part:
-    return take(np.asarray(value))
-
-
 _READERS: dict[type, Reader] = {
     **dict.fromkeys(
         (type(None), type(Ellipsis), type(NotImplemented), UUID, timezone, ZoneInfo), _read_symbol
     ),
-    str: _read_text,
-    **dict.fromkeys((bytes, bytearray, memoryview), _read_bytes),
+    str: lambda value, take: Symbol("str", repr(str.__str__(value))),
+    **dict.fromkeys((bytes, bytearray, memoryview), lambda value, take: Symbol("bytes", repr(bytes(value)))),
     **dict.fromkeys((list, tuple, deque, array, type({}.values())), _read_sequence),
     **dict.fromkeys((dict, OrderedDict, defaultdict, Counter, MappingProxyType), _read_mapping),
     **dict.fromkeys((set, frozenset, type({}.keys()), type({}.items())), _read_set),
     **dict.fromkeys((np.ndarray, np.memmap, np.matrix, np.recarray, np.char.chararray), _read_array),
     np.record: _read_numpy_scalar,
     SimpleNamespace: _read_record,
-    complex: _read_complex,
+    complex: lambda value, take: _read_attributes(value, take, "real", "imag"),
     Fraction: lambda value, take: value,
     Decimal: _read_decimal,
-    **dict.fromkeys((range, slice), _read_range),
+    **dict.fromkeys(
+        (range, slice), lambda value, take: _read_attributes(value, take, "start", "stop", "step", typed=True)
+    ),
     datetime: _read_datetime,
     time: _read_time,
-    date: _read_date,
-    timedelta: _read_timedelta,
+    date: lambda value, take: _make_fields(type(value), {"days": value.toordinal()}, take),
+    timedelta: lambda value, take: _make_fields(type(value), {"microseconds": value // _MICROSECOND}, take),
 }
 
 # By the package and the name of the type, since none of these is imported here.
@@ -389,7 +359,14 @@ _LIBRARIES: dict[str, dict[str, Reader]] = {
         "NAType": _read_symbol,
         "NaTType": _read_symbol,
     },
-    "polars": {"DataFrame": _read_polars_frame, "Series": _read_polars_series},
-    "torch": {"Tensor": _read_tensor, "Parameter": _read_tensor},
-    "jaxlib": {"ArrayImpl": _read_jax_array},
+    "polars": {
+        "DataFrame": lambda value, take: Fields(
+            {"columns": take(value.columns), "entries": take(value.get_columns())}
+        ),
+        "Series": _read_polars_series,
+    },
+    "torch": dict.fromkeys(
+        ("Tensor", "Parameter"), lambda value, take: take(np.asarray(value.detach().cpu()))
+    ),
+    "jaxlib": {"ArrayImpl": lambda value, take: take(np.asarray(value))},
 }

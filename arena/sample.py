@@ -17,6 +17,8 @@ LARGEST_INTEGER = 2**53  # up to which float64 holds every integer
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, 2^64 over the golden ratio, as usual for hashes
 _MOST_COORDINATES = 6  # of a vector, that are shown
 
+BLANK = -1  # the label of a blank example, which learners count and otherwise ignore
+
 
 def freeze(array: np.ndarray) -> np.ndarray:
     """The same array, read-only."""
@@ -182,7 +184,6 @@ def format_point(point: Any) -> str:
 
 Reads = Literal["points", "labels", "both"]  # what a learner reads of the examples
 BOTH: Reads = "both"
-BLANK = -1  # the label of a blank example, which learners count and otherwise ignore
 
 
 def _own_sample_labels(labels: Any) -> np.ndarray:

@@ -14,28 +14,7 @@ from arena.concepts.halfspaces import Halfspaces
 from arena.concepts.line import RealIntervals, RealPoints, Thresholds
 from arena.concepts.stumps import Stumps
 
-__all__ = [
-    "CLASS_NAMES",
-    "BooleanFeatures",
-    "Boxes",
-    "CandidateConcepts",
-    "ConceptClass",
-    "Conjunctions",
-    "DecisionLists",
-    "Dichotomies",
-    "EncryptedThresholds",
-    "FiniteClass",
-    "Functions",
-    "Halfplanes",
-    "Halfspaces",
-    "Intervals",
-    "Literals",
-    "Points",
-    "RealIntervals",
-    "RealPoints",
-    "Rectangles",
-    "Stumps",
-    "Thresholds",
-    "Variables",
-    "parse_concept_class",
-]
+__all__ = ["CLASS_NAMES", "BooleanFeatures", "Boxes", "CandidateConcepts", "ConceptClass", "Conjunctions"]
+__all__ += ["DecisionLists", "Dichotomies", "EncryptedThresholds", "FiniteClass", "Functions", "Halfplanes"]
+__all__ += ["Halfspaces", "Intervals", "Literals", "Points", "RealIntervals", "RealPoints", "Rectangles"]
+__all__ += ["Stumps", "Thresholds", "Variables", "parse_concept_class"]

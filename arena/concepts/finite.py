@@ -18,6 +18,10 @@ from arena.settings import at_least, at_most, check_value, parse_rows, read_file
 
 MAX_ENTRIES = 2**26  # of a matrix, one byte each
 
+_MAX_SIZE = 256  # MiB of text
+_MAX_TEACHERS = 1_000
+_FORMAT = "Write one concept a line, its labels 0 or 1 separated by commas, and no header."
+
 
 @attrs.frozen
 class MatrixClass(ConceptClass):
@@ -151,10 +155,6 @@ def pack_set(members: np.ndarray) -> int:
     return int.from_bytes(np.packbits(members, bitorder="little").tobytes(), "little")
 
 
-_MAX_SIZE = 256  # MiB of text
-_MAX_TEACHERS = 1_000
-
-
 def as_matrix(matrix: Any) -> np.ndarray:
     """A matrix of 0 and 1 as read-only bool. Raises: InvalidArgument if it is not one."""
     array = np.asarray(matrix)
@@ -267,9 +267,6 @@ class Functions(MatrixClass):
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:
         return self.domain_class.domain_indices(points)
-
-
-_FORMAT = "Write one concept a line, its labels 0 or 1 separated by commas, and no header."
 
 
 def _check_line(where: str, row: list[str], columns: int) -> None:

@@ -9,14 +9,5 @@ from arena.littlestone.concept_sets import (
     littlestone_dimension,
 )
 
-__all__ = [
-    "START",
-    "Automaton",
-    "build_shattered_tree",
-    "dual_littlestone_dimension",
-    "dual_vc_dimension",
-    "format_tree",
-    "halving",
-    "littlestone_dimension",
-    "soa",
-]
+__all__ = ["START", "Automaton", "build_shattered_tree", "dual_littlestone_dimension", "dual_vc_dimension"]
+__all__ += ["format_tree", "halving", "littlestone_dimension", "soa"]

@@ -8,20 +8,6 @@ from arena.privacy_curves.curve_data import describe_curve, format_curve, parse_
 from arena.privacy_curves.gaussian_curves import GaussianCurve, NoisyStepsCurve
 from arena.privacy_curves.stated_curves import ConcentratedCurve, PureCurve, RenyiCurve, TabulatedCurve
 
-__all__ = [
-    "ComposedCurve",
-    "ConcentratedCurve",
-    "GaussianCurve",
-    "GroupCurve",
-    "NoisyStepsCurve",
-    "PrivacyCurve",
-    "PureCurve",
-    "RenyiCurve",
-    "TabulatedCurve",
-    "compose_curves",
-    "describe_curve",
-    "extend_to_group",
-    "format_curve",
-    "parse_curve",
-    "read_curve",
-]
+__all__ = ["ComposedCurve", "ConcentratedCurve", "GaussianCurve", "GroupCurve", "NoisyStepsCurve"]
+__all__ += ["PrivacyCurve", "PureCurve", "RenyiCurve", "TabulatedCurve", "compose_curves", "describe_curve"]
+__all__ += ["extend_to_group", "format_curve", "parse_curve", "read_curve"]

@@ -24,6 +24,11 @@ _MOMENTS = np.geomspace(0.1, 100, 30)  # that bound the composed loss, over its 
 Losses = tuple["LossDistribution", ...]  # of one direction, or of both
 MassesOf = Callable[[np.ndarray], "tuple[np.ndarray, np.ndarray]"]
 
+_LARGEST_EPSILON = 1e6  # nats, above which none is looked for
+_TABLE_END = 12.0  # nats: the last of the points by which a curve is composed with others
+_TABLE_POINTS = 512
+_BISECTIONS = 60  # after which an ε is known to the last digits
+
 
 @attrs.frozen(eq=False)
 class LossDistribution:
@@ -182,12 +187,6 @@ def refine_grid(
             losses = make(step)
         except Unsupported:
             return best, losses
-
-
-_LARGEST_EPSILON = 1e6  # nats, above which none is looked for
-_TABLE_END = 12.0  # nats: the last of the points by which a curve is composed with others
-_TABLE_POINTS = 512
-_BISECTIONS = 60  # after which an ε is known to the last digits
 
 
 class PrivacyCurve(ABC):

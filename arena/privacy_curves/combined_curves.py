@@ -21,6 +21,12 @@ _SMALL_DELTA = 1e-6  # at which it is seen whether a grid is fine enough
 _TOLERANCE = 1e-4  # relative change of ε at which a finer grid is no longer tried
 _FIRST_CELLS = 16  # of the grid in a standard deviation of the composed loss
 
+_LINES = 1_024  # points of the curve of one step
+_CHAINS = 4_096  # points of the curve of all steps, one for each probability from which a chain starts
+_NEGLIGIBLE = 1e-300  # δ beyond which the curve of one step is not followed
+_LARGEST = 500.0  # nats: the largest ε at which the curve of one step is used
+_BISECTIONS = 60  # after which the end of a curve is known to the last digits
+
 
 def compose_curves(curves: Iterable[PrivacyCurve]) -> PrivacyCurve:
     """The claim of mechanisms with these claims on the same data, each chosen after the results before it.
@@ -121,12 +127,6 @@ def _find_spread(curve: ComposedCurve) -> float:
         variance += times * own
     return math.sqrt(variance)
 
-
-_LINES = 1_024  # points of the curve of one step
-_CHAINS = 4_096  # points of the curve of all steps, one for each probability from which a chain starts
-_NEGLIGIBLE = 1e-300  # δ beyond which the curve of one step is not followed
-_LARGEST = 500.0  # nats: the largest ε at which the curve of one step is used
-_BISECTIONS = 60  # after which the end of a curve is known to the last digits
 
 Table: TypeAlias = tuple[np.ndarray, np.ndarray]  # increasing ε ≥ 0, and δ at each
 

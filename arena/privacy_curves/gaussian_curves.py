@@ -19,6 +19,8 @@ _CURVE_TOLERANCE = 1e-3  # the same where a whole curve is computed
 _SMALL_DELTA = 1e-6  # at which it is seen whether a grid is fine enough for a curve
 _FIRST_CELLS = 4_096  # of the grid from which the standard deviation of a step's loss is read
 
+_BISECTIONS = 100  # after which a μ is known to the last digits, unless it is tiny
+
 
 def _tails(x: np.ndarray, sigma: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
     """The probabilities (k + 1,) of the cells between increasing x (k,) under N(0, σ²) and N(shift, σ²)."""
@@ -45,10 +47,6 @@ def _outputs_at(losses: np.ndarray, rate: float, sigma: float, shift: float) -> 
     return np.where(np.isnan(ratio), -np.inf, sigma**2 / shift * ratio + shift / 2)
 
 
-def _mixture(rate: float, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
-    return (1 - rate) * zero + rate * one
-
-
 @attrs.frozen
 class NoisyStep:
     """A step that publishes a Gaussian noisy sum over a random part of the data.
@@ -64,7 +62,7 @@ class NoisyStep:
     def masses_if_removed(self, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P = (1 − q)·N(0, σ²) + q·N(shift, σ²) against Q = N(0, σ²)."""
         zero, one = _tails(_outputs_at(losses, self.rate, self.sigma, self.shift), self.sigma, self.shift)
-        return _mixture(self.rate, zero, one), zero
+        return (1 - self.rate) * zero + self.rate * one, zero
 
     def masses_if_added(self, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P = N(0, σ²) against Q = (1 − q)·N(0, σ²) + q·N(shift, σ²): the losses above, with other signs."""
@@ -215,9 +213,6 @@ def renyi_epsilon(step: NoisyStep, times: int, delta: float) -> float:
         slack = math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
         best = min(best, divergence + slack)
     return max(0.0, best)
-
-
-_BISECTIONS = 100  # after which a μ is known to the last digits, unless it is tiny
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:

@@ -18,6 +18,20 @@ from arena.privacy_curves.base import LossDistribution, PrivacyCurve
 from arena.sample import freeze
 from arena.settings import at_least, less_than, more_than, number, whole
 
+# Orders at which a claim for all orders is used. Fewer orders imply less, so that δ is never too small.
+_ORDERS = tuple(map(float, 1 + np.geomspace(0.02, 500, 201)))
+_EVERY = 16  # of these orders, one is used for common events
+_PROBABILITIES = 144  # at which the boundary for common events is computed
+_FARTHEST = 14.0  # logit of the smallest of these probabilities: about 1e-6
+_BISECTIONS = 22  # after which the logit of q is known to five digits, and too small
+_LARGEST_EPSILON = 50.0  # nats, of a table
+_TOLERANCE = 1e-9  # of errors, for tables that were written with nine digits
+_FORM = "Give increasing ε ≥ 0 in nats, and for each a δ that does not increase and is convex in e^ε."
+_TRADE_OFF_FORM = (
+    "Give increasing type I errors from 0 to 1 and for each the least type II error, at most 1 minus it, "
+    "which does not increase and is convex."
+)
+
 
 @attrs.frozen
 class PureCurve(PrivacyCurve):
@@ -55,14 +69,6 @@ class PureCurve(PrivacyCurve):
     def __str__(self) -> str:
         text = f"pure privacy with ε = {self.bound:.4g}"
         return text if self.times == 1 else f"{self.times:,} times {text}"
-
-
-# Orders at which a claim for all orders is used. Fewer orders imply less, so that δ is never too small.
-_ORDERS = tuple(map(float, 1 + np.geomspace(0.02, 500, 201)))
-_EVERY = 16  # of these orders, one is used for common events
-_PROBABILITIES = 144  # at which the boundary for common events is computed
-_FARTHEST = 14.0  # logit of the smallest of these probabilities: about 1e-6
-_BISECTIONS = 22  # after which the logit of q is known to five digits, and too small
 
 
 class DivergenceCurve(PrivacyCurve):
@@ -169,15 +175,6 @@ def _find_boundary(logit: np.ndarray, order: float, log_bound: float) -> tuple[n
         ratio, other = np.exp(log_p - log_q), np.exp(turn + log_rest - log_other)
         slope = by_p / ((order - 1) * np.maximum(ratio - other, 1e-300))
     return np.exp(log_q), slope
-
-
-_LARGEST_EPSILON = 50.0  # nats, of a table
-_TOLERANCE = 1e-9  # of errors, for tables that were written with nine digits
-_FORM = "Give increasing ε ≥ 0 in nats, and for each a δ that does not increase and is convex in e^ε."
-_TRADE_OFF_FORM = (
-    "Give increasing type I errors from 0 to 1 and for each the least type II error, at most 1 minus it, "
-    "which does not increase and is convex."
-)
 
 
 def _read_numbers(values: Iterable[float]) -> tuple[float, ...]:

@@ -19,6 +19,8 @@ from arena.messages import GradientCanary, Hypothesis
 from arena.released import encode_values, has_unique_text
 from arena.sample import Sample, own_copy, own_points
 
+V = TypeVar("V")
+
 
 @attrs.define(eq=False)
 class Position:
@@ -145,9 +147,6 @@ class AdversaryInput:
                     got=sample.points.shape[1:],
                 )
         return samples
-
-
-V = TypeVar("V")
 
 
 @attrs.frozen

@@ -59,7 +59,8 @@ class TrainingRunBatch(Batch):
         end = self.round + self._count_steps(move.steps)
         shown: list[np.ndarray] = []
         while self.round < end:
-            stop = self._find_stop(end)
+            # The next step after which a model is shown, or the end of the move.
+            stop = min(end, (self.round // self._every + 1) * self._every) if self._every else end
             steps, self.position.round = stop - self.round, stop
             models = self.learner.advance(steps, canaries)
             is_shown = stop == self._steps or bool(self._every and stop % self._every == 0)
@@ -82,12 +83,6 @@ class TrainingRunBatch(Batch):
                 got=repr(given),
             )
         return int(given)
-
-    def _find_stop(self, end: int) -> int:
-        """The next step after which a model is shown, or the end of the move."""
-        if not self._every:
-            return end
-        return min(end, (self.round // self._every + 1) * self._every)
 
     moves: MoveTable = ((Train, _train), (Advance, _advance))
     opening: type[Move] | None = Train

@@ -17,6 +17,9 @@ from arena.sample import BOTH, Reads, Training, format_point
 
 _MOST_LETTERS = 200
 
+_MOST_POINTS = 4  # unlabelled points that one row shows
+_MOST_RUNS = 6  # runs of a training set that are shown
+
 
 def format_value(value: Any) -> str:
     """An encoded value of one game as text.
@@ -71,9 +74,6 @@ def _format_entry(number: float) -> str:
 
 
 Cells = tuple[str, str, str]
-
-_MOST_POINTS = 4  # unlabelled points that one row shows
-_MOST_RUNS = 6  # runs of a training set that are shown
 
 
 @attrs.frozen(eq=False, kw_only=True)

@@ -28,6 +28,11 @@ _FEW = 64  # games
 _CLOSE = 1e-9  # relative difference of numbers that are equal but for rounding
 _RULE = "its output depends on the list of examples, however that is divided into runs"
 
+RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
+BATCH = 100  # games
+_BATCHES_COMMON = 3  # seeds with which common random numbers are checked
+_BATCHES = 40  # of BATCH games, whose means are compared with each other
+
 
 class BatchScatter:
     """Compares the scatter of events between batches with their scatter within.
@@ -181,6 +186,10 @@ def check_divisions(learner: Learner, probe: Probe, *, games: int, rate: float) 
         batches = ((play_on(0, number, 21), play_on(place, number, 21)) for number in (_FEW, games))
         return all(starmap(_shows_same, batches))
 
+    def find_p_value(place: int) -> float:
+        views = [summarise_views(play_on(0, games, 22)), summarise_views(play_on(place, games, 23))]
+        return compute_p_value(np.stack(align_columns(views, fill=ABSENT)).transpose(0, 2, 1))
+
     for place, sample in enumerate(divisions, start=1):
         text = f"{len(merged.counts)} runs and {len(sample.counts)} runs of the same {sample.size}"
         if not learner.own_coins and shows_same(place):
@@ -189,7 +198,7 @@ def check_divisions(learner: Learner, probe: Probe, *, games: int, rate: float) 
             raise NotConforming(
                 learner.name, _RULE, f"with the same random numbers, {text} examples show something else"
             )
-        if _find_p_value(play_on(0, games, 22), play_on(place, games, 23)) <= rate / len(divisions):
+        if find_p_value(place) <= rate / len(divisions):
             raise NotConforming(
                 learner.name, _RULE, f"{text} examples differ in distribution: a run i has `counts[i]` copies"
             )
@@ -208,7 +217,8 @@ def _divide(merged: Sample) -> Iterator[Sample]:
 
 def _shows_same(first: Played, second: Played) -> bool:
     """Whether two batches of games show the same, but for the rounding of numbers."""
-    parts = [_list_parts(played) for played in (first, second)]
+    halts = [[] if played.halted is None else [played.halted] for played in (first, second)]
+    parts = [played.shown + halted for played, halted in zip((first, second), halts, strict=True)]
     return len(parts[0]) == len(parts[1]) and all(map(_is_close, *parts))
 
 
@@ -217,23 +227,6 @@ def _is_close(part: np.ndarray, other: np.ndarray) -> bool:
         return np.array_equal(part, other)
     finite = np.abs(part[np.isfinite(part)])
     return np.allclose(part, other, rtol=_CLOSE, atol=_CLOSE * finite.max(initial=0.0), equal_nan=True)
-
-
-def _list_parts(played: Played) -> list[np.ndarray]:
-    return played.shown if played.halted is None else [*played.shown, played.halted]
-
-
-def _find_p_value(first: Played, second: Played) -> float:
-    """A p-value of the hypothesis that all games of both batches are independent and alike."""
-    features = align_columns([summarise_views(first), summarise_views(second)], fill=ABSENT)
-    return compute_p_value(np.stack(features).transpose(0, 2, 1))
-
-
-RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
-BATCH = 100  # games
-
-_BATCHES_COMMON = 3  # seeds with which common random numbers are checked
-_BATCHES = 40  # of BATCH games, whose means are compared with each other
 
 
 def check_games(learner: Learner, probe: Probe, games: int) -> None:
@@ -257,18 +250,15 @@ Features = dict[str, np.ndarray]
 def _extract_features(learner: Learner, probe: Probe, games: int, seed: int) -> Features:
     """(games,) each, by name: numbers in [0, 1] that summarise what the probe saw of each game."""
     replies = play(learner, probe, probe.referee, games=games, seed=seed, record=True).replies
-    single = [each for reply in replies for each in _list_replies(reply)]
+    single: list[Reply] = []
+    for reply in replies:
+        single += list_answers([reply]) if isinstance(reply, Answers) else [reply]
     features = {
         f"{number} {name}": column
         for number, reply in enumerate(single)
         for name, column in _list_columns(reply, probe.points).items()
     }
     return features or {"nothing": np.zeros(games)}
-
-
-def _list_replies(reply: Reply) -> Sequence[Reply]:
-    """The reply, or those to each of several queries in a row."""
-    return list_answers([reply]) if isinstance(reply, Answers) else [reply]
 
 
 def _list_columns(reply: Reply, points: tuple[Any, ...]) -> Features:
@@ -281,18 +271,17 @@ def _list_columns(reply: Reply, points: tuple[Any, ...]) -> Features:
         return {} if reply.hypothesis is None else _label_points([reply.hypothesis], points[:1])
     if isinstance(reply, Stream):
         return _label_points(reply.hypotheses, points[:1])
-    columns = [value_columns(part, f"part {place}") for place, part in enumerate(reply.parts)]
-    return {name: _squash(column) for part in columns for name, column in part.items()}
+    columns: Features = {}
+    for place, part in enumerate(reply.parts):
+        columns |= value_columns(part, f"part {place}")
+    # What a game does not have becomes 0.
+    clipped = {name: np.clip(np.nan_to_num(column), -500, 500) for name, column in columns.items()}
+    return {name: 1.0 / (1.0 + np.exp(-column)) for name, column in clipped.items()}
 
 
 def _label_points(hypotheses: Sequence[Hypothesis], points: tuple[Any, ...]) -> Features:
     labels = [h(x).astype(float) for h in hypotheses for x in points]
     return {f"{place}": column for place, column in enumerate(labels)}
-
-
-def _squash(column: np.ndarray) -> np.ndarray:
-    """Numbers in [0, 1]; what a game does not have becomes 0."""
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(np.nan_to_num(column), -500, 500))))
 
 
 def _compare(learner: Learner, one: Sequence[Features], other: Sequence[Features], rule: str) -> None:

@@ -305,16 +305,15 @@ def _compare_processes(learner: Learner, first: Record, second: Record) -> None:
         if [game.received for game in games] != [game.received for game in others]:
             continue  # the adversary plays otherwise
         counts = Counter(game.answered for game in [*games, *others])
-        codes = {answer: code for code, (answer, _) in enumerate(sorted(counts.items(), key=_by_frequency))}
+        codes = {
+            answer: code
+            for code, (answer, _) in enumerate(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        }
         width = min(len(game.numbers) for game in [*games, *others])
         values = [[(codes[g.answered], *g.numbers[:width]) for g in each] for each in (games, others)]
         if compute_p_value(np.swapaxes(np.nan_to_num(np.array(values, float)), 1, 2)) <= _RATE / len(first):
             text, other = (_describe(each) for each in (games, others))
             _refuse(learner, "on the same data", text, other, _ELSEWHERE)
-
-
-def _by_frequency(item: tuple[tuple[str, ...], int]) -> tuple[int, tuple[str, ...]]:
-    return -item[1], item[0]
 
 
 def _describe(games: list[_Game]) -> str:

@@ -43,7 +43,7 @@ def call_in_new_processes(name: str, calls: Sequence[Callable[[], Result]]) -> l
     """The results of calls, each in a new process, all at a time.
     Raises: NotConforming of the player `name` if a call fails or takes longer than five minutes."""
     try:
-        asks = [_ask(_make_request(call)) for call in calls]
+        asks = [_ask(pickle.dumps((dict(os.environ), list(sys.path), pack(call)))) for call in calls]
     except CannotBeSent as error:
         if not _FORKS:
             raise NotConforming(
@@ -215,10 +215,6 @@ def _write_answer(request: BinaryIO, out: BinaryIO, perform: Callable[[bytes], A
         answer = False, describe_error(error)
     out.write(pickle.dumps(answer))
     out.flush()
-
-
-def _make_request(call: Callable[[], Any]) -> bytes:
-    return pickle.dumps((dict(os.environ), list(sys.path), pack(call)))
 
 
 def _perform(request: bytes) -> Any:

@@ -112,7 +112,8 @@ def _play_world(
 ) -> _World | None:
     first = _record(learner, adversary, referee, world, 1, seed=0)
     if referee.law is OnlineLaw:
-        return _play_rounds(learner, adversary, referee, world, games, _read_online_law(learner))
+        online_law = learner.online_law() if isinstance(learner, DeclaresOnlineLaw) else None
+        return _play_rounds(learner, adversary, referee, world, games, online_law)
     sample = _read_sample(first)
     if sample is None:
         return None
@@ -222,7 +223,8 @@ def _play_rounds(
             if not rounds:
                 return None
             kinds = predicted[0].chances.shape[2]
-            texts = describe_outcomes(law) if isinstance(law, AnswerLaw) else _name_hypotheses(kinds)
+            names = [f"hypothesis {number}" for number in range(kinds)]
+            texts = describe_outcomes(law) if isinstance(law, AnswerLaw) else names
             events = RoundEvents(texts, rounds)
         events.update(predicted)
         cost += sum(predictions.cost for predictions in predicted)
@@ -260,14 +262,6 @@ def _read_sample(played: Played) -> Sample | None:
         (e.training.samples[e.training.which[0]] for e in _entries(first) if isinstance(e, TrainingEntry)),
         None,
     )
-
-
-def _read_online_law(learner: Learner) -> OnlineLaw[Any] | None:
-    return learner.online_law() if isinstance(learner, DeclaresOnlineLaw) else None
-
-
-def _name_hypotheses(kinds: int) -> list[str]:
-    return [f"hypothesis {number}" for number in range(kinds)]
 
 
 def _predict_answers(name: str, law: AnswerLaw, played: Played) -> Predictions:

@@ -20,6 +20,11 @@ from arena.testing.laws.goodness_of_fit import EventSums
 
 _TOLERANCE = 1e-6  # the error of probabilities and their sum that quadratures may leave
 
+_MOST_FEATURES = 8  # outcomes, or groups of outcomes, that are compared
+_MOST_ROUNDS = 96  # of which all pairs are compared
+_MOST_QUERIES = 64  # queries, or groups of queries, that are compared one by one
+_DIRECTIONS = 32  # random combinations of earlier rounds
+
 
 @attrs.frozen(eq=False)
 class Predictions:
@@ -226,12 +231,6 @@ def _add_by_label(law: AnswerLaw, masses: np.ndarray) -> np.ndarray:
     sums = np.zeros_like(masses)
     np.add.at(sums.T, first, masses.T)
     return sums
-
-
-_MOST_FEATURES = 8  # outcomes, or groups of outcomes, that are compared
-_MOST_ROUNDS = 96  # of which all pairs are compared
-_MOST_QUERIES = 64  # queries, or groups of queries, that are compared one by one
-_DIRECTIONS = 32  # random combinations of earlier rounds
 
 
 class RoundEvents:

@@ -27,6 +27,14 @@ _MOST_NARROW = 2**16  # of them in all columns
 _TAILS = np.array([1e-4, 1e-3, 1e-2])
 _LEVELS = np.concatenate([np.arange(1, _CELLS) / _CELLS, _TAILS, 1 - _TAILS])
 
+_TOLERANCE = 1e-6  # the error of probabilities and their sum that quadratures may leave
+_PANELS = 8_192  # of a quadrature, evenly spaced
+_NEAR = np.geomspace(1e-3, 1e3, 512)  # distances from a kink at which more panels begin, in scales
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+_MOST_VALUES = 1_000  # values, or groups of neighbouring values, of a finite distribution
+_BINS = 32  # of likelihood ratios
+_DECIMALS = 9  # of likelihood ratios
+
 
 def list_uniform_events(columns: np.ndarray, rng: np.random.Generator) -> Iterator[EventSums]:
     """Events of rows (n, k) of independent uniform numbers: of each, of pairs, of several and of all."""
@@ -153,15 +161,6 @@ def _format_parts(numbers: np.ndarray) -> str:
     """Numbers as text."""
     *first, last = numbers.tolist()
     return f"{', '.join(map(str, first))} and {last}" if first else str(last)
-
-
-_TOLERANCE = 1e-6  # the error of probabilities and their sum that quadratures may leave
-_PANELS = 8_192  # of a quadrature, evenly spaced
-_NEAR = np.geomspace(1e-3, 1e3, 512)  # distances from a kink at which more panels begin, in scales
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
-_MOST_VALUES = 1_000  # values, or groups of neighbouring values, of a finite distribution
-_BINS = 32  # of likelihood ratios
-_DECIMALS = 9  # of likelihood ratios
 
 
 def list_value_events(name: str, law: ValueLaw, values: np.ndarray) -> Iterator[EventSums]:

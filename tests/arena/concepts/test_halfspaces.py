@@ -220,7 +220,6 @@ def test_a_separator_has_the_largest_margin() -> None:
     """(1, 0) above and (0.5, -1) below: v_1 = v_2 - v_1/2, so (0.4, 0.6), at 0.4."""
     points, y = np.array([[1, 0], [0.5, -1]]), np.array([1, 0])
     found = separator(points, y, 0.1)
-    assert found is not None
     np.testing.assert_allclose(found, [0.4, 0.6])
     assert separator(points, y, 0.4) is not None
     assert separator(points, y, 0.4 + 1e-8) is None
@@ -257,7 +256,6 @@ def check(target: HalfspaceTarget, points: np.ndarray, y: np.ndarray) -> None:
     assert target.weights.sum() == pytest.approx(1, abs=1e-12)
     assert least(target.weights, points, y) == pytest.approx(target.margin, abs=1e-12)
     best = separator(points, y, target.margin)
-    assert best is not None
     assert least(best, points, y) == pytest.approx(target.margin, abs=1e-9)
 
 

@@ -144,7 +144,6 @@ def test_a_majority_may_need_weights() -> None:
     labels = np.array([[1, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1]], bool)
     forced = dict.fromkeys(range(4), True)
     members = _SmallestMajorities(ConceptSets("four", labels)).find(forced)
-    assert members is not None
     assert sorted(members) == [0, 0, 1, 2, 3]
     assert majority(labels, members).all()
 

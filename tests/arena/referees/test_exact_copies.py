@@ -97,7 +97,6 @@ def test_in_a_batch_of_one_world_a_challenge_looks_like_any_round(world: bool) -
     for each in moves:
         play(learner, Yields(each), Figure1(), games=4, seed=1, worlds=np.full(4, world))
     trained, asked, plain = learner.states
-    assert trained.training is not None
     assert len(trained.training.samples) == 1
     assert trained.training.samples[0] == (neighbour if world else ONE)
     assert [x.strides for x in asked.queries] == 2 * [plain.queries[0].strides]

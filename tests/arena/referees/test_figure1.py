@@ -71,7 +71,6 @@ def test_each_game_may_have_training_sets_of_its_own() -> None:
     played = play(learner, script(Train(own, other)), Figure1(), games=GAMES, seed=1)
     assert played.flag.tolist() == [False, False, True, False, False, False]
     training = learner.states[0].training
-    assert training is not None
     received = [training.samples[w] for w in training.which]
     assert received == [other[g] if played.worlds[g] else own[g] for g in range(GAMES)]
 
@@ -119,7 +118,6 @@ def test_the_learner_gets_its_worlds_training_set() -> None:
     learner, other = Echo(), SAMPLE.replace_one(0, 0.0, 1)
     played = play(learner, script(Train(SAMPLE, other)), Figure1(), games=GAMES, seed=1)
     training = learner.states[0].training
-    assert training is not None
     received = [training.samples[w] for w in training.which]
     assert received == [other if world else SAMPLE for world in played.worlds]
 
@@ -129,8 +127,6 @@ def test_the_order_of_the_samples_does_not_tell_the_worlds() -> None:
     play(learner, script(Train(SAMPLE, other)), Figure1(), games=GAMES, seed=1)
     play(learner, script(Train(other, SAMPLE)), Figure1(), games=GAMES, seed=1)
     first, second = (state.training for state in learner.states)
-    assert first is not None
-    assert second is not None
     assert first.samples == second.samples
 
 
@@ -338,5 +334,4 @@ def test_any_number_of_games(games: int) -> None:
         Echo(), script(Train(SAMPLE), Query(0.0, 1.0), score=np.zeros(games)), Figure1(), games=games, seed=1
     )
     assert played.worlds.shape == (games,)
-    assert played.score is not None
     assert played.score.shape == (games,)

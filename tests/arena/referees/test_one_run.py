@@ -132,7 +132,6 @@ def test_the_adversary_sees_models_of_one_run() -> None:
     assert [models[0, :, 0].tolist() for models in shown] == [[2], [4, 5], []]
     assert {models.shape[0] for models in shown} == {1}
     assert shown[0][0, 0, 1] == 2 * 0.5 + 0.25 + 1 + 4
-    assert played.score is not None
     assert (played.score.tolist(), played.worlds.tolist()) == ([1, 2, 3, 4], WORLDS.tolist())
     assert played.flag.all()
     assert played.challenges == {PrivacyUnit.TRAINING_EXAMPLE}

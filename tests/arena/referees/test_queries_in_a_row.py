@@ -151,6 +151,5 @@ class Alone(GameAdversary):
 
 def test_one_game_sees_rows() -> None:
     score = play(Stretches(), Alone(), Figure1(), games=3, seed=1).score
-    assert score is not None
     assert score.tolist() == [2, 2, 2]
     check_adversary(Alone(), Stretches(), Figure1())

@@ -184,7 +184,6 @@ def test_the_transcript_shows_unstable_answers_halts_and_silence() -> None:
         Query(0.1),
         learner=Unsure(halt_at=0.5),
     )
-    assert outcome.transcript is not None
     lines = [line.split() for line in outcome.transcript.table(0).splitlines() if line[:1].isdigit()]
     assert lines == [
         ["1-2", "0.4", "⊥", "⊥"],
