@@ -50,29 +50,21 @@ _FORMS = {  # of the relations with a size; written by `str`, read by `read_rela
 @attrs.frozen
 class Relation:
     """A neighbouring relation. kind: how neighbours differ. size: k of the kinds that have one, otherwise 1.
-    Raises: InvalidArgument if the kind is unknown, or the size is not a whole number of at least 1 or given
-    for a kind without one.
+    Raises: InvalidArgument if these are not valid, or a size is given for a kind without one."""
 
-    >>> str(Relation(Neighbours.REPLACE_GROUP, 3))
-    'replace a group of 3'
-    """
+    kind: Neighbours
+    size: int = 1
 
-    kind: Neighbours = attrs.field()
-    size: int = attrs.field(default=1)
-
-    @kind.validator
-    def _check_kind(self, attribute: object, kind: Neighbours) -> None:
+    def __attrs_post_init__(self) -> None:
+        kind, size = self.kind, self.size
         if not isinstance(kind, Neighbours):
             raise InvalidArgument(
                 "kind must be of Neighbours", value=kind, remedy=f"Choose from: {_list_relations()}."
             )
-
-    @size.validator
-    def _check_size(self, attribute: object, size: int) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise InvalidArgument("the size of a group must be a whole number of at least 1", value=size)
-        if size > 1 and self.kind not in _SIZED:
-            raise InvalidArgument(f"the relation '{self.kind}' has no size", value=size)
+        if size > 1 and kind not in _SIZED:
+            raise InvalidArgument(f"the relation '{kind}' has no size", value=size)
 
     def __str__(self) -> str:
         return _FORMS.get(self.kind, self.kind.value).format(self.size)
@@ -106,6 +98,8 @@ class Relation:
         users_of: whose each of some points is, (k, ...) to (k,); only called if a user is added or removed.
         """
         if self.adds_or_removes:
+            if first.points.shape[1:] != second.points.shape[1:]:
+                return INCOMPARABLE
             shorter, longer = sorted((first, second), key=lambda sample: sample.size)
             if self.kind is Neighbours.ADD_OR_REMOVE_ONE:
                 return _count_inserted(shorter, longer)
@@ -230,8 +224,6 @@ def _list_relations() -> str:
 
 def _count_inserted(shorter: Sample, longer: Sample) -> int:
     """The number of examples of `longer` without which it is `shorter`, in the same order."""
-    if shorter.points.shape[1:] != longer.points.shape[1:]:
-        return INCOMPARABLE
     left = iter(zip(shorter.points, shorter.labels, shorter.counts, strict=True))
     point, label, needed = next(left)
     for own, own_label, count in zip(longer.points, longer.labels, longer.counts, strict=True):
@@ -246,8 +238,6 @@ def _count_inserted(shorter: Sample, longer: Sample) -> int:
 
 def _count_of_user(shorter: Sample, longer: Sample, users_of: UserFunction) -> int:
     """The number of examples of the one user of `longer` without whom it is `shorter`."""
-    if shorter.points.shape[1:] != longer.points.shape[1:]:
-        return INCOMPARABLE
     if shorter == longer:
         return 0
     owners, others = find_users(users_of, longer.points), find_users(users_of, shorter.points)
@@ -290,7 +280,6 @@ class Claim:
     neighbours: the relation of training sets, as a `Relation`, a `Neighbours` or a text. Neighbouring queries
         and streams always differ in one place.
     curve: if the claim says δ for every ε, which implies (ε, δ).
-    Raises: InvalidArgument if a value is none of these.
     """
 
     epsilon: float = attrs.field(converter=float)
@@ -394,8 +383,8 @@ class Bound:
         of a predictor whose sample and queries are drawn from one distribution.
     beta: the probability with which a game may exceed it; 0: no game does; None: it bounds the expectation.
     oblivious: whether it is proved for oblivious adversaries only.
-    promised: False if the theorem assumes other constants than those in use. The learner is then measured
-        against the bound, but breaks no promise by exceeding it.
+    promised: False if the theorem assumes other constants than those in use, so that exceeding it breaks no
+    promise.
     """
 
     at_most: float

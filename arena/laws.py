@@ -1,9 +1,8 @@
-"""Output distributions of learners, for exact audits and likelihood ratios.
+"""Output distributions of learners, for exact audits and likelihood ratios. No game shows one.
 
 Under `Release` it is the distribution of the released value (`ValueLaw`), or of the concept if a hypothesis
 is released. Under `Figure1` and `Voting` it is that of the answers, given as a hidden Markov chain
-(`AnswerLaw`). An online learner that shows one of finitely many hypotheses has an `OnlineLaw`. No game shows
-an output distribution.
+(`AnswerLaw`). An online learner that shows one of finitely many hypotheses has an `OnlineLaw`.
 """
 
 from __future__ import annotations
@@ -61,8 +60,7 @@ class OnlineLaw(ABC, Generic[S]):
     """The distribution of what an online learner shows, as a hidden Markov chain whose states are listed.
 
     A state is a hashable value that, with the examples to come, determines the distribution of everything
-    that is shown later. A normal form of the state keeps their number small. Listed alternatives have
-    probabilities of sum 1.
+    that is shown later. A normal form of the state keeps their number small.
 
     hypotheses: the k that can be shown, distinct, as if each were that of one game.
     points: (p, ...), such that every other point of the domain is treated like one of these.
@@ -98,6 +96,10 @@ class ValueLaw(ABC):
 
 def _copy_values(values: Any) -> np.ndarray:
     return freeze(np.array(encode_values(values)))
+
+
+def _copy_laws(laws: Sequence[ValueLaw]) -> tuple[ValueLaw, ...]:
+    return tuple(laws)
 
 
 def _copy_probabilities(values: Any) -> np.ndarray:
@@ -158,7 +160,6 @@ class Finite(ValueLaw):
 
     @cached_property
     def _hashes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The sorted hashes of the values, and the index of each."""
         return _sort(_hash(self.values, np.float64))
 
     @cached_property
@@ -253,10 +254,6 @@ def check_same_function(one: Transformed, other: Transformed) -> None:
             value=[callable_name(law.inverse) for law in (one, other)],
             remedy="Put what depends on the data into its law.",
         )
-
-
-def _copy_laws(laws: Sequence[ValueLaw]) -> tuple[ValueLaw, ...]:
-    return tuple(laws)
 
 
 @attrs.frozen(eq=False)
@@ -393,7 +390,6 @@ def _add_logs(logs: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _hash(values: np.ndarray, kind: type[np.generic]) -> np.ndarray:
-    """(n,): hashes of values (n, ...) as numbers of a kind."""
     # Adding 0 turns -0.0 into 0.0, which is equal to it but has other bits.
     return hash_rows(np.asarray(values, kind).reshape(len(values), -1) + kind(0))
 

@@ -145,8 +145,6 @@ def _install(sources: list[SourceModule]) -> None:
 
 
 class _SourceFinder(MetaPathFinder, Loader):
-    """Imports the modules of parcels from their sources."""
-
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
         module = _sources.get(name)
         if module is None:

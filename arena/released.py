@@ -11,12 +11,11 @@ Plain numbers, and arrays of numbers of one shape, stay as they are. Otherwise a
 An entry is a number, the code of a symbol, or PAIR and two numbers, whose sum is a number that no float
 equals. Marks and codes are numbers from 2^700 on, which no mechanism releases.
 
-Features are a function of one game's value, whatever the other games released and however it was written.
-`value` is the number that is released, `value[3]` an entry of a list or, in the order of numpy, of an array,
-and `value{1f...}` the part at a key, by a hash of it. Behind such a name, ` text` is the code of a symbol,
-spread over [0, 1), ` low` what is to be added to the number, ` shape` that of an array, as a code, and
-` size` stands for an empty list in another (0) or an empty dictionary (1). A feature that a game does not
-have is `ABSENT`, whether its batch has a column for it or not.
+Features are a function of one game's value, however it was written: `value` is the number that is released,
+`value[3]` an entry of a list or, in the order of numpy, of an array, `value{1f...}` the part at a key, by a
+hash. Behind such a name, ` text` is the code of a symbol, spread over [0, 1), ` low` what is to be added to
+the number, ` shape` that of an array, as a code, and ` size` stands for an empty list in another (0) or an
+empty dictionary (1). What a game does not have is `ABSENT`.
 """
 
 from __future__ import annotations
@@ -48,17 +47,15 @@ _PLAIN = {bool, int, float, np.bool_, np.float16, np.float32, np.float64} | {
 }
 
 texts: dict[float, str] = {}  # by code; only transcripts read it
-
 ABSENT = -3e300  # below every other feature; numbers beyond 1e299 are no magnitudes
 _MAX_COLUMNS = 4_096  # of releases with keys or lists in lists
 _SUFFIXES = (" text", " low", " shape", " size")
 
 
 def encode_values(values: Any) -> np.ndarray:
-    """(n,) or (n, ...): what n games released, in numbers.
+    """(n,) or (n, ...): what n games released, in numbers; an array of floats stays as it is.
 
-    values: an array (n, ...), or a list with one value for each game. What a value may hold, and which values
-        count as equal, is said by `arena.released_types.take_apart`. An array of floats stays as it is.
+    values: an array (n, ...), or a list with one value for each game, of the types that `take_apart` knows.
     Raises: Unsupported for objects whose type is not known, or more entries than memory holds.
 
     >>> is_category(encode_values(["yes", None, 3])).tolist()
@@ -276,14 +273,10 @@ def value_columns(value: np.ndarray, name: str) -> dict[str, np.ndarray]:
     starts = np.flatnonzero(np.append(True, (np.diff(skeletons[order], axis=0) != 0).any(axis=1)))
     for games in np.split(order, starts[1:]):
         part = rows[games]
-        read = {
-            feature: np.full(len(part), number) if place < 0 else part[:, place]
-            for feature, place, number in _read_row(part[0], name)
-        }
-        read = {
-            feature: column / LEAST - 1.0 if feature.endswith(" text") else column
-            for feature, column in read.items()
-        }
+        read = {}
+        for feature, place, number in _read_row(part[0], name):
+            column = np.full(len(part), number) if place < 0 else part[:, place]
+            read[feature] = column / LEAST - 1.0 if feature.endswith(" text") else column
         _add_columns(columns, read, marked[games], len(floats))
     return columns
 
@@ -317,7 +310,6 @@ def name_suffix(name: str) -> str:
 
 
 def _split_column(column: np.ndarray, special: np.ndarray, name: str) -> dict[str, np.ndarray]:
-    """A column of entries as numbers and as codes."""
     if not special.any():
         return {name: column}
     codes, missing = is_category(column), column == MISSING

@@ -187,7 +187,6 @@ def _read_namedtuple(value: Any, take: Take) -> Part:
 
 
 def _read_record(value: Any, take: Take) -> Part:
-    """All attributes of an object, those in slots too."""
     state = dict(getattr(value, "__dict__", {}))
     for kind in type(value).__mro__:
         slots = vars(kind).get("__slots__", ())

@@ -217,7 +217,6 @@ def _least_boxes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _meets(sets: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Whether pairs of sets intersect; axis 0 is the words."""
     return np.asarray(np.bitwise_or.reduce(sets & others, axis=0) != 0)
 
 
@@ -229,6 +228,5 @@ def _pack(members: np.ndarray) -> np.ndarray:
 
 
 def _unpack(sets: np.ndarray, size: int) -> np.ndarray:
-    """The inverse of `_pack`."""
     octets = np.ascontiguousarray(sets.T).view(np.uint8)
     return np.unpackbits(octets, axis=1, count=size).astype(bool)

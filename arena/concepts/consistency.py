@@ -135,8 +135,6 @@ class _HalfspaceSpaces:
 
 
 class _BitsetSpaces:
-    """A bit for each concept, packed in words."""
-
     def __init__(self, concept_class: ConceptClass, games: int) -> None:
         self._class = concept_class
         self._agreeing = _agreeing_concepts(concept_class)

@@ -205,7 +205,6 @@ def _separators(points: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _box_centre(points: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """(b, 2): the centre of the bounding box of the members."""
     low = np.where(members[..., None], points, np.inf).min(axis=1)
     high = np.where(members[..., None], points, -np.inf).max(axis=1)
     return np.asarray(low / 2 + high / 2)

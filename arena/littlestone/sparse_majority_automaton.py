@@ -86,7 +86,6 @@ class _MistakeBudgets:
         self._majorities = _SmallestMajorities(sets)
 
     def best_members(self, concepts: int) -> Members:
-        """Members whose majority keeps the least budget of a set."""
         budget = self._lower_bound(concepts)
         while not self._can_keep(concepts, budget):
             budget += 1
@@ -142,8 +141,6 @@ class _MistakeBudgets:
 
 
 class _SmallestMajorities:
-    """The smallest majorities with forced labels at some points."""
-
     def __init__(self, sets: ConceptSets) -> None:
         self._sets = sets
         self._cache: dict[tuple[tuple[int, bool], ...], Members | None] = {}

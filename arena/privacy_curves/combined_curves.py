@@ -107,7 +107,6 @@ def _add(
 
 @lru_cache(maxsize=512)
 def _compose(curve: ComposedCurve) -> tuple[LossDistribution, ...]:
-    """The composed privacy losses on a grid fine enough for a whole curve."""
     step = _find_spread(curve) / _FIRST_CELLS
     return refine_grid(curve.loss_distributions, step, lambda loss: loss.epsilon(_SMALL_DELTA), _TOLERANCE)[1]
 

@@ -117,7 +117,6 @@ def parse_curve(text: str | PrivacyCurve) -> PrivacyCurve:
 
 
 def _read_table(path: str) -> PrivacyCurve:
-    """The curve in a CSV file. Raises: InvalidArgument, with the file and the line."""
     rows = [*parse_rows(path, read_file("privacy curve", path, mebibytes=_MAX_SIZE))]
     if not rows:
         raise InvalidArgument(f"the privacy curve {path} is empty", remedy=_HELP)

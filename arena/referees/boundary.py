@@ -246,7 +246,6 @@ class LearnerCalls:
     def _check_labels(
         self, label: Any, shape: tuple[int, ...], labels: LabelRange, halted: np.ndarray | slice
     ) -> np.ndarray:
-        """The labels as an array of numpy's own type."""
         if not isinstance(label, np.ndarray) or label.shape != shape:
             raise self._refuse(
                 "predict returns one label a game",

@@ -169,7 +169,6 @@ class Figure1Batch(PredictorBatch):
         return Received(self._shown_halted)
 
     def _choose_unlabelled(self, move: Unlabelled) -> np.ndarray:
-        """Each game's own unlabelled points (n, k, ...)."""
         x0 = self.adversary.read_points(move.x)
         if move.other is None:
             return x0
@@ -179,7 +178,13 @@ class Figure1Batch(PredictorBatch):
                 "both worlds have as many unlabelled points", expected=x0.shape[1], got=x1.shape[1]
             )
         places = (x0 != x1).any(axis=tuple(range(2, x0.ndim))).sum(axis=1)
-        self.worlds.check_neighbours(places, "unlabelled points")
+        if (places > 1).any():
+            raise self.refuse(
+                "unlabelled points of the two worlds differ in at most one place",
+                games=np.flatnonzero(places > 1),
+                expected="0 or 1 places",
+                got=f"{int(places.max())} places",
+            )
         rule = "after the flag both worlds' unlabelled points are equal"
         self.worlds.challenge(places > 0, PrivacyUnit.UNLABELLED_EXAMPLE, rule=rule)
         return self.worlds.choose(x0, x1)

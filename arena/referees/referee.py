@@ -61,16 +61,6 @@ class Worlds:
             self.flag |= differ
             self.challenges.add(unit)
 
-    def check_neighbours(self, places: np.ndarray, things: str) -> None:
-        """Refuse games in which two lists of `things` differ in more than one place. places: (n,) int."""
-        if (places > 1).any():
-            raise self._refuse(
-                f"{things} of the two worlds differ in at most one place",
-                games=np.flatnonzero(places > 1),
-                expected="0 or 1 places",
-                got=f"{int(places.max())} places",
-            )
-
     def choose_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> Training:
         """The training sets of the games' own worlds; raises the flag where the worlds differ.
 
@@ -236,8 +226,8 @@ class BatchSetup:
     """What a batch of n games is opened with.
 
     learner: its configuration. state: the running learner. adversary: its name. worlds: (n,) bool.
-    runs: the learner's, n, or 1 that all games share. relation: between which training sets the worlds may
-    differ.
+    runs: the learner's, n, or 1 that all games share.
+    relation: between which training sets the worlds may differ.
     log: receives an entry for each step of the games. scorebook: what to note of online games.
     faults: every exception of the learner is a failure of its own, even a refusal (ArenaError).
     """
@@ -358,10 +348,10 @@ class Batch:
 class Probe(Adversary):
     """Plays any protocol with one sample and some points, to check learners.
 
-    mixed: every other game of the batch gets another sample and other points. in_a_row: queries are asked
-    together.
-    unlabelled: unlabelled points are handed over before the queries. instructed: online games come with
-    instructions.
+    mixed: every other game of the batch gets another sample and other points.
+    in_a_row: queries are asked together.
+    unlabelled: unlabelled points are handed over before the queries.
+    instructed: online games come with instructions.
     """
 
     referee: Referee

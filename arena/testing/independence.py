@@ -104,7 +104,6 @@ class _Change:
     flip: bool = False
 
     def apply(self, reply: Reply) -> Any:
-        """The changed reply."""
         if self.flip and isinstance(reply, Answer | Answers):
             label, halted = reply.label.copy(), reply.halted.copy()
             label[~self.kept] = np.where(label[~self.kept] == 1, 0, 1)
@@ -161,8 +160,6 @@ class _Compared(Adversary):
 
 
 class _OtherPlay:
-    """The adversary's play on changed replies."""
-
     def __init__(self, moves: Moves, change: _Change, name: str) -> None:
         self._moves: Moves | None = moves
         self._change = change

@@ -179,7 +179,6 @@ def _size_next_batch(count: int, games: int, numbers: int, seconds: float) -> in
 
 
 def _list_ratios(first: _World, second: _World) -> Iterator[EventSums]:
-    """Events of the values of both worlds for the ratio of their declared densities."""
     if first.law is None or second.law is None:
         return
     games = min(first.games, second.games, 2**16)
@@ -247,7 +246,6 @@ def _record(
 
 
 def _join_single_games(played: Played) -> list[Played]:
-    """The batch, or games that were played one by one."""
     return list(played.single_games) or [played]
 
 
@@ -256,7 +254,6 @@ def _entries(played: Played) -> tuple[Entry, ...]:
 
 
 def _read_sample(played: Played) -> Sample | None:
-    """The training set of a recorded game."""
     (first, *_) = _join_single_games(played)
     return next(
         (e.training.samples[e.training.which[0]] for e in _entries(first) if isinstance(e, TrainingEntry)),
@@ -265,7 +262,6 @@ def _read_sample(played: Played) -> Sample | None:
 
 
 def _predict_answers(name: str, law: AnswerLaw, played: Played) -> Predictions:
-    """The predictions of the answers of a batch."""
     entries = [entry for entry in _entries(played) if isinstance(entry, QueryEntry)]
     games = len(played.worlds)
     x, answer, halted = (

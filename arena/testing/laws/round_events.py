@@ -176,7 +176,6 @@ def _distinct_numbers(numbers: np.ndarray, most: int) -> tuple[np.ndarray, np.nd
 def _observe(
     name: str, law: OnlineLaw[Any], belief: dict[Hashable, float], point: int, label: int
 ) -> dict[Hashable, float]:
-    """The chances of the states after an example, of those with these weights before it."""
     after: dict[Hashable, float] = defaultdict(float)
     total = sum(belief.values())
     for state, weight in belief.items():
@@ -189,7 +188,6 @@ def _observe(
 
 
 def _step(name: str, law: AnswerLaw, measures: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(k, n, m): a step of the hidden Markov chain, checked."""
     parts = np.asarray(law.step(measures, x))
     if parts.shape[:2] != (len(law.outcomes), len(measures)):
         raise NotConforming(
@@ -202,7 +200,6 @@ def _step(name: str, law: AnswerLaw, measures: np.ndarray, x: np.ndarray) -> np.
 
 
 def _check_distribution(name: str, masses: np.ndarray) -> None:
-    """Check that each row (n, k) holds probabilities."""
     _check_masses(name, masses.sum(axis=1), masses.min(axis=1, initial=1.0))
 
 
@@ -234,10 +231,10 @@ def _add_by_label(law: AnswerLaw, masses: np.ndarray) -> np.ndarray:
 
 
 class RoundEvents:
-    """Sums over games of events of rounds; games may come in several batches."""
+    """Sums over games of events of rounds; games may come in several batches. outcomes: the texts of
+    a round's."""
 
     def __init__(self, outcomes: Sequence[str], rounds: int) -> None:
-        """outcomes: the texts of the H outcomes of a round."""
         self._rounds = rounds
         self._features, self._texts = _choose_features(outcomes)
         self._chosen = np.unique(np.round(np.linspace(0, rounds - 1, min(rounds, _MOST_ROUNDS))).astype(int))
@@ -261,12 +258,12 @@ class RoundEvents:
         )
         live = outcomes >= 0
         happened = np.where(live[:, :, None], self._features[outcomes], 0.0)
-        expected = chances @ self._features
-        self._add_rounds(happened, expected, live)
-        self._add_pairs(happened, expected)
-        self._add_queries(happened, expected, live, queries)
-        self._add_repeats(happened, expected, live, queries)
-        self._add_directions(happened, expected, live)
+        both = np.stack([happened, chances @ self._features])  # what happened, and what was expected
+        self._add_rounds(both, live)
+        self._add_pairs(both)
+        self._add_queries(both, live, queries)
+        self._add_repeats(both, live, queries)
+        self._add_directions(both, live)
 
     def _pad(self, part: np.ndarray, blank: int) -> np.ndarray:
         """(n, T, ...): rounds that were not played are as if the games had halted."""
@@ -275,46 +272,39 @@ class RoundEvents:
         return np.pad(part, widths, constant_values=blank)[:, : self._rounds]
 
     def _add(
-        self,
-        key: str,
-        sums: Sequence[np.ndarray],
-        terms: np.ndarray,
-        describe: Callable[[tuple[int, ...]], str],
+        self, key: str, sums: np.ndarray, terms: np.ndarray, describe: Callable[[tuple[int, ...]], str]
     ) -> None:
-        """sums: what happened, and what was expected."""
+        """sums (2, ...): what happened, and what was expected."""
         new = EventSums.of(sums[0], sums[1], terms, describe)
         self._sums[key] = self._sums[key].add(new) if key in self._sums else new
 
-    def _add_rounds(self, happened: np.ndarray, expected: np.ndarray, live: np.ndarray) -> None:
+    def _add_rounds(self, both: np.ndarray, live: np.ndarray) -> None:
         self._add(
             "rounds",
-            [part.sum(axis=0) for part in (happened, expected)],
+            both.sum(axis=1),
             live.sum(axis=0)[:, None],
             lambda at: f"round {at[0] + 1} with {self._texts[at[1]]}",
         )
         self._add(
             "all",
-            [part.sum(axis=(0, 1)) for part in (happened, expected)],
+            both.sum(axis=(1, 2)),
             np.array(live.sum()),
             lambda at: f"a round with {self._texts[at[0]]}",
         )
 
-    def _add_pairs(self, happened: np.ndarray, expected: np.ndarray) -> None:
+    def _add_pairs(self, both: np.ndarray) -> None:
         """An outcome of an earlier round and one of a later round, in given rounds and at a distance."""
-        chosen, width = self._chosen, happened.shape[2]
+        chosen, (_, games, _, width) = self._chosen, both.shape
         if len(chosen) < 2:
             return
-        before = happened[:, chosen].reshape(len(happened), -1)
-        shape = len(chosen), width, len(chosen), width
-        sums = [
-            (before.T @ part[:, chosen].reshape(len(part), -1)).reshape(shape).swapaxes(1, 2)
-            for part in (happened, expected)
-        ]
+        columns = both[:, :, chosen].reshape(2, games, -1)
+        shape = 2, len(chosen), width, len(chosen), width
+        sums = (columns[0].T @ columns).reshape(shape).swapaxes(2, 3)
         first, second = np.triu_indices(len(chosen), 1)
-        given = happened.sum(axis=0)
+        given = both[0].sum(axis=0)
         self._add(
             "pairs",
-            [part[first, second] for part in sums],
+            sums[:, first, second],
             given[chosen][first][:, :, None],
             lambda at: (
                 f"round {chosen[first[at[0]]] + 1} with {self._texts[at[1]]}, and then "
@@ -322,73 +312,61 @@ class RoundEvents:
             ),
         )
         if len(chosen) == self._rounds:
-            after = [np.array([np.trace(part, lag) for lag in range(1, self._rounds)]) for part in sums]
-            terms = given.cumsum(axis=0)[-2::-1]
+            lags = range(1, self._rounds)
+            after = np.stack([np.trace(sums, lag, axis1=1, axis2=2) for lag in lags], axis=1)
         else:
-            after, terms = _sum_by_lag(happened, expected)
+            after = _sum_by_lag(both)
         self._add(
             "lags",
             after,
-            terms[:, :, None],
+            given.cumsum(axis=0)[-2::-1][:, :, None],
             lambda at: (
                 f"a round with {self._texts[at[1]]}, and {at[0] + 1} later one with {self._texts[at[2]]}"
             ),
         )
 
-    def _add_queries(
-        self, happened: np.ndarray, expected: np.ndarray, live: np.ndarray, queries: np.ndarray
-    ) -> None:
-        """An outcome of each query."""
-        number, width = np.abs(queries[live]) % _MOST_QUERIES, happened.shape[2]
-        sums = [
-            np.stack(
-                [np.bincount(number, part[live][:, feature], _MOST_QUERIES) for feature in range(width)],
-                axis=1,
-            )
-            for part in (happened, expected)
-        ]
+    def _add_queries(self, both: np.ndarray, live: np.ndarray, queries: np.ndarray) -> None:
+        number = np.abs(queries[live]) % _MOST_QUERIES
+        sums = [[np.bincount(number, column, _MOST_QUERIES) for column in part[live].T] for part in both]
         terms = np.bincount(number, minlength=_MOST_QUERIES)[:, None]
-        self._add("queries", sums, terms, lambda at: f"query {at[0]} with {self._texts[at[1]]}")
+        totals = np.array(sums).swapaxes(1, 2)
+        self._add("queries", totals, terms, lambda at: f"query {at[0]} with {self._texts[at[1]]}")
 
-    def _add_repeats(
-        self, happened: np.ndarray, expected: np.ndarray, live: np.ndarray, queries: np.ndarray
-    ) -> None:
+    def _add_repeats(self, both: np.ndarray, live: np.ndarray, queries: np.ndarray) -> None:
         """An outcome of a query that was asked before, and the last outcome of it."""
         kinds, numbers = np.unique(queries, return_inverse=True)
         numbers = numbers.reshape(queries.shape)
-        games, width = np.arange(len(queries)), happened.shape[2]
+        games, width = np.arange(len(queries)), both.shape[3]
         last = np.zeros((len(queries), len(kinds), width), np.float32)
         sums = np.zeros((2, width, width))
         terms = np.zeros((width, 1))
         for t in range(self._rounds):
             on = live[:, t]
             before = last[games, numbers[:, t]].astype(float) * on[:, None]
-            sums += before.T @ happened[:, t], before.T @ expected[:, t]
+            sums += before.T @ both[:, :, t]
             terms[:, 0] += before.sum(axis=0)
-            last[games[on], numbers[on, t]] = happened[on, t]
+            last[games[on], numbers[on, t]] = both[0, on, t]
         self._add(
             "repeats",
-            list(sums),
+            sums,
             terms,
             lambda at: f"a query with {self._texts[at[1]]} whose last answer was {self._texts[at[0]]}",
         )
 
-    def _add_directions(self, happened: np.ndarray, expected: np.ndarray, live: np.ndarray) -> None:
+    def _add_directions(self, both: np.ndarray, live: np.ndarray) -> None:
         """An outcome where a combination of the surprises of earlier rounds was positive."""
-        width = happened.shape[2]
-        columns = np.concatenate([happened, expected, live[:, :, None]], axis=2)
-        running = np.zeros((len(happened), len(self._directions)))
+        width = both.shape[3]
+        columns = np.concatenate([*both, live[:, :, None]], axis=2)
+        running = np.zeros((len(live), len(self._directions)))
         totals = np.zeros((2, len(self._directions), 2 * width + 1))
         for t in range(1, self._rounds):
-            running += (happened[:, t - 1] - expected[:, t - 1]) @ self._directions[:, t - 1].T
+            running += (both[0, :, t - 1] - both[1, :, t - 1]) @ self._directions[:, t - 1].T
             for sign, past in enumerate((running > 0, running < 0)):
                 totals[sign] += past.T.astype(float) @ columns[:, t]
-        sums = totals[:, :, :width], totals[:, :, width:-1]
-        terms = totals[:, :, -1:]
         self._add(
             "directions",
-            sums,
-            terms,
+            np.stack([totals[:, :, :width], totals[:, :, width:-1]]),
+            totals[:, :, -1:],
             lambda at: (
                 f"a round with {self._texts[at[2]]} after {('more', 'fewer')[at[0]]} of some outcomes "
                 f"(combination {at[1]}) than expected"
@@ -396,16 +374,12 @@ class RoundEvents:
         )
 
 
-def _sum_by_lag(happened: np.ndarray, expected: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Sums (lags, f, f) over rounds of an outcome, times what happened or was expected so many rounds later;
-    and how often the first outcome had a round so much later, (lags, f)."""
-    rounds, size = happened.shape[1], 2 * happened.shape[1]
-    first = np.fft.rfft(happened, size, axis=1).conj()
-    after = [
-        np.einsum("ntf,ntg->tfg", first, np.fft.rfft(part, size, axis=1)) for part in (happened, expected)
-    ]
-    sums = [np.maximum(np.fft.irfft(part, size, axis=0)[1:rounds], 0) for part in after]
-    return sums, happened.sum(axis=0).cumsum(axis=0)[-2::-1]
+def _sum_by_lag(both: np.ndarray) -> np.ndarray:
+    """(2, lags, f, f): sums over rounds of an outcome, times what happened or was expected so much later."""
+    rounds, size = both.shape[2], 2 * both.shape[2]
+    first = np.fft.rfft(both[0], size, axis=1).conj()
+    after = [np.einsum("ntf,ntg->tfg", first, np.fft.rfft(part, size, axis=1)) for part in both]
+    return np.array([np.maximum(np.fft.irfft(part, size, axis=0)[1:rounds], 0) for part in after])
 
 
 def _choose_features(outcomes: Sequence[str]) -> tuple[np.ndarray, list[str]]:

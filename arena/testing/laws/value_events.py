@@ -66,7 +66,6 @@ def choose_columns(k: int) -> np.ndarray:
 
 
 def _count_levels(columns: np.ndarray, describe: Callable[[int], str]) -> EventSums:
-    """How often each column (n, c) is at most some levels."""
     width = columns.shape[1]
     cells = np.minimum((columns * _CELLS).astype(np.intp), _CELLS - 1) + _CELLS * np.arange(width)
     below = np.bincount(cells.ravel(), minlength=_CELLS * width).reshape(width, _CELLS).cumsum(axis=1)[:, :-1]
@@ -80,7 +79,6 @@ def _count_levels(columns: np.ndarray, describe: Callable[[int], str]) -> EventS
 
 
 def _count_cells(columns: np.ndarray, describe: Callable[[int], str]) -> EventSums:
-    """How often each column (n, c) is in narrow cells."""
     n, width = columns.shape
     cells = max(2, min(_NARROW, _MOST_NARROW // width))
     places = np.minimum((columns * cells).astype(np.intp), cells - 1) + cells * np.arange(width)
@@ -158,7 +156,6 @@ def _list_several(columns: np.ndarray, numbers: np.ndarray, rng: np.random.Gener
 
 
 def _format_parts(numbers: np.ndarray) -> str:
-    """Numbers as text."""
     *first, last = numbers.tolist()
     return f"{', '.join(map(str, first))} and {last}" if first else str(last)
 
