@@ -113,12 +113,7 @@ def _check_sum(probabilities: np.ndarray, name: str) -> None:
 
 @attrs.frozen(eq=False, slots=False)
 class Finite(ValueLaw):
-    """A distribution on finitely many distinct values (k, ...), with probabilities (k,) of sum 1.
-
-    >>> law = Finite([0, 1], [0.25, 0.75])
-    >>> np.exp(law.log_density(np.array([1, 7]))).tolist()
-    [0.75, 0.0]
-    """
+    """A distribution on finitely many distinct values (k, ...), with probabilities (k,) of sum 1."""
 
     values: np.ndarray = attrs.field(converter=_copy_values)
     probabilities: np.ndarray = attrs.field(converter=_copy_probabilities)

@@ -82,8 +82,13 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee, *,
     else:
         played = _check_repeats(adversary, learner, referee)
     # A score in every game or in none, as declared.
-    if played is not None:
-        _check_returns_score(adversary, played)
+    declared, scored = adversary.returns_score, played is not None and played.score is not None
+    if played is not None and declared not in (None, scored):
+        raise NotConforming(
+            adversary.name,
+            "returns_score says whether play returns a score",
+            f"returns_score is {declared}, but play returned {'a' if scored else 'no'} score",
+        )
     # Independent games; otherwise an audit would certify too much.
     if not referee.one_run:  # whose canaries are scored together
         check_games_independent(adversary, learner, referee, games=games)
@@ -94,25 +99,11 @@ def _check_repeats(adversary: Adversary, learner: Learner, referee: Referee) -> 
     try:
         return check_repeats(learner, adversary, referee, adversary.name)
     except NotConforming as error:
-        if isinstance(adversary, GameAdversary) or not _plays_alike(adversary, learner, referee):
+        if isinstance(adversary, GameAdversary):
             raise
+        try:
+            check_plays_alike(adversary, learner, referee)
+        except NotConforming:
+            raise error from None
         hint = "" if "global" in error.rule else " (a function of yours may draw its own, with coins=own)"
         raise NotConforming(learner.name, error.rule, error.got + hint) from error
-
-
-def _plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> bool:
-    try:
-        check_plays_alike(adversary, learner, referee)
-    except NotConforming:
-        return False
-    return True
-
-
-def _check_returns_score(adversary: Adversary, played: Played) -> None:
-    declared, scored = adversary.returns_score, played.score is not None
-    if declared not in (None, scored):
-        raise NotConforming(
-            adversary.name,
-            "returns_score says whether play returns a score",
-            f"returns_score is {declared}, but play returned {'a' if scored else 'no'} score",
-        )
