@@ -3,60 +3,21 @@
 from fractions import Fraction
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.concepts import ConceptClass, Dichotomies, FiniteClass, Thresholds, base
+from arena.concepts import ConceptClass, FiniteClass, Thresholds, base
 from arena.concepts.base import integer_weights
 from arena.errors import InvalidArgument
-from arena.sample import as_points, freeze
 
 exhaustive = settings(derandomize=True, max_examples=200)
 LINE = Thresholds()
 MATRIX = FiniteClass([[0, 0, 1], [0, 1, 1], [1, 1, 0]])
 
 
-@attrs.frozen
-class Coordinates(ConceptClass):
-    """Concept i labels a point of the plane by whether its i-th coordinate is positive."""
-
-    point_shape = (2,)
-    vc_dimension = 1
-
-    def check(self, x: Any) -> np.ndarray:
-        return as_points(x)
-
-    def check_concepts(self, concepts: Any) -> np.ndarray:
-        return np.asarray(concepts)
-
-    def dichotomies(self, points: Any) -> Dichotomies:
-        return Dichotomies(freeze(self.labels([0, 1], points)), np.arange(2))
-
-    def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        return np.where(concepts == 0, points[..., 0] > 0, points[..., 1] > 0)
-
-    def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        wrong = (points > 0) != (labels[..., None] == 1)
-        if weights is not None:
-            wrong = wrong * weights[..., None]
-        return wrong.sum(axis=1).argmin(axis=1)
-
-
 class TestShapes:
-    def test_points_may_be_vectors(self) -> None:
-        plane = Coordinates()
-        assert plane.label([0, 1], [1.0, -1.0]).tolist() == [True, False]
-        assert plane.label([0, 1], [[1.0, -1.0], [1.0, -1.0]]).tolist() == [True, False]
-        assert plane.labels([0, 1], [[1, -1], [-1, 1], [1, 1]]).tolist() == [[1, 0, 1], [0, 1, 1]]
-        points = np.array([[1, -1], [-1, 1]])
-        assert plane.erm(points, [[[0, 1], [1, 0]]]).tolist() == [[1, 0]]
-        assert plane.erm(points[None], [0, 0], [[1, 2], [2, 1]]).tolist() == [0, 1]
-        with pytest.raises(InvalidArgument, match=r"a point must have shape \(2,\), got \(3,\)"):
-            plane.label([0], [1, 2, 3])
-
     @pytest.mark.parametrize("spec", [LINE, MATRIX])
     @pytest.mark.parametrize("lead", [(), (1,), (0,), (4,), (2, 3), (0, 3), (2, 0)])
     def test_leading_axes_are_kept(self, spec: ConceptClass, lead: tuple[int, ...]) -> None:

@@ -31,7 +31,7 @@ from arena.concepts import (
     base,
     parse_concept_class,
 )
-from arena.errors import InvalidArgument, Unsupported
+from arena.errors import Unsupported
 
 NAMES = list(NAIVE_CLASSES)
 NEW = [name for name in NAMES if name not in ("thresholds", "matrix", "lists")]
@@ -412,11 +412,6 @@ class TestEncrypted:
         assert cipher.erm(points, labels).tolist() == [order[5]]
         assert cipher.erm(points, [[0, 0, 0]]).tolist() == [9]
         assert cipher.compare(order[2], [order[1], order[2], order[3]]).tolist() == [1, 0, -1]
-
-    @pytest.mark.parametrize("arguments", [(0, 1), (1_000_001, 1), (4, -1), (True, 1), (4, 1.5)])
-    def test_bad_specs(self, arguments: tuple[Any, Any]) -> None:
-        with pytest.raises(InvalidArgument, match=r"(size|seed) must be (an integer|at least|at most)"):
-            EncryptedThresholds(*arguments)
 
 
 FAIR: list[tuple[ConceptClass, float, float]] = [

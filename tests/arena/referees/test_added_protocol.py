@@ -54,11 +54,6 @@ def loud(duel: Any) -> Any:
     return Loud()
 
 
-def test_the_page_is_short() -> None:
-    prose = re.sub(r"```.*?```", "", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(prose.split()) <= 500
-
-
 def test_it_is_known_by_its_definition(duel: Any) -> None:
     assert REFEREES["Duel"] is duel.Duel
     assert duel.Duel.two_worlds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import SAMPLE, Echo, EchoState, Scripted, script
+from support.players.simple_players import SAMPLE, Echo, EchoState, Fragile, Scripted, script
 
 from arena import (
     NO_LABEL,
@@ -286,21 +286,8 @@ def test_halts_are_checked() -> None:
 
 
 def test_a_learner_that_raises_is_named() -> None:
-    with pytest.raises(PlayerError, match=r"learner echo raised TypeError: .* in round 1"):
-        play(raising(TypeError("no")), script(Train(SAMPLE), Query(0.0)), Figure1(), games=GAMES, seed=1)
-
-
-def raising(error: Exception) -> Echo:
-    class State(EchoState):
-        def predict(self, x: np.ndarray) -> np.ndarray:
-            raise error
-
-    @attrs.frozen
-    class Raising(Echo):
-        def start(self, games: int, rng: np.random.Generator) -> EchoState:
-            return State(games, 9.0)
-
-    return Raising()
+    with pytest.raises(PlayerError, match=r"learner fragile raised TypeError: seven in round 1"):
+        play(Fragile(error=TypeError), script(Train(SAMPLE), Query(7.0)), Figure1(), games=GAMES, seed=1)
 
 
 def test_an_adversary_that_raises_is_named() -> None:

@@ -23,7 +23,7 @@ from arena import (
     SpecialRound,
     play,
 )
-from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
+from arena.concepts import ConceptClass, FiniteClass, Points, RealIntervals, Thresholds
 from arena.errors import InvalidArgument, Unsupported
 
 CLASS = Thresholds(range(1, 9))
@@ -128,22 +128,6 @@ def test_games_played_alone_are_held_to_it_too() -> None:
 
 
 @attrs.frozen
-class Parities(ConceptClass):
-    """A class on an infinite domain, of which nothing is asked."""
-
-    name = "parities"
-
-    @property
-    def vc_dimension(self) -> int:
-        return 1
-
-    def _nothing(self, *given: object) -> Any:
-        raise NotImplementedError
-
-    check = check_concepts = dichotomies = _label = _minimise = _nothing
-
-
-@attrs.frozen
 class OnlyOblivious(LastLabel):
     protocols = ("Oblivious",)
 
@@ -167,5 +151,5 @@ def test_what_cannot_be_realizable_is_refused() -> None:
     with pytest.raises(Unsupported, match="Choose a smaller domain"):
         Realizable(Adaptive(3), Points(range(8_000)))
 
-    with pytest.raises(Unsupported, match=r"^Parities\(\) has no finite domain, so its concepts cannot"):
-        Realizable(Adaptive(3), Parities())
+    with pytest.raises(Unsupported, match=r"^RealIntervals\(\) has no finite domain, so its concepts cannot"):
+        Realizable(Adaptive(3), RealIntervals())
