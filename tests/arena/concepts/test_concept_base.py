@@ -1,4 +1,4 @@
-"""What every concept class owes its callers: shapes, refusals, exact weights, names on the command line."""
+"""What every concept class owes its callers: shapes, refusals, exact weights, random points and targets."""
 
 from fractions import Fraction
 from typing import Any
@@ -7,10 +7,27 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.laws.concept_laws import NAIVE_CLASSES
 
-from arena.concepts import ConceptClass, FiniteClass, Thresholds, base
+from arena.concepts import (
+    Boxes,
+    ConceptClass,
+    EncryptedThresholds,
+    FiniteClass,
+    Halfplanes,
+    Halfspaces,
+    Intervals,
+    Points,
+    RealIntervals,
+    RealPoints,
+    Rectangles,
+    Stumps,
+    Thresholds,
+    base,
+    parse_concept_class,
+)
 from arena.concepts.base import integer_weights
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, Unsupported
 
 exhaustive = settings(derandomize=True, max_examples=200)
 LINE = Thresholds()
@@ -140,3 +157,43 @@ class TestWholeWeights:
         assert integer_weights(np.array([0.1, 1 / 3])).dtype == np.int64
         assert integer_weights(np.array([1e-300, 1e300, 5e-324])).dtype == object
         assert integer_weights(np.array([2**62], np.uint64)).dtype == object
+
+
+FAIR: list[tuple[ConceptClass, float, float]] = [
+    (Thresholds(), 0.25, 0.75),
+    (Thresholds(range(1, 9)), 0.25, 0.75),
+    (Thresholds([3]), 0, 1),
+    (RealPoints(), 0.5, 0.5),
+    (Points(range(8)), 1 / 8, 1 / 8),
+    (RealIntervals(), 0.25, 0.75),
+    (Intervals(range(8)), 0.25, 0.75),
+    (Rectangles((4, 4)), 0.25, 0.75),
+    (Boxes(1), 0.25, 0.75),
+    (Boxes(3), 0.25, 0.75),
+    (Stumps(4), 0.25, 0.75),
+    (Halfplanes(), 1 / 8, 7 / 8),
+    (EncryptedThresholds(16, 3), 0.25, 0.75),
+    (NAIVE_CLASSES["lists"].spec, 0.25, 0.75),
+    (parse_concept_class("lists:6"), 0.3, 0.7),
+    (parse_concept_class("lists:4:literals"), 0.25, 0.75),
+]
+
+
+class TestAtRandom:
+    @pytest.mark.parametrize(("spec", "low", "high"), FAIR, ids=lambda value: str(value))
+    def test_concepts_label_a_fair_part_of_points(
+        self, spec: ConceptClass, low: float, high: float, rng: np.random.Generator
+    ) -> None:
+        points = spec.draw_points(rng, 4_000)
+        assert points.shape == (4_000, *spec.point_shape)
+        for _ in range(30):
+            concept = spec.draw_concept(rng)
+            assert concept.ndim == spec.concept_ndim
+            share = spec.labels(concept[None], points).mean()
+            assert low - 0.05 < share < high + 0.05  # six deviations of 4,000 points
+
+    def test_halfspaces_with_a_margin_have_no_such_law(self, rng: np.random.Generator) -> None:
+        with pytest.raises(Unsupported, match=r"would not keep the margin"):
+            Halfspaces(3, 0.2).draw_points(rng, 4)
+        with pytest.raises(Unsupported, match=r"would not have the margin of .*\. Use a target of arena"):
+            Halfspaces(3, 0.2).draw_concept(rng)

@@ -20,16 +20,11 @@ from arena.concepts import (
     ConceptClass,
     EncryptedThresholds,
     Halfplanes,
-    Halfspaces,
-    Intervals,
-    Points,
     RealIntervals,
     RealPoints,
-    Rectangles,
     Stumps,
     Thresholds,
     base,
-    parse_concept_class,
 )
 from arena.errors import Unsupported
 
@@ -400,55 +395,3 @@ class TestHalfplanes:
             assert (said == np.array(labels, bool)).all() == separable(
                 [tuple(p) for p in points.tolist()], labels
             )
-
-
-class TestEncrypted:
-    def test_only_compare_reads_plaintexts(self) -> None:
-        """Another key of the same order of ciphertexts, as `compare` has it, gives the same answers."""
-        cipher = EncryptedThresholds(9, 4)
-        order = sorted(range(9), key=lambda x: sum(int(cipher.compare(x, y) > 0) for y in range(9)))
-        assert order == cipher.encrypt(range(9)).tolist()
-        points, labels = [[order[2], order[7], order[5]]], [[0, 1, 1]]
-        assert cipher.erm(points, labels).tolist() == [order[5]]
-        assert cipher.erm(points, [[0, 0, 0]]).tolist() == [9]
-        assert cipher.compare(order[2], [order[1], order[2], order[3]]).tolist() == [1, 0, -1]
-
-
-FAIR: list[tuple[ConceptClass, float, float]] = [
-    (Thresholds(), 0.25, 0.75),
-    (Thresholds(range(1, 9)), 0.25, 0.75),
-    (Thresholds([3]), 0, 1),
-    (RealPoints(), 0.5, 0.5),
-    (Points(range(8)), 1 / 8, 1 / 8),
-    (RealIntervals(), 0.25, 0.75),
-    (Intervals(range(8)), 0.25, 0.75),
-    (Rectangles((4, 4)), 0.25, 0.75),
-    (Boxes(1), 0.25, 0.75),
-    (Boxes(3), 0.25, 0.75),
-    (Stumps(4), 0.25, 0.75),
-    (Halfplanes(), 1 / 8, 7 / 8),
-    (EncryptedThresholds(16, 3), 0.25, 0.75),
-    (NAIVE_CLASSES["lists"].spec, 0.25, 0.75),
-    (parse_concept_class("lists:6"), 0.3, 0.7),
-    (parse_concept_class("lists:4:literals"), 0.25, 0.75),
-]
-
-
-class TestAtRandom:
-    @pytest.mark.parametrize(("spec", "low", "high"), FAIR, ids=lambda value: str(value))
-    def test_concepts_label_a_fair_part_of_points(
-        self, spec: ConceptClass, low: float, high: float, rng: np.random.Generator
-    ) -> None:
-        points = spec.draw_points(rng, 4_000)
-        assert points.shape == (4_000, *spec.point_shape)
-        for _ in range(30):
-            concept = spec.draw_concept(rng)
-            assert concept.ndim == spec.concept_ndim
-            share = spec.labels(concept[None], points).mean()
-            assert low - 0.05 < share < high + 0.05  # six deviations of 4,000 points
-
-    def test_halfspaces_with_a_margin_have_no_such_law(self, rng: np.random.Generator) -> None:
-        with pytest.raises(Unsupported, match=r"would not keep the margin"):
-            Halfspaces(3, 0.2).draw_points(rng, 4)
-        with pytest.raises(Unsupported, match=r"would not have the margin of .*\. Use a target of arena"):
-            Halfspaces(3, 0.2).draw_concept(rng)

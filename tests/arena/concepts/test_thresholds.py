@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.concepts import Thresholds
+from arena.concepts import EncryptedThresholds, Thresholds
 from arena.concepts import line as thresholds
 from arena.errors import InvalidArgument
 
@@ -260,3 +260,15 @@ class TestSpec:
                 assert twin == spec
                 assert hash(twin) == hash(spec)
                 assert twin.check(1) == 1
+
+
+class TestEncrypted:
+    def test_only_compare_reads_plaintexts(self) -> None:
+        """Another key of the same order of ciphertexts, as `compare` has it, gives the same answers."""
+        cipher = EncryptedThresholds(9, 4)
+        order = sorted(range(9), key=lambda x: sum(int(cipher.compare(x, y) > 0) for y in range(9)))
+        assert order == cipher.encrypt(range(9)).tolist()
+        points, labels = [[order[2], order[7], order[5]]], [[0, 1, 1]]
+        assert cipher.erm(points, labels).tolist() == [order[5]]
+        assert cipher.erm(points, [[0, 0, 0]]).tolist() == [9]
+        assert cipher.compare(order[2], [order[1], order[2], order[3]]).tolist() == [1, 0, -1]
