@@ -19,7 +19,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play
 from arena import Example as Move
 from arena.concepts import Halfspaces, Points
-from arena.concepts.halfspaces import disjunction, point_function
+from arena.concepts.halfspaces import disjunction
 from arena.randomness import generator
 from arena.testing import check_learner
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
@@ -442,7 +442,7 @@ def test_theorem_4_5_fails_with_probability_at_most_beta(cached: int | None) -> 
     assert bound.oblivious
     assert (bound.of, bound.beta) == ("mistakes", beta)
     points = 2 * np.eye(dimension) - 1
-    wanted = point_function(dimension, 3).weights
+    wanted = np.eye(dimension)[3]
     played = play(
         learner,
         draw_from_pool(points, (wanted > 0).astype(int), rounds),
@@ -472,7 +472,7 @@ def test_updates_are_bounded_by_lemma_4_7() -> None:
         threshold=proved.update_threshold,
     )
     state = learner.start(400, np.random.default_rng(4))
-    label = point_function(dimension, 3).weights > 0
+    label = np.eye(dimension)[3] > 0
     for t in range(rounds):
         state.hypothesis()
         place = np.full(400, t % 2 * 3)  # the target's point and another, in turn
