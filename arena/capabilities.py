@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class HasVotes(Protocol):
-    """A running predictor that answers by a noisy vote and can say how the vote stands. No referee shows
-    votes."""
+    """A running predictor that answers by a noisy vote and can say how it stands. No referee shows votes."""
 
     def votes(self, x: Any) -> np.ndarray:
         """(n,) in [0, 1]: the share of votes for label 1, at one point for all games or at x (n, ...)."""

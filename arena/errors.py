@@ -98,8 +98,7 @@ class ProtocolViolation(ArenaError):
 
 
 class PlayerError(ArenaError):
-    """A player raised an exception of its own, the cause. place: the file and line of the user's code, if
-    any."""
+    """A player raised an exception of its own, the cause. place: the user's file and line, if any."""
 
     @classmethod
     def of(cls, error: BaseException, *, player: str, name: str, round: int) -> PlayerError:

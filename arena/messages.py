@@ -135,8 +135,7 @@ class GradientCanary:
 
 @attrs.frozen(eq=False)
 class Advance(Move):
-    """Steps of `TrainingRun` or `OneRun`: how many, or None for all that are left, and canaries of these
-    steps."""
+    """Steps of `TrainingRun` or `OneRun`: how many (None: all that are left), and canaries of these."""
 
     steps: int | None = None
     canaries: Sequence[GradientCanary] = ()
@@ -294,8 +293,7 @@ class Released(Reply):
 
 @attrs.frozen(eq=False)
 class Models(Reply):
-    """The models of `TrainingRun` that are shown after the steps asked for: parameters (n, j, P) float64, j ≥
-    0."""
+    """The models of `TrainingRun` that are shown after the steps asked for: (n, j, P) float64, j ≥ 0."""
 
     parameters: np.ndarray
 

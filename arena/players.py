@@ -52,8 +52,7 @@ class Learner(ABC):
 
     name: what the command line calls it. theorem: the source of its claim.
     protocols: names of the referees under which it plays, for instance ("Figure1",).
-    usual_adversary: the name of the adversary of audits that name none; empty: the usual one of what it
-    protects.
+    usual_adversary: that of audits that name none; empty: the usual one of what it protects.
     """
 
     name: ClassVar[str] = ""
@@ -209,8 +208,7 @@ class GameLearner(Learner):
 
     @property
     def concept_class(self) -> ConceptClass:
-        """The class of its hypotheses' concepts; a class attribute suffices. Raises: Unsupported
-        without one."""
+        """The class of its hypotheses; a class attribute suffices. Raises: Unsupported without one."""
         raise Unsupported(
             f"{self.name} has no concept_class", remedy="Define one, for `hypothesis` needs it."
         )

@@ -186,8 +186,7 @@ class ConceptClass(ABC):
         return None
 
     def draw_points(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """(size, ...): independent points, uniform on a finite domain, otherwise on the unit interval or
-        cube."""
+        """(size, ...): independent points, uniform on a finite domain or on the unit interval or cube."""
         if self.domain is None:
             return self.check(rng.random((size, *self.point_shape)))
         return self.check(np.array(self.domain)[rng.integers(0, len(self.domain), size)])

@@ -47,8 +47,8 @@ def hindsight(concept_class: ConceptClass, games: int) -> Hindsight:
 
 
 def check_consistency(concept_class: ConceptClass) -> None:
-    """Raises: Unsupported if a class has no finite domain and is neither thresholds nor halfspaces, or is too
-    large."""
+    """Raises: Unsupported if a class is too large, or no thresholds or halfspaces and without finite
+    domain."""
     if not isinstance(concept_class, Thresholds | Halfspaces):
         labellings(concept_class)
 

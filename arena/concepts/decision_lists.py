@@ -152,8 +152,7 @@ class DecisionLists(ConceptClass):
         return kept
 
     def all_lists(self) -> np.ndarray:
-        """(k, L): all lists that repeat no feature and end with "true", at most `MAX_LISTS`. Raises:
-        Unsupported."""
+        """(k, L): all lists that repeat no feature and end with "true". Raises: Unsupported if too many."""
         return _build_all_lists(self.features.count)
 
     # --- labels ---------------------------------------------------------------------------------------

@@ -61,8 +61,7 @@ class EncryptedThresholds(ConceptClass):
         )
 
     def compare(self, first: Any, second: Any) -> np.ndarray:
-        """-1, 0 or 1: whether the first plaintext is less than, equal to or greater than the second.
-        Public."""
+        """Public: -1, 0 or 1, if the first plaintext is less than, equal to or greater than the second."""
         plaintext = self._plaintexts
         return np.asarray(np.sign(plaintext[np.asarray(first)] - plaintext[np.asarray(second)]))
 

@@ -50,8 +50,7 @@ class BooleanFeatures(ABC):
         """`evaluate` of checked points, given as bool."""
 
     def check(self, x: Any) -> np.ndarray:
-        """The points (..., d) as int8. Raises: InvalidArgument with the place of the first that is not 0 or
-        1."""
+        """The points (..., d) as int8. Raises: InvalidArgument with the place of the first other value."""
         points = as_points(x)
         if points.shape[-1:] != (self.d,):
             raise InvalidArgument(f"a point must have shape {(self.d,)}", value=points.shape)

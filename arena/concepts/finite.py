@@ -28,7 +28,7 @@ class MatrixClass(ConceptClass):
     """Base of the classes that have a boolean matrix, concepts × points.
 
     A concept is a row index, from 0. ERM returns the lowest row among the best, row 0 for an empty sample. A
-    new class implements `matrix`, `domain`, `check`, and `domain_indices` where its points are not column
+    new class implements `matrix`, `domain`, `check`, and `domain_indices` where points are not column
     indices.
     """
 
@@ -61,8 +61,7 @@ class MatrixClass(ConceptClass):
         return min(len(self.matrix), 1 << points)
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
-        """A uniform row among those that label between 1/4 and 3/4 of the columns 1, or else nearest
-        to 1/2."""
+        """A uniform row among those that label 1/4 to 3/4 of the columns 1, or else nearest to 1/2."""
         off = np.abs(self.matrix.mean(axis=1) - 0.5)
         return np.array(rng.choice(np.flatnonzero(off <= max(0.25, off.min()))))
 
@@ -110,8 +109,7 @@ def check_matrix_size(concepts: int, points: int, value: object) -> None:
 
 
 def as_indices(array: np.ndarray, count: int, rule: str) -> np.ndarray:
-    """Integers from 0 to count - 1 as indices. Raises: InvalidArgument with `rule` and the first
-    other value."""
+    """Integers from 0 to count - 1 as indices. Raises: InvalidArgument with `rule` and another value."""
     good = (array >= 0) & (array < count)
     if array.dtype.kind == "f":
         good &= array == np.rint(array)
@@ -217,11 +215,10 @@ def build_vote_pairs(teachers: int) -> FiniteClass:
     """The class on which teachers of one example each can cast every pair of votes.
 
     Replacing one of n examples moves the votes for label 1 by at most one. The class has a concept for each
-    of n + 1
-    examples: point c < n + 1 has label 1 by concept c alone, so that a teacher trained on it is concept c.
-    The other points are queries. At point (n + 1) + (2·i + j)·n + s, s of the first n - 1 concepts say 1,
-    concept n - 1, which is in world 0, says i, and concept n, which is in world 1, says j. There are at most
-    1,000 teachers.
+    of n + 1 examples; point c < n + 1 has label 1 by concept c alone, so that a teacher trained on it is
+    concept c. The other points are queries. At point (n + 1) + (2·i + j)·n + s, s of the first n - 1 concepts
+    say 1, concept n - 1, which is in world 0, says i, and concept n, which is in world 1, says j. There are
+    at most 1,000 teachers.
     """
     check_value("teachers", teachers, whole, at_least(1), at_most(_MAX_TEACHERS))
     concepts = np.arange(teachers + 1)

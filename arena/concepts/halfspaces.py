@@ -168,8 +168,7 @@ class Halfspaces(ConceptClass):
 
 
 def products(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """(n,): v·x of each game, for weights (n, d) and points (d,) or (n, d), in the precision of the
-    weights."""
+    """(n,): v·x of each game, for weights (n, d), whose precision it has, and points (d,) or (n, d)."""
     if points.ndim == 1 or is_shared(points):
         point = points if points.ndim == 1 else points[0]
         return np.asarray(weights @ point.astype(weights.dtype))

@@ -168,8 +168,7 @@ class RealPoints(ConceptClass):
         return Dichotomies(array == concepts[:, None], concepts)
 
     def draw_points(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Each point is 1/2 with probability 1/2, so that concepts can label several 1, and otherwise uniform
-        in [0, 1]."""
+        """1/2 with probability 1/2, so that concepts label several 1, and otherwise uniform in [0, 1]."""
         points = rng.random(size)
         points[rng.random(size) < 0.5] = 0.5
         return points

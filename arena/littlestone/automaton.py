@@ -54,8 +54,7 @@ class Automaton(ABC):
 
     @abstractmethod
     def functions(self, states: np.ndarray) -> np.ndarray:
-        """The function of each state, as a concept of `hypotheses`; states that predict alike have
-        the same."""
+        """The functions of states, as concepts of `hypotheses`; those that predict alike have the same."""
 
     @abstractmethod
     def labels(self, states: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -50,14 +50,15 @@ class LossDistribution:
 
     @classmethod
     def from_cells(cls, masses_of: MassesOf, low: float, high: float, step: float) -> LossDistribution:
-        """Discretise a pair of distributions, given by `masses_of`: of increasing losses ℓ (k,), the
-        probabilities (k + 1,) under P and under Q that the loss lies below the first, between each and the
-        next, and above the last.
+        """Discretise a pair of distributions.
+
+        masses_of: of increasing losses ℓ (k,), the probabilities (k + 1,) under P and under Q that the loss
+            lies below the first, between each and the next, and above the last.
 
         Each cell is replaced by its two ends, with the same mass under P and under Q. A pair that is made
-        coarser in this
-        way dominates the given one: δ(ε) becomes its chords over e^ε, which lie above it since it is convex.
-        Mass below `low` is moved up to it, and mass above `high` to infinity; P has hardly any there.
+        coarser so
+        dominates the given one: δ(ε) becomes its chords over e^ε, which lie above it since it is convex. Mass
+        below `low` is moved up to it, and mass above `high` to infinity; P has hardly any there.
         """
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first > _MOST_CELLS:
@@ -192,10 +193,9 @@ def refine_grid(
 class PrivacyCurve(ABC):
     """δ(ε) of a mechanism: it is (ε, δ(ε))-DP for every ε ≥ 0, in both directions.
 
-    A subclass is a frozen attrs class whose fields are numbers and yes or no, since ledgers store them. It
-    has a
-    family: for each scale the curve of the same mechanism with its noise divided by the scale. Audits report
-    which members of the family are refuted.
+    A subclass is a frozen attrs class whose fields are numbers and yes or no, since ledgers store them. Its
+    family has for each scale the curve of the same mechanism with its noise divided by the scale. Audits
+    report which members of the family are refuted.
     """
 
     name: ClassVar[str]

@@ -57,8 +57,7 @@ def compose_curves(curves: Iterable[PrivacyCurve]) -> PrivacyCurve:
 
 @attrs.frozen
 class ComposedCurve(PrivacyCurve):
-    """Mechanisms on the same data: parts[i] is used times[i] times. Its family has one scale for all
-    parts."""
+    """Mechanisms on the same data, parts[i] used times[i] times. Its family has one scale for all."""
 
     name = "composition"
 

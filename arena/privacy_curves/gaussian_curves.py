@@ -235,8 +235,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
 
 @attrs.frozen
 class GaussianCurve(PrivacyCurve):
-    """μ-GDP: no easier to tell the worlds apart than N(0, 1) and N(μ, 1) (Dong, Roth, Su 2022), plus
-    `slack` in δ."""
+    """μ-GDP: no easier to tell the worlds apart than N(0, 1) and N(μ, 1), plus `slack` in δ."""
 
     name = "Gaussian"
     scaled = "mu"

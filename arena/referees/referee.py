@@ -21,8 +21,7 @@ from arena.sample import BLANK, Sample, Training, own_copy
 
 
 class Worlds:
-    """The worlds of n games: which game is in which, and where (`flag`) and in what (`challenges`) they have
-    differed.
+    """The worlds of n games: which game is in which; where (`flag`) and in what they have differed.
 
     relation, users_of: as in `BatchSetup`.
     """

@@ -32,8 +32,7 @@ _MAX_IMPORTING = 4  # times that games are played again because they imported mo
 
 
 def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name: str) -> Played:
-    """Check that games with the same seed are the same, and that no global generator is used; `name`
-    is blamed."""
+    """Check that the same seed gives the same games without global generators; `name` is blamed."""
     record = not isinstance(adversary, GameAdversary)
 
     def play_few() -> Played:
@@ -56,8 +55,7 @@ def _outcome(played: Played) -> tuple[list[bytes], bytes]:
 def forbid_global_randomness(name: str, play_games: Callable[[], P]) -> P:
     """The result of `play_games`, which may use the global generators of the process only to import modules.
 
-    Some libraries draw from them while they are imported. If modules were imported, the games are played once
-    more.
+    Some libraries draw from them while they are imported, so that the games are then played again.
     """
     for _ in range(_MAX_IMPORTING):
         states, modules = _read_global_states(), set(sys.modules)
@@ -207,8 +205,7 @@ class _OtherPlay:
 
 
 def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> Played | None:
-    """Check that an adversary plays the same on the same replies and random numbers, and uses no global
-    generator.
+    """Check that an adversary plays the same on the same replies and random numbers, none of them global.
 
     For learners whose games no seed repeats. Returns the games, or None for an adversary in game style.
     """

@@ -231,8 +231,7 @@ def _add_by_label(law: AnswerLaw, masses: np.ndarray) -> np.ndarray:
 
 
 class RoundEvents:
-    """Sums over games of events of rounds; games may come in several batches. outcomes: the texts of
-    a round's."""
+    """Sums over games, in several batches, of events of rounds. outcomes: the texts of one round's."""
 
     def __init__(self, outcomes: Sequence[str], rounds: int) -> None:
         self._rounds = rounds
