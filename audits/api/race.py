@@ -12,7 +12,7 @@ from arena.capabilities import HasPracticalConstants
 from audits.api.arguments import split_settings
 from audits.races import Race, RaceResult, plan_online_race, plan_predictor_race, run_race
 from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds
-from audits.races.race_plan import concepts_of
+from audits.races.race import concepts_of
 from audits.registry.entrants import LabelledClass, find_entrants
 from audits.registry.given_players import configure_learner, read_sample
 from audits.registry.match import DataSource, PlayerSettings, load_data

@@ -147,7 +147,7 @@ class Cell:
     @property
     def quantity(self) -> str:
         """What is counted: mistakes or regret; empty if the cell is an audit."""
-        return self.game.measure.quantity if isinstance(self.game, Race) else ""
+        return self.game.quantity if isinstance(self.game, Race) else ""
 
     def describe(self) -> dict[str, object]:
         """What the figures of the cell depend on; its players and their settings as a digest."""

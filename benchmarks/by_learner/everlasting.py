@@ -26,7 +26,7 @@ from arena import Figure1, Learner, Sample, play
 from arena.concepts import Boxes, ConceptClass, FiniteClass, Halfplanes, RealIntervals, Stumps, Thresholds
 from audits.data.csv_samples import load_sample, read_table, resolve_labels
 from audits.races import PredictorStanding, plan_predictor_race, run_race
-from audits.races.predictor_errors import EvaluationSet
+from audits.races.predictor_race import EvaluationSet
 from learners.everlasting.bbl_round import practical_chunk
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1

@@ -81,14 +81,14 @@ def test_players_know_the_rounds_and_the_protocol_of_the_race() -> None:
     assert second.adversary.learner == Guess()  # type: ignore[attr-defined]
     assert isinstance(first.referee, Realizable)
     assert first.referee.concepts == Thresholds(range(8))
-    assert (race.measure.quantity, race.measure.marks[-1]) == (MISTAKES, 77)
+    assert (race.quantity, race.marks[-1]) == (MISTAKES, 77)
 
 
 def test_games_are_agnostic_if_the_adversary_is_not_realizable_or_on_demand() -> None:
     for race in (plan(TinySoa(), agnostic=True), plan(TinySoa(), against=Drawn(noise=0.1))):
-        assert race.measure.quantity == REGRET
+        assert race.quantity == REGRET
         assert not isinstance(race.entrants[0].referee, Realizable)
-        assert race.measure.scorebook(race.entrants[0]).concepts == TinySoa().concepts
+        assert race.scorebook(race.entrants[0]).concepts == TinySoa().concepts
 
 
 def test_the_protocol_is_the_adversarys_or_the_first_that_all_play() -> None:
@@ -312,7 +312,7 @@ def test_an_invalid_bound_is_refused_before_the_games() -> None:
 
 def test_growth_is_the_slope_of_least_squares() -> None:
     race = plan(Guess(), rounds=1_000, games=30, marks=7)
-    marks = np.array(race.measure.marks)
+    marks = np.array(race.marks)
 
     def fit(medians: np.ndarray) -> OnlineStanding:
         (standing,) = make_result(race, [np.repeat(medians.round()[:, None], 30, axis=1)]).standings

@@ -1,11 +1,9 @@
-"""The plan of a race: seeded games of several learners, what is measured in them, and the test of bounds."""
+"""Races: seeded games of several learners, what is measured in them, and the tests of bounds."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from itertools import accumulate
-from math import ceil
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
@@ -17,15 +15,13 @@ from arena.engine import check_protocol
 from arena.settings import at_least, less_than, more_than, whole
 from audits.registry.settings_text import blame_player
 from audits.reports.document import Table
-from audits.runs.workers import Workers, map_missing
 from audits.statistics.quantiles import Quantile, lower_limit_of_mean, quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MEDIAN, HIGH = QUANTILES = (0.5, 0.95)
+_QUANTILES = {"median": 0.5, "quantile_95": 0.95}
 _ROUNDING = 1e-9  # relative; bounds are floats, often logarithms
-Watch = Callable[[int], None]
 Player = TypeVar("Player", Learner, Adversary)
 
 
@@ -47,7 +43,7 @@ class Entrant:
         return concepts_of(self.learner)
 
     def read_bound(self, rounds: int) -> Bound | None:
-        """The bound that the learner states for so many rounds; None if it states none.
+        """The bound that the learner states for so many rounds, if any.
 
         Raises: InvalidArgument if it is not a Bound, or the learner raises an error.
         """
@@ -63,7 +59,7 @@ class Entrant:
 class BoundTest:
     """A bound from a learner's theorem, and its test on the games.
 
-    inapplicable: why the bound does not cover these games, so that it is not tested; empty if it does.
+    inapplicable: why the bound does not cover these games, so that it is not tested.
     exceeding: the number of games above it. allowed: the largest such number that does not refute it; None
     for a bound on the expectation, of which mean_lower is a lower confidence limit. broken: it is refuted.
     """
@@ -75,14 +71,34 @@ class BoundTest:
     mean_lower: float | None = None
     broken: bool = False
 
+    def describe_bound(self) -> str:
+        """The bound, and the sense in which it holds."""
+        bound = self.bound
+        sense = "on the expectation" if bound.beta is None else f"β = {bound.beta:.3g}"
+        return f"{bound.at_most:,.4g} ({sense})"
+
+    def describe(self, games: int) -> str:
+        """Whether it holds."""
+        if self.inapplicable:
+            return f"not tested: {self.inapplicable}"
+        if self.bound.beta is None:
+            observed = f"the mean is at least {self.mean_lower:,.4g}"
+        elif self.bound.beta > 0:
+            observed = f"{self.exceeding:,} of {games:,} games exceed it, up to {self.allowed:,} may"
+        else:
+            observed = f"{self.exceeding:,} games exceed it" if self.broken else "in every game"
+        if self.bound.beta != 0 or self.broken:
+            observed = f"{'no' if self.broken else 'not refuted'}: {observed}"
+        return observed + ("" if self.bound.promised else " (not promised)")
+
 
 @attrs.frozen(eq=False, kw_only=True)
 class Standing:
     """The figures of one learner. Arrays are (k,), one entry for each mark of the race.
 
-    mean, worst: over games. median, quantile_95: quantiles over games, with confidence limits.
-    bound_test: None if the learner's theorem states no bound. bounds: what it promises at each mark; infinite
-    where it promises nothing. A measure adds figures of its own.
+    mean, worst: over games. median, quantile_95: over games, with confidence limits. bound_test: None if the
+    learner's theorem states no bound. bounds: what it promises at each mark; infinite where it promises
+    nothing. Each kind of race adds figures of its own.
     """
 
     entrant: Entrant = attrs.field(repr=False)
@@ -99,67 +115,26 @@ class Standing:
 
 
 @attrs.frozen(kw_only=True)
-class Measure(ABC):
-    """What a race records in its games, one subclass for each kind of protocol.
+class Race(ABC):
+    """Everything on which the figures of a race depend, with one subclass for each kind of protocol.
 
-    quantity: MISTAKES, REGRET or ERROR. marks: the k rounds after which it is recorded, of which the last is
-    the end of the game. least_height: the axis of a chart reaches at least so high.
-    """
-
-    least_height: ClassVar[float]
-
-    quantity: str
-    marks: tuple[int, ...]
-
-    @property
-    def least_figure(self) -> float:
-        """A number below which no figure of a game can be."""
-        return 0
-
-    def check(self, entrant: Entrant) -> None:
-        """Refuse, before any game, an entrant whose games or bounds would be refused."""
-        for mark in self.marks:
-            entrant.read_bound(mark)
-
-    @abstractmethod
-    def explain_inapplicable(self, bound: Bound, protocol: str) -> str:
-        """Why a bound does not cover what is measured; empty if it does."""
-
-    @abstractmethod
-    def play(self, entrant: Entrant, games: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """Play n games and return their figures, (..., k, n)."""
-
-    @abstractmethod
-    def make_standing(self, race: Race, entrant: Entrant, figures: np.ndarray) -> Standing:
-        """The standing of a learner, from the figures of its games."""
-
-    @abstractmethod
-    def describe(self, race: Race, standings: Sequence[Any]) -> tuple[str, Table, list[str]]:
-        """How the games are played, the table of the figures, and sentences that explain them."""
-
-    @abstractmethod
-    def label_axes(self, axes: Axes) -> None:
-        """Set the labels and scales of a chart of medians by marks."""
-
-
-@attrs.frozen(kw_only=True)
-class Race:
-    """Everything on which the figures of a race depend.
-
-    entrants: the learners. games: the number of games of each. confidence: of all confidence limits together,
-    and of all tests of bounds together. seed: random seed. block: games that are played in one batch.
+    games: the number of games of each entrant. quantity: MISTAKES, REGRET or ERROR, which is recorded after
+    the k rounds `marks`, of which the last is the end of the game. confidence: of all confidence limits
+    together, and of all tests of bounds together. block: games that are played in one batch.
     """
 
     derived: ClassVar[tuple[str, ...]] = ("adversary", "protocol", "rounds")  # what JSON shows, too
+    least_height: ClassVar[float]  # the axis of a chart reaches at least so high
 
     entrants: tuple[Entrant, ...] = attrs.field(repr=False)
-    measure: Measure = attrs.field(repr=False)
     games: int = attrs.field(validator=[whole, at_least(1)])
     confidence: float = attrs.field(
         default=0.95, validator=[more_than(0), less_than(1, "Write 0.95 for 95 %.")]
     )
     seed: int = attrs.field(default=0, validator=[whole, at_least(0)])
     block: int = attrs.field(repr=False, validator=[whole, at_least(1)])
+    quantity: str = attrs.field(repr=False)
+    marks: tuple[int, ...] = attrs.field(repr=False)
 
     @property
     def adversary(self) -> Adversary:
@@ -173,37 +148,64 @@ class Race:
     @property
     def rounds(self) -> int:
         """The number of rounds of a game; of predictors, the number of their own rounds."""
-        return self.measure.marks[-1]
+        return self.marks[-1]
 
     @property
     def limit_level(self) -> float:
         """The error probability of each limit: Bonferroni over sides, quantiles, marks and learners."""
-        return (1 - self.confidence) / (2 * len(QUANTILES) * len(self.measure.marks) * len(self.entrants))
+        return (1 - self.confidence) / (2 * len(_QUANTILES) * len(self.marks) * len(self.entrants))
+
+    @property
+    def least_figure(self) -> float:
+        """A number below which no figure of a game can be."""
+        return 0
+
+    @abstractmethod
+    def explain_inapplicable(self, bound: Bound) -> str:
+        """Why a bound does not cover what is measured; empty if it does."""
+
+    @abstractmethod
+    def play(self, entrant: Entrant, games: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """Play n games and return their figures, (..., k, n)."""
+
+    @abstractmethod
+    def make_standing(self, entrant: Entrant, figures: np.ndarray) -> Standing:
+        """The standing of a learner, from the figures of its games."""
+
+    @abstractmethod
+    def describe(self, standings: Sequence[Any]) -> tuple[str, Table, list[str]]:
+        """How the games are played, the table of the figures, and sentences that explain them."""
+
+    @abstractmethod
+    def label_axes(self, axes: Axes) -> None:
+        """Set the labels and scales of a chart of medians by marks."""
+
+    def check(self, entrant: Entrant) -> None:
+        """Refuse, before any game, an entrant whose games or bounds would be refused."""
+        for mark in self.marks:
+            entrant.read_bound(mark)
 
     def games_in(self, block: int) -> int:
-        """The number of games in a block; the last block may be smaller."""
         return min(self.block, self.games - block * self.block)
 
     def play_block(self, number: int, block: int) -> np.ndarray:
         """The figures (..., k, n) of a block of learner `number`, whose seed depends on nothing else."""
         seed = np.random.SeedSequence(self.seed, spawn_key=(number, block))
-        return self.measure.play(self.entrants[number], self.games_in(block), seed)
+        return self.play(self.entrants[number], self.games_in(block), seed)
 
     def summarise(self, entrant: Entrant, figures: np.ndarray, final: np.ndarray) -> dict[str, Any]:
         """The fields of a standing that are order statistics of figures (k, n), and its bounds.
 
         final: (n,), the figure of each game on which the bound is tested.
         """
-        ordered, level = np.sort(figures, axis=1), self.limit_level
-        bounds = [entrant.read_bound(mark) for mark in self.measure.marks]
-        explain = self.measure.explain_inapplicable
+        ordered = np.sort(figures, axis=1)
+        bounds = [entrant.read_bound(mark) for mark in self.marks]
         promises = [
-            np.inf if bound is None or explain(bound, self.protocol) else bound.at_most for bound in bounds
+            np.inf if bound is None or self.explain_inapplicable(bound) else bound.at_most for bound in bounds
         ]
         return {
             "entrant": entrant,
-            "median": quantile(ordered, MEDIAN, level),
-            "quantile_95": quantile(ordered, HIGH, level),
+            **{name: quantile(ordered, share, self.limit_level) for name, share in _QUANTILES.items()},
             "worst": ordered[:, -1],
             "bound_test": None if bounds[-1] is None else self._test_bound(bounds[-1], final),
             "bounds": np.array(promises, np.float64),
@@ -215,14 +217,14 @@ class Race:
         A bound on the expectation is tested by Anderson's lower limit on the mean, any other by the number of
         games that exceed it. All learners' tests together err with probability at most 1 - confidence.
         """
-        reason = self.measure.explain_inapplicable(bound, self.protocol)
+        reason = self.explain_inapplicable(bound)
         if reason:
             return BoundTest(bound=bound, inapplicable=reason)
         limit = bound.at_most + _ROUNDING * max(1.0, abs(bound.at_most))
         exceeding = int(np.count_nonzero(figures > limit))
         level = (1 - self.confidence) / len(self.entrants)
         if bound.beta is None:
-            lower = lower_limit_of_mean(figures, self.measure.least_figure, level)
+            lower = lower_limit_of_mean(figures, self.least_figure, level)
             return BoundTest(bound=bound, exceeding=exceeding, mean_lower=lower, broken=lower > limit)
         allowed = 0
         if bound.beta > 0:
@@ -231,40 +233,9 @@ class Race:
             allowed = int(binom.isf(level, self.games, bound.beta))
         return BoundTest(bound=bound, exceeding=exceeding, allowed=allowed, broken=exceeding > allowed)
 
-
-def play_games(
-    race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None
-) -> tuple[Race, list[np.ndarray], str]:
-    """Play all games; return the race, the figures (..., k, n) of each learner's n games, and an empty text.
-
-    A keyboard interrupt ends them early. Then it is the race of the games that were finished, equally many of
-    every learner that has any, and the text says which are missing. If none were, the interrupt is raised.
-
-    jobs: number of processes, or `Workers`. watch: called with the number of games so far.
-    Raises: whatever a referee or a player raises in a game; WorkersFailed if workers fail.
-    """
-    blocks, learners = range(ceil(race.games / race.block)), range(len(race.entrants))
-    tasks = [(number, block) for block in blocks for number in learners]
-    played = [0, *accumulate(race.games_in(block) for _, block in tasks)]  # after so many tasks
-    results, interrupted = map_missing(
-        lambda task: race.play_block(*task),
-        tasks,
-        {},
-        jobs,
-        watch=None if watch is None else lambda done: watch(played[done]),
-    )
-    finished = [[results[n, block] for block in blocks if (n, block) in results] for n in learners]
-    figures = [np.concatenate(arrays, axis=-1) for arrays in finished if arrays]
-    if not interrupted:
-        return race, figures, ""
-    if not figures:
-        raise KeyboardInterrupt
-    games = min(array.shape[-1] for array in figures)  # the first learners may be a block ahead
-    text = f"Interrupted: figures rest on the first {games:,} of {race.games:,} games."
-    unplayed = [entrant.label for entrant in race.entrants[len(figures) :]]
-    text += f" No games of {', '.join(unplayed)} were finished." if unplayed else ""
-    shorter = attrs.evolve(race, entrants=race.entrants[: len(figures)], games=games)
-    return shorter, [array[..., :games] for array in figures], text
+    def __str__(self) -> str:
+        learners = f"{len(self.entrants)} learners" if len(self.entrants) > 1 else self.entrants[0].label
+        return f"{learners} against {self.adversary.name}, {self.games:,} games each"
 
 
 def concepts_of(learner: Learner) -> ConceptClass:
