@@ -27,7 +27,7 @@ from audits.adversary_search.evidence import (
 )
 from audits.adversary_search.script import Script
 from audits.adversary_search.script_strategies import adversaries
-from audits.runs.first_games import describe_failure, find_failure
+from audits.runs.learner_failures import describe_failure, find_failure
 
 # Nats. Chance exceeds it with probability exp(-10), so most confirmations succeed.
 EVIDENCE_THRESHOLD = 10.0

@@ -17,7 +17,7 @@ from audits.registry.given_players import GivenAdversary, GivenLearner
 from audits.registry.match import build_match
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
-from audits.runs.first_games import plan_audit
+from audits.runs.blocks import plan_audit
 from audits.runs.plan import PlanArguments, list_arguments
 from audits.runs.run import RunProgress, run
 from audits.runs.verdict import Verdict

@@ -20,12 +20,11 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
-
-from audits.runs.interrupts import handle_signal
 
 # `--jobs` spreads the work over processes. BLAS threads that wait beside them cost 0.2 s of CPU at the start,
 # and a product of matrices may round otherwise with several of them than with one.
@@ -285,7 +284,8 @@ def _end_like_interrupts() -> None:
         return
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            handle_signal(number, _interrupt)
+            previous = signal.signal(number, _interrupt)
+            os.register_at_fork(after_in_child=partial(signal.signal, number, previous))  # as by a player
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:

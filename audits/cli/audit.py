@@ -37,7 +37,7 @@ from audits.cli.common.options import (
 )
 from audits.data.output_files import check_output_file
 from audits.registry.user_files import UsedFiles
-from audits.runs.first_games import plan_audit
+from audits.runs.blocks import plan_audit
 from audits.runs.plan import Plan, list_arguments
 from audits.runs.run import RunProgress
 from audits.runs.run import run as run_plan

@@ -17,12 +17,18 @@ from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.registry.origins import Origins, find_packages
 from audits.registry.user_files import UsedFiles
-from audits.runs.blocks import choose_bins, play_blocks, uses_common_random_numbers
-from audits.runs.first_games import check_independence, check_players, check_scatter
-from audits.runs.interrupts import defer_interrupts
+from audits.runs.blocks import (
+    check_independence,
+    check_players,
+    check_scatter,
+    choose_bins,
+    play_blocks,
+    uses_common_random_numbers,
+)
 from audits.runs.plan import LEARNED, Plan, PlanSettings
 from audits.runs.verdict import PlayerSummary, RunStopped, Verdict
 from audits.runs.workers import Workers
+from audits.runs.workers.workers import defer_interrupts
 from audits.statistics.betting import Betting, ceiling, is_refutable
 from audits.statistics.block_scatter import BlockScatter
 from audits.statistics.estimates import Estimate, Estimator, EstimatorContext, estimate_epsilon

@@ -16,8 +16,7 @@ import attrs
 
 from arena import InvalidArgument
 from audits.registry.user_files import UsedFiles
-from audits.runs.blocks import choose_bins, play_blocks
-from audits.runs.first_games import check_players
+from audits.runs.blocks import check_players, choose_bins, play_blocks
 from audits.runs.plan import Plan
 from audits.runs.run import check_files_after, open_ledger
 from audits.runs.workers import Workers

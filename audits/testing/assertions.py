@@ -22,7 +22,7 @@ from audits.registry.tested_claim import (
     resolve_curve,
 )
 from audits.runs.blocks import choose_distinguisher
-from audits.runs.first_games import check_learner_first
+from audits.runs.learner_failures import check_learner_first
 from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict

@@ -93,39 +93,15 @@ def read_lines(folder: Path, name: str) -> list[int]:
     return [int(line) for line in (folder / name).read_text().split()]
 
 
-@attrs.frozen
-class GarblingCall:
-    """A call whose worker sends a wrong answer, once if `flag` is the name of a file, otherwise always."""
+def square_with_other_versions(task: int) -> int:
+    """The square of a task, sent by a worker that says that it has another numpy."""
+    from audits.runs.workers import worker_process
 
-    how: str
-    flag: str = ""
+    read_software = worker_process.software
 
-    def __call__(self, task: int) -> int:
-        if task == 5 and (not self.flag or claim_flag(self.flag)):
-            if self.how == "value":
-                return -1
-            from audits.runs.workers import envelope
+    def claim_others() -> dict[str, str]:
+        worker_process.software = read_software  # other tests use the process, too
+        return {**read_software(), "numpy": "1.0"}
 
-            make_envelope = envelope.Envelope.of
-
-            def make_wrong(place: int, kind: str, content: object) -> Any:
-                envelope.Envelope.of = make_envelope  # type: ignore[method-assign]
-                place = 10**6 if self.how == "index" else place
-                return garble(make_envelope(place, kind, content), self.how)
-
-            envelope.Envelope.of = make_wrong  # type: ignore[method-assign, assignment]
-        return task * task
-
-
-def garble(envelope: Any, how: str) -> Any:
-    if how == "type":
-        return "garbage"
-    if how == "checksum":
-        return attrs.evolve(envelope, payload=envelope.payload[:-1] + b"x")
-    if how == "versions":
-        return attrs.evolve(envelope, software={**envelope.software, "numpy": "1.0"})
-    return envelope
-
-
-def square_fault(task: int, result: object) -> str:
-    return "" if result == task * task else "is no square"
+    worker_process.software = claim_others  # type: ignore[assignment]
+    return task * task

@@ -17,7 +17,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from arena.errors import describe_error
-from audits.runs.interrupts import end_with_parent, start_worker
+from audits.runs.workers.worker_process import end_with_parent, start_worker
 from audits.runs.workers.workers import DASK, LOKY, Workers, WorkersFailed, report_gone
 
 _TIMEOUT = 5.0  # seconds for a cluster to answer

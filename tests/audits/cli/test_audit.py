@@ -145,7 +145,7 @@ def test_until_refuted_stops_early() -> None:
 def test_every_adversary_is_checked_before_it_plays(monkeypatch) -> None:
     seen = []
     monkeypatch.setattr(
-        "audits.runs.first_games.check_adversary",
+        "audits.runs.blocks.check_adversary",
         lambda *p, games: seen.append([player.name for player in p]),
     )
     audit(*COUNT, "--games", "10")
