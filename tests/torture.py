@@ -44,7 +44,7 @@ from support.waiting import count_blocks, find_processes  # noqa: E402
 from adversaries.release.point_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
 from audits.reports.json_form import to_data  # noqa: E402
-from audits.runs.ledger.copying import copy_ledger  # noqa: E402
+from audits.runs.ledger.schema import copy_ledger  # noqa: E402
 from audits.runs.plan import Plan  # noqa: E402
 from audits.runs.run import run  # noqa: E402
 from audits.runs.workers import Workers  # noqa: E402

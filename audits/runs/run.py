@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from arena import Claim, InvalidArgument, PrivacyUnit, Relation
+from arena import Claim, InvalidArgument
 from arena.testing.memory import Record, check_memory_after
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
@@ -26,7 +26,7 @@ from audits.runs.blocks import (
     uses_common_random_numbers,
 )
 from audits.runs.plan import LEARNED, Plan, PlanSettings
-from audits.runs.verdict import PlayerSummary, RunStopped, Verdict
+from audits.runs.verdict import RunNotes, RunStopped, Verdict
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import defer_interrupts
 from audits.statistics.betting import Betting, ceiling, is_refutable
@@ -171,13 +171,14 @@ class AuditEstimators:
 
     def make_verdict(
         self,
+        notes: RunNotes,
         *,
-        protects: tuple[PrivacyUnit, ...],
-        neighbours: Relation | str,
         interrupted: bool,
-        **details: Any,
+        played_now: int = 0,
+        seconds: float = 0.0,
+        played: Plan | None = None,
     ) -> Verdict:
-        """The verdict after the last block. protects, neighbours: of the claim. details: other fields."""
+        """The verdict after the last block. played: the plan, if it is more than a ledger's."""
         plan, epsilon_lower = self.plan, self.betting.epsilon_lower
         curve, on_curve = plan.curve, self._tests[-1]
         # The ceiling is computed from joined blocks, which may move it by one step of the grid.
@@ -189,8 +190,15 @@ class AuditEstimators:
         is_fixed = self.estimators and not (plan.until_refuted or interrupted)
         one_event = [one for one in self.estimators if isinstance(one, OneEvent)]
         return Verdict(
+            learner=notes.learner,
+            adversary=notes.adversary,
+            protocol=notes.protocol,
             claim=Claim(
-                epsilon=plan.epsilon, delta=plan.delta, protects=protects, neighbours=neighbours, curve=curve
+                epsilon=plan.epsilon,
+                delta=plan.delta,
+                protects=notes.protects,
+                neighbours=notes.neighbours,
+                curve=curve,
             ),
             refuted=self.refuted,
             epsilon_lower=epsilon_lower,
@@ -201,11 +209,14 @@ class AuditEstimators:
             refutable=refutable,
             clopper_pearson=one_event[0].epsilon_lower if is_fixed else None,
             games=self.games,
+            played_now=played_now,
+            seconds=seconds,
             interrupted=interrupted,
             until_refuted=plan.until_refuted,
             seed=plan.seed,
             estimates=self.estimates() if self._kinds is ESTIMATORS else None,
-            **details,
+            players=notes,
+            plan=played,
         )
 
 
@@ -277,16 +288,11 @@ def run(
             failure = failure or error
     _check_after(plan, estimators, record)
     verdict = estimators.make_verdict(
-        learner=plan.learner.name,
-        adversary=plan.adversary.name,
-        protocol=plan.referee.name,
-        protects=plan.learner.claim.protects,
-        neighbours=plan.learner.claim.neighbours,
+        RunNotes.from_plan(plan),
+        interrupted=interrupted,
         played_now=played_now,
         seconds=time.perf_counter() - start,
-        interrupted=interrupted,
-        players=PlayerSummary.from_plan(plan),
-        plan=plan,
+        played=plan,
     )
     if failure is not None:
         failure.verdict = verdict
@@ -319,13 +325,19 @@ def open_ledger(
     key: bytes | None = None,
 ) -> Ledger:
     """The ledger of a plan; a new ledger gets notes. files, key: as in `run`."""
+    from audits.runs.example_games import write_excerpt
     from audits.runs.ledger import Ledger  # with sqlite3, which only runs with a ledger need
-    from audits.runs.ledger.notes import LedgerNotes
+
+    def make_notes() -> dict[str, Any]:
+        players = (plan.learner, plan.adversary, plan.referee)
+        transcript = write_excerpt(*players, seed=plan.seed, faults=plan.faults)
+        notes = attrs.evolve(RunNotes.from_plan(plan), transcript=transcript, command=command or "")
+        return attrs.asdict(notes)
 
     return Ledger.open(
         path,
         plan.describe(),
-        notes=lambda: attrs.asdict(LedgerNotes.from_plan(plan, command)),
+        notes=make_notes,
         origins=lambda recorded: describe_origins(plan, files, recorded["files"]),
         allow_changes=files is not None and files.allow_changes,
         key=key,

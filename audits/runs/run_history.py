@@ -1,9 +1,10 @@
-"""The figures of a run over its games, read from its ledger without the players."""
+"""A run read from its ledger without the players: its figures over its games, and its present status."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -11,13 +12,17 @@ import numpy as np
 
 from arena import InvalidArgument
 from audits.runs.ledger import Ledger
-from audits.runs.ledger.notes import LedgerNotes
+from audits.runs.ledger.schema import log_of
 from audits.runs.plan import PlanSettings
 from audits.runs.run import AuditEstimators
-from audits.runs.verdict import Verdict
+from audits.runs.verdict import RunNotes, Verdict
 from audits.statistics.betting import ceilings
 
 MAX_POINTS = 400  # of a curve; more cannot be told apart on a page
+# SQLite's lock bytes (https://sqlite.org/fileformat2.html#the_lock_byte_page): readers hold a shared lock on
+# them, and a run holds an exclusive one.
+_SHARED_FIRST, _SHARED_SIZE = 0x40000000 + 2, 510
+Watch = Callable[[int, int], object]  # called with the blocks that are done, and all of them
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -33,7 +38,7 @@ class RunHistory:
 
     plan: dict[str, Any]
     settings: PlanSettings
-    notes: LedgerNotes
+    notes: RunNotes
     verdict: Verdict
     games: np.ndarray
     epsilon_lower: np.ndarray
@@ -43,10 +48,10 @@ class RunHistory:
     ceilings: list[tuple[int, float]]
 
 
-def read_audit(ledger: Ledger) -> tuple[PlanSettings, LedgerNotes]:
+def read_audit(ledger: Ledger) -> tuple[PlanSettings, RunNotes]:
     """The settings and notes of the audit in a ledger. Raises: InvalidArgument if it contains no audit."""
     try:
-        return PlanSettings.read_stored(ledger.plan), LedgerNotes.from_ledger(ledger.notes, ledger.plan)
+        return PlanSettings.read_stored(ledger.plan), RunNotes.from_ledger(ledger.notes)
     except ValueError as error:  # also of notes that no claim can have
         raise InvalidArgument(
             f"the ledger {ledger.path} contains no audit: {error}", remedy="Give the ledger of an audit."
@@ -58,9 +63,6 @@ def no_games_yet(path: str | os.PathLike[str]) -> InvalidArgument:
     return InvalidArgument(
         f"the ledger {path} contains no games yet", remedy="Try again when the run has played some."
     )
-
-
-Watch = Callable[[int, int], object]  # called with the blocks that are done, and all of them
 
 
 def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> RunHistory:
@@ -76,7 +78,7 @@ def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> Ru
         plan=plan,
         settings=settings,
         notes=notes,
-        verdict=make_verdict(estimators, notes, plan),
+        verdict=make_verdict(estimators, notes),
         games=games,
         epsilon_lower=epsilon_lower,
         log_wealth=log_wealth,
@@ -119,16 +121,116 @@ def _update_from_ledger(
     )
 
 
-def make_verdict(estimators: AuditEstimators, notes: LedgerNotes, plan: dict[str, Any]) -> Verdict:
+def make_verdict(estimators: AuditEstimators, notes: RunNotes) -> Verdict:
     """The verdict of estimators that were updated from a ledger, with a duration of 0 seconds."""
-    return estimators.make_verdict(
-        learner=notes.learner,
-        adversary=notes.adversary,
-        protocol=notes.protocol,
-        protects=notes.protects,
-        neighbours=notes.neighbours,
-        interrupted=not estimators.done and estimators.games < estimators.plan.games,
-        played_now=0,
-        seconds=0.0,
-        players=notes.summarize_players(plan),
-    )
+    is_unfinished = not estimators.done and estimators.games < estimators.plan.games
+    return estimators.make_verdict(notes, interrupted=is_unfinished)
+
+
+@attrs.frozen(kw_only=True)
+class RunStatus:
+    """The status of a run.
+
+    epsilon: of the claim under test, in nats. games: in each world, in the ledger. games_planned: when the
+        run is finished, or at most.
+    games_tested: up to the first missing block; refuted, epsilon_lower: the test on them. All three are None
+        before the first block, or if no test was asked for.
+    finished: nothing is left to play. running: another process has the ledger open; None if unknown.
+    bytes: size of the ledger and its log.
+    """
+
+    ledger: Path
+    learner: str
+    adversary: str
+    epsilon: float
+    games: int
+    games_planned: int
+    games_tested: int | None
+    refuted: bool | None
+    epsilon_lower: float | None
+    finished: bool
+    running: bool | None
+    bytes: int
+
+
+class RunFollower:
+    """Follows the run in the ledger at `path`. Each `read_status` uses the blocks added since the last one.
+
+    Do not use it in the process that has the ledger open for a run: that would release the run's lock.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._plan: dict[str, Any] | None = None
+        self._notes = RunNotes()
+        self._estimators: AuditEstimators | None = None
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether the run may end before all its games are played. Known after `read_status`."""
+        return self._estimators is not None and self._estimators.plan.until_refuted
+
+    def make_verdict(self) -> Verdict | None:
+        """The verdict on the blocks read so far; None if there were none. Slow after many blocks."""
+        if self._estimators is None or not self._estimators.games:
+            return None
+        return make_verdict(self._estimators, self._notes)
+
+    def read_status(self, *, test: bool = True, watch: Callable[[], None] | None = None) -> RunStatus:
+        """The present status of the run.
+
+        test: test the games, which takes as long as in the run. watch: called after every block.
+        Raises: InvalidArgument if the ledger cannot be read, contains no audit, or another one than before.
+        """
+        running = is_running(self.path)  # before reading: a run that ends meanwhile still counts as running
+        with Ledger.read(self.path) as ledger:
+            estimators, games = self._check_same_run(ledger), ledger.count_pairs()
+            if test:
+                estimators.update_from_ledger(ledger, watch)
+        tested = bool(estimators.games)
+        return RunStatus(
+            ledger=self.path,
+            learner=self._notes.learner,
+            adversary=self._notes.adversary,
+            epsilon=estimators.plan.epsilon,
+            games=games,
+            games_planned=estimators.plan.games,
+            games_tested=estimators.games if tested else None,
+            refuted=estimators.refuted if tested else None,
+            epsilon_lower=estimators.betting.epsilon_lower if tested else None,
+            finished=estimators.done or games == estimators.plan.games,
+            running=running,
+            bytes=sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists()),
+        )
+
+    def _check_same_run(self, ledger: Ledger) -> AuditEstimators:
+        settings, notes = read_audit(ledger)
+        if self._estimators is None:
+            self._plan, self._estimators, self._notes = ledger.plan, AuditEstimators(settings), notes
+        if self._plan != ledger.plan:
+            raise InvalidArgument(
+                f"the ledger {self.path} was replaced by that of another run", remedy="Follow the new run."
+            )
+        return self._estimators
+
+
+def is_running(path: Path) -> bool | None:
+    """Whether another process has the ledger at `path` open for a run; None if that cannot be known.
+
+    Asks for the lock that a run holds and releases it at once. Do not call it in the process that has the
+    ledger open: releasing the lock would release that of the run.
+    """
+    try:
+        import fcntl  # not on Windows
+    except ImportError:
+        return None
+    if not path.is_file():  # opening a pipe might never end
+        return None
+    try:
+        with path.open("rb") as file:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
+    except BlockingIOError:
+        return True
+    except OSError:  # the file cannot be read, or its file system has no locks
+        return None
+    return False

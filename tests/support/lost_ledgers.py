@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from audits.runs.ledger import Ledger
-from audits.runs.ledger.copying import log_of
+from audits.runs.ledger.schema import log_of
 
 
 def delete(path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
-from audits.runs.ledger.copying import copy_ledger
+from audits.runs.ledger.schema import copy_ledger
 
 
 def wait_until(condition: Callable[[], object], *, seconds: float = 120) -> None:

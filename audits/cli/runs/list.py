@@ -13,7 +13,7 @@ from arena.errors import ArenaError, InvalidArgument
 from audits.cli.common.command import Output, argument, option, option_groups, option_record, print_note
 from audits.reports.formatting import escape_controls, nats
 from audits.runs.ledger.schema import is_ledger
-from audits.runs.run_status import RunFollower, RunStatus
+from audits.runs.run_history import RunFollower, RunStatus
 
 _HEADERS = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
 

@@ -7,8 +7,8 @@ import click
 from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.options import ChangesOption, KeyOption
 from audits.reports.formatting import name_table
-from audits.runs.merge import MergeResult
-from audits.runs.merge import merge as merge_ledgers
+from audits.runs.run_parts import MergeResult
+from audits.runs.run_parts import merge as merge_ledgers
 
 
 @option_record

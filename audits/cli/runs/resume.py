@@ -28,7 +28,7 @@ from audits.registry.user_files import NotTrusted, UsedFiles
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.run import describe_origins
-from audits.runs.run_status import RunFollower
+from audits.runs.run_history import RunFollower
 from audits.runs.verdict import Verdict
 
 _COMMAND = ["arena", "audit"]

@@ -13,8 +13,8 @@ from audits.cli.audit import get_exit_status
 from audits.cli.common.command import Output, option, option_groups, option_record, print_note
 from audits.cli.common.options import LedgerArgument
 from audits.reports.formatting import escape_controls
+from audits.runs.run_history import RunFollower
 from audits.runs.run_page import check_html, write_html
-from audits.runs.run_status import RunFollower
 
 _MAX_SECONDS = 86_400.0
 _PAUSE_FACTOR = 9  # a pause is at least this many times as long as a look, to leave the machine to the run

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -23,13 +22,16 @@ import numpy as np
 from arena.errors import ArenaError, InternalError, InvalidArgument
 from audits.distinguishers.view_features import Block, ViewCounts, decode_block
 from audits.registry.origins import Origins, check_origins, join_origins, read_origins
-from audits.runs.ledger.copying import LOG_PAGES, copy_ledger, find_obstacle, not_a_ledger
 from audits.runs.ledger.schema import (
+    LOG_PAGES,
     Seal,
+    copy_ledger,
     create,
     damage_error,
     describe_differences,
+    find_obstacle,
     is_empty,
+    not_a_ledger,
     read_head,
     seal_notes,
 )
@@ -59,17 +61,13 @@ class Store(Generic[BlockType]):
     """The plan of a run and the results of its blocks, which subclasses decode. Use `open` or `read`.
 
     Only one run at a time: the file is locked until `close`, or until the process ends, in whatever way.
-    Only one thread: the one that opened it.
-
-    Whatever is read is checked, since checksums only show damage: anybody can compute them.
+    Only one thread: the one that opened it. Whatever is read is checked, since anybody can compute checksums.
 
     plan, notes: entries, as JSON returns them. signed: whether the checksums have signatures.
+    decode: the inverse of `to_bytes` of a result; raises InvalidArgument for any other bytes.
     """
 
-    @staticmethod
-    @abstractmethod
-    def decode(blob: bytes) -> BlockType:
-        """The inverse of `to_bytes` of a result. Raises InvalidArgument if `blob` is no encoding."""
+    decode: Callable[[bytes], BlockType]
 
     @property
     def sizes(self) -> Any:
@@ -139,8 +137,7 @@ class Store(Generic[BlockType]):
     def read(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Iterator[Self]:
         """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end.
 
-        The file and its log are only read, so a run in another process may go on; in the same process,
-        reading would release the run's lock. Every block is checked when it is read. key: as in `open`.
+        A run in another process may go on; in the same process, reading would release the run's lock.
 
         Raises: InvalidArgument if it cannot be read, is damaged, or is not a ledger.
         """
@@ -158,8 +155,10 @@ class Store(Generic[BlockType]):
         """
         stored, given = ("a tournament" if "tournament" in one else "an audit" for one in (self.plan, plan))
         if stored != given:
-            remedy = f"To resume it, give it to the same arena {stored.split()[1]} again."
-            raise InvalidArgument(f"the ledger {self.path} contains {stored}, not {given}", remedy=remedy)
+            raise InvalidArgument(
+                f"the ledger {self.path} contains {stored}, not {given}",
+                remedy=f"To resume it, give it to the same arena {stored.split()[1]} again.",
+            )
         differences = describe_differences(self.plan, plan, digests=not allow_changes)
         if differences:
             raise InvalidArgument(
@@ -184,12 +183,9 @@ class Store(Generic[BlockType]):
 
     def blocks(self, *, start: int = 0) -> Iterator[tuple[int, BlockType]]:
         """Index and result of every block from index `start` on, in order. Raises: as `block`."""
-        # An open cursor would keep the log from being moved into the file.
-        query = "SELECT block FROM blocks WHERE block >= ? ORDER BY block"
-        with self._explain_errors("the blocks were not read"):
-            indices = self._live.execute(query, (start,)).fetchall()
-        for (index,) in indices:
-            yield index, self.block(index)
+        for index in sorted(self._count_pairs()):  # an open cursor would keep the log from being moved
+            if index >= start:
+                yield index, self.block(index)
 
     def block(self, index: int) -> BlockType:
         """The result of block `index`.

@@ -13,7 +13,7 @@ from support.command_line import Command
 from arena import InvalidArgument
 from arena.concepts import FiniteClass
 from audits.data.output_files import write_atomically
-from audits.runs.run_status import is_running
+from audits.runs.run_history import is_running
 
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "64")
 COLUMNS = ("--x", "age", "--y", "income")

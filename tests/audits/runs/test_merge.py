@@ -19,10 +19,9 @@ from arena import InvalidArgument, Release
 from audits.reports.json_form import to_data
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
-from audits.runs.merge import merge
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from audits.runs.run_parts import RunPart, play_part
+from audits.runs.run_parts import RunPart, merge, play_part
 from audits.runs.verify import verify
 from audits.statistics.score_pairs import PairCounts
 from learners.foreign.function import Function
@@ -199,7 +198,7 @@ def test_what_is_no_merge(tmp_path: Path) -> None:
 
 FULL = """
 import resource, sys
-from audits.runs.merge import merge
+from audits.runs.run_parts import merge
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 merge(sys.argv[2:4], sys.argv[4])
 """

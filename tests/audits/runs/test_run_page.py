@@ -20,13 +20,13 @@ from adversaries.release.point_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits.runs import example_games
 from audits.runs.blocks import play_block
-from audits.runs.ledger import Ledger, notes
+from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.run import RunProgress, run
 from audits.runs.run_charts import _choose_points
 from audits.runs.run_history import MAX_POINTS, read_history
 from audits.runs.run_page import check_html, write_html
-from audits.runs.verdict import Verdict
+from audits.runs.verdict import RunNotes, Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.releases.laplace_count import LaplaceCount
 
@@ -274,9 +274,7 @@ def test_an_interrupted_run(ledger: Path) -> None:
 
 
 def test_a_killed_run_is_read_with_its_log_and_not_changed(ledger: Path, tmp_path: Path) -> None:
-    book = Ledger.open(
-        ledger, COUNT.describe(), notes=lambda: attrs.asdict(notes.LedgerNotes.from_plan(COUNT))
-    )
+    book = Ledger.open(ledger, COUNT.describe(), notes=lambda: attrs.asdict(RunNotes.from_plan(COUNT)))
     for index in range(3):
         book.add(index, play_block(COUNT, index))
     killed = tmp_path / "killed"
@@ -384,16 +382,6 @@ def test_the_players_need_not_be_installed(ledger: Path, tmp_path: Path, monkeyp
     assert "world 1: score" in page.text["pre"][0]
 
 
-def test_a_ledger_without_notes_is_described_by_its_plan(ledger: Path) -> None:
-    with Ledger.open(ledger, COUNT.describe()) as book:
-        book.add(0, play_block(COUNT, 0))
-        book.add(1, play_block(COUNT, 1))
-    page = page_of(ledger)
-    assert page.text["h1"] == ["laplace-count against count-swap"]
-    assert "No pair of games was recorded." in prose(page, "p")
-    assert "pre" not in page.text
-
-
 def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -> None:
     def fail(*players: object, **options: object) -> str:
         raise InvalidArgument("no")
@@ -406,7 +394,8 @@ def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -
 def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
     lines = "\n".join(f"line {number}" for number in range(100))
     monkeypatch.setattr(example_games, "write_example_games", lambda *players, **options: lines)
-    kept = notes.LedgerNotes.from_plan(COUNT).transcript.splitlines()
+    excerpt = example_games.write_excerpt(COUNT.learner, COUNT.adversary, COUNT.referee, seed=0)
+    kept = excerpt.splitlines()
     assert kept[:28] == [f"line {number}" for number in range(28)]
     assert kept[28:31] == ["", "(60 lines left out)", ""]
     assert kept[31:] == [f"line {number}" for number in range(88, 100)]

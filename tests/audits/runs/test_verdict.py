@@ -12,7 +12,7 @@ from arena import Claim, PrivacyUnit, Release
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.reports.json_form import to_data, to_json
 from audits.runs.plan import Plan
-from audits.runs.verdict import PlayerSummary, Verdict
+from audits.runs.verdict import RunNotes, Verdict
 
 VERDICT = Verdict(
     learner="laplace-count",
@@ -78,7 +78,7 @@ def test_the_plan_adds_the_settings_that_are_not_usual() -> None:
     )
     assert (
         "learner           laplace-count with epsilon=2\n"
-        in attrs.evolve(VERDICT, players=PlayerSummary.from_plan(plan)).summary()
+        in attrs.evolve(VERDICT, players=RunNotes.from_plan(plan)).summary()
     )
 
 

@@ -19,7 +19,7 @@ from support.paths import ROOT
 
 from audits.reports.formatting import escape_controls
 from audits.runs.ledger import Ledger
-from audits.runs.ledger.copying import log_of
+from audits.runs.ledger.schema import log_of
 
 arena = Command()
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "20_000", "--seed", "3")

@@ -16,9 +16,9 @@ import pytest
 from support.paths import ROOT
 
 from arena import InvalidArgument
-from audits.runs.ledger import Ledger, copying
+from audits.runs.ledger import Ledger, schema
 from audits.runs.ledger.schema import is_ledger
-from audits.runs.run_status import is_running
+from audits.runs.run_history import is_running
 from audits.statistics.score_pairs import PairCounts
 
 PLAN = {"seed": 1, "points": (0.5, 2.0)}
@@ -110,9 +110,9 @@ def test_a_log_that_is_begun_anew_while_it_is_copied_is_copied_again(
 
 def test_a_ledger_that_cannot_be_copied_whole_is_refused(ledger_of_three: Path, monkeypatch) -> None:
     heads = iter(range(1_000))
-    start = copying.read_start
+    start = schema.read_start
     monkeypatch.setattr(
-        copying, "read_start", lambda path, n: bytes([next(heads) % 256]) if n == 32 else start(path, n)
+        schema, "read_start", lambda path, n: bytes([next(heads) % 256]) if n == 32 else start(path, n)
     )
     assert refusal(ledger_of_three) == (
         f"the ledger {ledger_of_three} is written faster than it can be read. Read it again later."
