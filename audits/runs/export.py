@@ -6,7 +6,7 @@ import csv
 import importlib.util
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,7 @@ _MIN_ROWS = 2**15  # rows of a Parquet file that are written at once
 
 
 def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) -> None:
-    """Check, before any work is done, that a table of `ledger` can be written to `path`.
-
-    Raises: InvalidArgument if the suffix is unknown, or as `check_output_file` does.
-    """
+    """Check, before any work is done, that a table of `ledger` can be written. Raises: InvalidArgument."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidArgument(
@@ -60,13 +57,11 @@ def export_blocks(
         if not source.block_indices():
             raise no_games_yet(ledger)
         names, rows = _collect_features(source), 0
-        columns = [
-            f"{name}_{world}" for world in range(2) for name in (("score",) if names is None else names)
-        ]
-        with _open_table(path, ("block", "count", *columns)) as table:
+        columns = [f"{name}_{world}" for world in range(2) for name in names]
+        with _open_table(path, ("block", "count", *columns)) as add:
             for index, block in source.blocks():
                 count = len(block.counts)
-                table.add([np.full(count, index), block.counts, *_columns_of(block, names)])
+                add([np.full(count, index), block.counts, *_columns_of(block, names)])
                 rows += count
                 if watch is not None:
                     watch()
@@ -83,25 +78,24 @@ def export_figures(ledger: str | os.PathLike[str], path: str | os.PathLike[str])
     check_table(path, ledger)
     games, *figures = read_figures(ledger)[:, 1:]  # after each block
     blocks = len(games)
-    with _open_table(path, ("block", *_FIGURES)) as table:
-        table.add([np.arange(blocks), games.astype(np.int64), *figures])
+    with _open_table(path, ("block", *_FIGURES)) as add:
+        add([np.arange(blocks), games.astype(np.int64), *figures])
     return blocks
 
 
-def _collect_features(ledger: Ledger) -> tuple[str, ...] | None:
-    """The features of all views, in the order of their first occurrence; None if the blocks have scores."""
+def _collect_features(ledger: Ledger) -> tuple[str, ...]:
+    """The features of all views, in the order of their first occurrence, or the score of the games."""
     names: dict[str, None] = {}
     for _, block in ledger.blocks():
         if isinstance(block, PairCounts):
-            return None
+            return ("score",)
         names |= dict.fromkeys(block.names)
     return tuple(names)
 
 
-def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]:
+def _columns_of(block: Block, names: tuple[str, ...]) -> list[np.ndarray]:
     if isinstance(block, PairCounts):
         return list(block.scores.T)
-    assert names is not None
     rows = block.columns(names)
     return [column for world in range(2) for column in rows[block.which[:, world]].T]
 
@@ -109,29 +103,17 @@ def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]
 @contextmanager
 def _open_table(
     path: str | os.PathLike[str], columns: Sequence[str]
-) -> Iterator[_CsvWriter | _ParquetWriter]:
-    writer = _ParquetWriter if Path(path).suffix.lower() == PARQUET else _CsvWriter
+) -> Iterator[Callable[[Sequence[np.ndarray]], None]]:
+    """What adds columns of rows to a table."""
     with write_atomically("table", path) as unfinished:
-        table = writer(unfinished, columns)
-        try:
-            yield table
-        finally:
-            table.close()
-
-
-class _CsvWriter:
-    """Rows as text. A float is written as the shortest text that is read back as the same float."""
-
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        self._file = path.open("w", newline="", encoding="utf-8")
-        self._writer = csv.writer(self._file)
-        self._writer.writerow(columns)
-
-    def add(self, columns: Sequence[np.ndarray]) -> None:
-        self._writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
-
-    def close(self) -> None:
-        self._file.close()
+        if Path(path).suffix.lower() == PARQUET:
+            with closing(_ParquetWriter(unfinished, columns)) as table:
+                yield table.add
+            return
+        with unfinished.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)  # a float is the shortest text that is read back as the same float
+            writer.writerow(columns)
+            yield lambda parts: writer.writerows(zip(*(part.tolist() for part in parts), strict=True))
 
 
 class _ParquetWriter:

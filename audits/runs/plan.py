@@ -76,15 +76,11 @@ def _explain(
 class PlanSettings:
     """What a plan says besides its players. Each field is an argument of `audits.audit` and `arena audit`.
 
-    epsilon, delta: the claim under test, ε in nats. curve: a privacy curve to test with it, in place of the
-        curve of the learner's own claim.
-    games: games in each world; with `until_refuted`, which stops as soon as the claim is refuted, the largest
-        number of games.
+    curve: a privacy curve to test, in place of the curve of the learner's own claim.
+    games: in each world; with `until_refuted` the largest number of games.
     confidence: the certified bound is wrong with probability at most 1 - confidence.
     distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
         views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
-    faults: a learner that raises does not end the audit; the adversary is told that it failed.
-    seed: random seed.
 
     Raises: InvalidArgument if a value makes no sense.
     """
@@ -169,7 +165,6 @@ class PlanSettings:
 
     @property
     def curve(self) -> PrivacyCurve | None:
-        """The privacy curve under test, if any."""
         return self.given_curve
 
     def of_betting(self) -> dict[str, Any]:
@@ -216,10 +211,8 @@ def list_arguments() -> dict[str, attrs.Attribute[Any]]:
 class Plan(PlanSettings):
     """What is played and tested.
 
-    learner, adversary, referee: the players' configurations and the protocol. The learner is a copy, of
-        which the adversary has no hold.
+    learner: a copy, of which the adversary has no hold.
     first_block, block: pairs of games in the first block and in the largest; see `BlockSizes`.
-    The other fields are those of `PlanSettings`.
 
     Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.
     """
@@ -236,9 +229,7 @@ class Plan(PlanSettings):
 
     @block.default
     def _choose_block(self) -> int:
-        if not isinstance(self.referee, Referee):
-            return MAX_BLOCK_PAIRS  # what is no referee is refused later
-        return self.referee.block_pairs
+        return getattr(self.referee, "block_pairs", MAX_BLOCK_PAIRS)  # what is no referee is refused later
 
     def __attrs_post_init__(self) -> None:
         check_player("learner", self.learner, Learner)
@@ -281,9 +272,9 @@ class Plan(PlanSettings):
         fields = [field for field in attrs.fields(Plan) if field.name != "given_curve"]
         entries = {field.name: getattr(self, field.name) for field in fields}
         entries |= {role: describe(entries[role]) for role in _ROLES}
-        entries |= {
-            field.name: int(entries[field.name]) for field in fields if str(field.type) == "int"
-        }  # numpy's
+        for field in fields:
+            if str(field.type) == "int":  # it may be numpy's
+                entries[field.name] = int(entries[field.name])
         # These entries are missing in the plans of learners that need none.
         own_coins = {OWN_COINS: True} if self.learner.own_coins else {}
         curve = self.curve
@@ -306,8 +297,8 @@ def describe(configuration: Any) -> dict[str, object]:
 def identify_class(module: str, class_name: str, name: str = "") -> dict[str, str]:
     """What a plan says of a class: the registry name of a player, else the name of the class.
 
-    The modules of dp-arena may move. A class from elsewhere keeps its module, since nothing else ensures that
-    two such classes have different names; the module of a plug-in's file also tells its versions apart.
+    The modules of dp-arena may move. A class from elsewhere keeps its module, since two such classes may have
+    one name; the module of a plug-in's file also tells its versions apart.
     """
     identity = {"name": name} if name else {}
     if module.partition(".")[0] not in _SHIPPED:
@@ -357,14 +348,14 @@ class BlockSizes:
     def __len__(self) -> int:
         return self._count_before(self.games)
 
-    def __iter__(self) -> Iterator[int]:
-        return map(self.__getitem__, range(len(self)))
-
     def __getitem__(self, index: int) -> int:
         """The number of pairs in block `index`. Raises: IndexError."""
         if not 0 <= index < len(self):
             raise IndexError(index)
         return min(self._start(index + 1), self.games) - self._start(index)
+
+    def __iter__(self) -> Iterator[int]:
+        return map(self.__getitem__, range(len(self)))
 
     @property
     def exact(self) -> int:

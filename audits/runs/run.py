@@ -44,7 +44,7 @@ _CHOOSING_SHARE = 5  # one game in five serves to choose a distinguisher
 _SMALL_BATCH = 16  # games, which are enough if no game differs from the others of its block
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class RunProgress:
     """The state of a run: games tested in each world, of how many, and the certified bound so far (nats)."""
 
@@ -80,7 +80,6 @@ class AuditEstimators:
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim is certified to be false."""
         return any(test.refuted for test in self._tests)
 
     @property
@@ -93,16 +92,6 @@ class AuditEstimators:
         """The evidence against the claim in nats; see `Betting`."""
         return max(test.log_evidence for test in self._tests)
 
-    @property
-    def progress(self) -> RunProgress:
-        """The state of the run after the last block."""
-        return RunProgress(
-            games=self.games,
-            games_planned=self.plan.games,
-            epsilon_lower=self.betting.epsilon_lower,
-            refuted=self.refuted,
-        )
-
     def update(self, block: Block) -> None:
         """Use the next block."""
         self.games += block.pairs
@@ -114,7 +103,7 @@ class AuditEstimators:
             self._update_estimators(block)
 
     def update_from_ledger(self, ledger: Ledger, watch: Callable[[], None] | None = None) -> None:
-        """Use the next blocks of a ledger up to the first missing one; watch: called after every block."""
+        """Use the next blocks of a ledger up to the first missing one. watch: called after every block."""
         for index, block in ledger.blocks(start=len(self.block_sizes)):
             if index != len(self.block_sizes) or self.done:
                 return
@@ -150,15 +139,8 @@ class AuditEstimators:
             estimator.update(block)
 
     def _make_estimators(self, games: int) -> list[Estimator]:
-        plan = self.plan
-        context = EstimatorContext(
-            delta=plan.delta,
-            confidence=plan.confidence,
-            games=games,
-            games_planned=plan.games,
-            epsilon=plan.epsilon,
-            curve=plan.curve,
-        )
+        shared = {name: getattr(self.plan, name) for name in ("delta", "confidence", "epsilon", "curve")}
+        context = EstimatorContext(**shared, games=games, games_planned=self.plan.games)
         return [kind(context) for kind in self._kinds]
 
     def estimates(self) -> tuple[Estimate, ...]:
@@ -189,17 +171,12 @@ class AuditEstimators:
         # This bound is valid only at a number of games fixed beforehand.
         is_fixed = self.estimators and not (plan.until_refuted or interrupted)
         one_event = [one for one in self.estimators if isinstance(one, OneEvent)]
+        shared: dict[str, Any] = {"protects": notes.protects, "neighbours": notes.neighbours}
         return Verdict(
             learner=notes.learner,
             adversary=notes.adversary,
             protocol=notes.protocol,
-            claim=Claim(
-                epsilon=plan.epsilon,
-                delta=plan.delta,
-                protects=notes.protects,
-                neighbours=notes.neighbours,
-                curve=curve,
-            ),
+            claim=Claim(epsilon=plan.epsilon, delta=plan.delta, curve=curve, **shared),
             refuted=self.refuted,
             epsilon_lower=epsilon_lower,
             curve_epsilon_lower=None if curve is None else on_curve.epsilon_lower,
@@ -233,17 +210,15 @@ def run(
 ) -> Verdict:
     """Play the blocks of the plan that the ledger lacks, and return the verdict.
 
-    jobs: number of processes, or the workers of a cluster; see `Workers`.
-    ledger: a file that stores every finished block, so that a killed run can be resumed.
-    watch: called after every block, in order. command: the command line, for the notes of a new ledger.
-    files: what the players come from; a ledger that was begun with others is refused. key: signs the ledger.
-    all_estimators: whether the verdict has all estimators side by side; they take as long again as the test.
+    jobs: number of processes, or `Workers`. ledger: a file that stores every finished block, so that a killed
+    run can be resumed. watch: called after every block, in order. command: the command line, for the notes
+    of a new ledger. files: what the players come from; a ledger that was begun with others is refused. key:
+    signs the ledger. all_estimators: as of `AuditEstimators`.
 
     The verdict's figures depend neither on jobs, nor on interruptions, nor on the ledger. A keyboard
     interrupt ends the run early with a verdict marked `interrupted`. If the workers or the disk of the ledger
     fail, the error is raised with such a verdict as its attribute `verdict`. If the learner draws random
-    numbers that no seed repeats, the figures cannot be repeated but are as valid, since new processes draw
-    other numbers, which is checked.
+    numbers that no seed repeats, the figures cannot be repeated but are as valid.
 
     Raises: NotConforming and NothingTested as `check_players` does; whatever `arena.play` raises;
     InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
@@ -271,7 +246,8 @@ def run(
                     played_now += block.pairs if is_new else 0
                     estimators.update(block)
                 if watch is not None:
-                    watch(estimators.progress)
+                    certified, refuted = estimators.betting.epsilon_lower, estimators.refuted
+                    watch(RunProgress(estimators.games, plan.games, certified, refuted))
                 if estimators.done:
                     break
         except KeyboardInterrupt:
@@ -318,11 +294,7 @@ def _check_after(plan: Plan, estimators: AuditEstimators, record: Record | None)
 
 
 def open_ledger(
-    path: str | Path,
-    plan: Plan,
-    command: str | None,
-    files: UsedFiles | None = None,
-    key: bytes | None = None,
+    path: str | Path, plan: Plan, command: str | None, files: UsedFiles | None, key: bytes | None
 ) -> Ledger:
     """The ledger of a plan; a new ledger gets notes. files, key: as in `run`."""
     from audits.runs.example_games import write_excerpt

@@ -27,13 +27,11 @@ Watch = Callable[[int, int], object]  # called with the blocks that are done, an
 
 @attrs.frozen(kw_only=True, eq=False)
 class RunHistory:
-    """The verdict of a run and how it was reached.
+    """The verdict of a run, with all estimators, and how it was reached.
 
-    plan: as the ledger stores it. verdict: with all estimators and a duration of 0 seconds. ceilings: as of
-    `ceilings`.
     Shapes, all (B + 1,), before the first and after each of B blocks: games, in each world; epsilon_lower,
     log_wealth, log_evidence, in nats, as in `AuditEstimators`. threshold: the log_evidence that refutes
-    the claim.
+    the claim. ceilings: as of `ceilings`. plan: as the ledger stores it.
     """
 
     plan: dict[str, Any]
@@ -100,25 +98,25 @@ def read_figures(path: str | os.PathLike[str]) -> np.ndarray:
 def _update_from_ledger(
     estimators: AuditEstimators, ledger: Ledger, watch: Watch | None = None
 ) -> np.ndarray:
-    betting, rows = estimators.betting, [(0, 0.0, 0.0, 0.0)]
-    blocks = 0 if watch is None else len(ledger.block_indices())
+    rows, blocks = [(0, 0.0, 0.0, 0.0)], len(ledger.block_indices())
+    if not blocks:
+        raise no_games_yet(ledger.path)
 
     def add_row() -> None:
-        rows.append((estimators.games, betting.epsilon_lower, estimators.log_wealth, estimators.log_evidence))
+        certified = estimators.betting.epsilon_lower
+        rows.append((estimators.games, certified, estimators.log_wealth, estimators.log_evidence))
         if watch is not None:
             watch(len(rows) - 1, blocks)
 
     estimators.update_from_ledger(ledger, watch=add_row)
     for _ in ledger.blocks(start=len(estimators.block_sizes)):
         pass  # those that no figure depends on are checked, too
-    if estimators.games:
-        return np.array(rows).T
-    if not ledger.block_indices():
-        raise no_games_yet(ledger.path)
-    raise InvalidArgument(
-        f"the ledger {ledger.path} lacks block 0, and the test uses the blocks in order",
-        remedy="Let the run go on, or merge the ledgers of the other parts.",
-    )
+    if not estimators.games:
+        raise InvalidArgument(
+            f"the ledger {ledger.path} lacks block 0, and the test uses the blocks in order",
+            remedy="Let the run go on, or merge the ledgers of the other parts.",
+        )
+    return np.array(rows).T
 
 
 def make_verdict(estimators: AuditEstimators, notes: RunNotes) -> Verdict:
@@ -131,12 +129,10 @@ def make_verdict(estimators: AuditEstimators, notes: RunNotes) -> Verdict:
 class RunStatus:
     """The status of a run.
 
-    epsilon: of the claim under test, in nats. games: in each world, in the ledger. games_planned: when the
-        run is finished, or at most.
+    epsilon: of the claim under test, in nats. games: in each world, in the ledger; games_planned: at most.
     games_tested: up to the first missing block; refuted, epsilon_lower: the test on them. All three are None
         before the first block, or if no test was asked for.
-    finished: nothing is left to play. running: another process has the ledger open; None if unknown.
-    bytes: size of the ledger and its log.
+    running: another process has the ledger open; None if unknown. bytes: of the ledger and its log.
     """
 
     ledger: Path
@@ -171,15 +167,13 @@ class RunFollower:
         return self._estimators is not None and self._estimators.plan.until_refuted
 
     def make_verdict(self) -> Verdict | None:
-        """The verdict on the blocks read so far; None if there were none. Slow after many blocks."""
-        if self._estimators is None or not self._estimators.games:
-            return None
-        return make_verdict(self._estimators, self._notes)
+        """The verdict on the blocks read so far, if any. Slow after many blocks."""
+        estimators = self._estimators
+        return make_verdict(estimators, self._notes) if estimators is not None and estimators.games else None
 
     def read_status(self, *, test: bool = True, watch: Callable[[], None] | None = None) -> RunStatus:
-        """The present status of the run.
+        """The present status. test: test the games, which takes as long as in the run. watch: as of `run`.
 
-        test: test the games, which takes as long as in the run. watch: called after every block.
         Raises: InvalidArgument if the ledger cannot be read, contains no audit, or another one than before.
         """
         running = is_running(self.path)  # before reading: a run that ends meanwhile still counts as running
@@ -187,18 +181,18 @@ class RunFollower:
             estimators, games = self._check_same_run(ledger), ledger.count_pairs()
             if test:
                 estimators.update_from_ledger(ledger, watch)
-        tested = bool(estimators.games)
+        tested, planned = bool(estimators.games), estimators.plan.games
         return RunStatus(
             ledger=self.path,
             learner=self._notes.learner,
             adversary=self._notes.adversary,
             epsilon=estimators.plan.epsilon,
             games=games,
-            games_planned=estimators.plan.games,
+            games_planned=planned,
             games_tested=estimators.games if tested else None,
             refuted=estimators.refuted if tested else None,
             epsilon_lower=estimators.betting.epsilon_lower if tested else None,
-            finished=estimators.done or games == estimators.plan.games,
+            finished=estimators.done or games == planned,
             running=running,
             bytes=sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists()),
         )

@@ -126,15 +126,15 @@ def _find_players(
 
     join: whether players given by a file or as objects alone join those of `arena list`.
     """
-    players: Players = {}
-    unloadable = []
-    by_name = [item for item in given if isinstance(item, str) and ".py" not in item]
-    if not given or (join and not by_name):
-        for name, player in registry.load_all().items():
-            if isinstance(player, InvalidArgument):
-                unloadable.append((name, str(player)))
-            else:
-                players[name] = player.protocols, name
+    loaded: dict[str, Any] = {}
+    if not given or (join and not any(isinstance(item, str) and ".py" not in item for item in given)):
+        loaded = registry.load_all()
+    unloadable = [(name, str(error)) for name, error in loaded.items() if isinstance(error, InvalidArgument)]
+    players: Players = {
+        name: (player.protocols, name)
+        for name, player in loaded.items()
+        if not isinstance(player, InvalidArgument)
+    }
     for item in given:
         name, protocols = _identify(registry, item)
         if name in players:
@@ -149,15 +149,17 @@ def _find_players(
 
 def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
     """The name and the protocols of a player."""
-    if isinstance(item, str) and registry is LEARNERS and is_function(item):
-        return item.rpartition(":")[2], LEARNERS.find(resolve_learner(item)[0]).protocols
-    instance = registry.find_instance(item) if isinstance(item, str) and registry is ADVERSARIES else None
-    if instance is not None:
-        return item.rpartition(":")[2], instance.protocols
+    player = item
     if isinstance(item, str):
+        own_name = item.rpartition(":")[2]
+        if registry is LEARNERS and is_function(item):
+            return own_name, LEARNERS.find(resolve_learner(item)[0]).protocols
+        instance = registry.find_instance(item) if registry is ADVERSARIES else None
+        if instance is not None:
+            return own_name, instance.protocols
         player = registry.find(item)
     else:
-        check_player(registry.kind, player := item, registry.base)
+        check_player(registry.kind, item, registry.base)
     return player.name, player.protocols
 
 

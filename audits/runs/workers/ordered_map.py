@@ -146,7 +146,6 @@ class _Attempts:
         self._size = pool.size  # tasks that are done at a time
 
     def begin(self, place: int) -> None:
-        """Have the task of this place done once workers are free."""
         heappush(self._waiting, place)
         self._submit_waiting()
 

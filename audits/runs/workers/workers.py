@@ -118,7 +118,6 @@ class WorkersFailed(InvalidArgument, RunStopped):
 
 
 def report_gone(reason: str) -> WorkersFailed:
-    """The error that there are no workers any more."""
     return WorkersFailed(
         f"the workers are gone ({reason})",
         remedy="With a ledger, the same command resumes the run once they are back.",
