@@ -13,7 +13,7 @@ from adversaries.figure1.honest import Honest
 from arena import Bound, Figure1, InvalidArgument, Learner, Sample, Training, play
 from arena.concepts import RealIntervals, Thresholds
 from audits.races import Race, plan_predictor_race, run_race
-from audits.races.predictor_race import ErrorRecorder, EvaluationSet, ObservedLearner, queries_by_round
+from audits.races.predictor_race import ErrorRecorder, EvaluationSet, ObservedLearner
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
@@ -198,18 +198,6 @@ def test_a_halted_game_has_error_1() -> None:
     assert "has error 1 in that round" in run_race(race(halting, rounds=1)).summary()
 
 
-def test_json_has_every_figure() -> None:
-    data = run_race(race(V2)).to_dict()
-    assert (data["quantity"], data["rounds"], data["games"], data["broken"]) == ("error", 2, 6, False)
-    (one,) = data["learners"]
-    for name in ("worst", "mean", "wrong_answers", "halted", "rounds", "asked"):
-        assert len(one[name]) == 2
-    sizes = {"index": 1, "chunk": 20, "teachers": 200, "answers": 16_000, "noise": 1.0}
-    assert one["rounds"][0].items() >= sizes.items()
-    assert one["bound_test"]["bound"]["promised"] is False
-    assert len(one["median"]["values"]) == 2
-
-
 def test_errors_are_over_all_of_d_if_it_is_a_list() -> None:
     data = Sample([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1], [3, 3, 3, 3])
     plan = plan_predictor_race([("it", V2, Honest(sample=data))], rounds=2, games=4)
@@ -222,11 +210,6 @@ def test_errors_are_over_all_of_d_if_it_is_a_list() -> None:
     assert one.best_concept_error == pytest.approx(0.1)
     assert abs(one.worst.max()) < 1e-9
     assert "No concept of the class explains D" in run_race(plan).summary()
-
-
-def test_the_last_round_is_no_longer_than_the_first() -> None:
-    np.testing.assert_array_equal(queries_by_round(V2, 3), [16_000, 64_000, 16_000])
-    np.testing.assert_array_equal(queries_by_round(V2, 1), [16_000])
 
 
 @pytest.mark.parametrize(

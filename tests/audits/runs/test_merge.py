@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import attrs
 import numpy as np
 import pytest
-from support.paths import ROOT
 from support.players.foreign_mechanisms import with_system_generator
 
 from adversaries.release.point_swap import CountSwap
@@ -194,32 +191,6 @@ def test_what_is_no_merge(tmp_path: Path) -> None:
         Ledger.open(tmp_path / name, {"tournament": {}}).close()
     with pytest.raises(InvalidArgument, match="contains no audit"):
         merge([tmp_path / "d", tmp_path / "e"], tmp_path / "c")
-
-
-FULL = """
-import resource, sys
-from audits.runs.run_parts import merge
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
-merge(sys.argv[2:4], sys.argv[4])
-"""
-
-
-@pytest.mark.thorough
-def test_a_disk_that_fails_within_a_merge_loses_nothing(tmp_path: Path) -> None:
-    plan = attrs.evolve(PLAN, games=20_000, first_block=1_000, block=1_000)
-    a = ledger_of(tmp_path / "a", range(0, 20, 2), plan)
-    b = ledger_of(tmp_path / "b", range(1, 20, 2), plan)
-    c, limit = tmp_path / "c", str(a.stat().st_size + 4_096)
-    ended = subprocess.run(
-        [sys.executable, "-c", FULL, limit, str(a), str(b), str(c)], cwd=ROOT, capture_output=True, text=True
-    )
-    assert (
-        "every block that was added before is safe. Repair it and give the same command again" in ended.stderr
-    )
-    there = contents(c)
-    assert 0 < len(there) < 20
-    merge([a, b], c)
-    assert contents(c) == contents(a) | contents(b)
 
 
 # --- verifying ----------------------------------------------------------------------------------------------

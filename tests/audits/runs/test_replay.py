@@ -125,15 +125,6 @@ def test_what_is_printed_plays_the_same_games(learner: Learner, script: Script, 
     assert games[0].table(0, 1) == games[1].table(0, 1)
 
 
-@pytest.mark.parametrize(("learner", "script"), CASES, ids=lambda case: getattr(case, "protocol", ""))
-def test_lines_are_short_and_steps_have_one_each(learner: Learner, script: Script) -> None:
-    lines = write_assignment("found", script).splitlines()
-    assert max(map(len, lines)) <= 110
-    if len(script.steps) > 1:
-        assert sum(line.startswith(" " * 8) for line in lines) >= len(script.steps)
-    assert not any("sign=1" in line or "None" in line for line in lines)
-
-
 def test_the_command_plays_the_confirmation_again(tmp_path: Path) -> None:
     found = search(HalfTheNoise(), seed=1)
     assert found.verdict is not None

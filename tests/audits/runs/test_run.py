@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import attrs
 import numpy as np
 import pytest
-from mutants import players as mutants
-from support.paths import ROOT
 from support.players.simple_players import Echo
 
 from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
@@ -25,7 +19,6 @@ from arena import (
     InvalidArgument,
     Learner,
     Moves,
-    PlayerError,
     Query,
     Release,
     Sample,
@@ -201,65 +194,7 @@ def test_until_refuted_stops_at_the_first_block_that_refutes() -> None:
     assert figures(run(plan, jobs=2)) == figures(verdict)
 
 
-def test_a_ledger_of_another_plan_is_refused(tmp_path: Path) -> None:
-    ledger = tmp_path / "run.ledger"
-    run(NUMBERS, ledger=ledger)
-    with pytest.raises(InvalidArgument, match="seed: 7 -> 8"):
-        run(attrs.evolve(NUMBERS, seed=8), ledger=ledger)
-
-
 # --- killed ------------------------------------------------------------------------------------------------
-
-CHILD = """
-import sys
-sys.path[:0] = ["{root}", "{root}/tests"]
-from test_run_plan import plan
-from audits.runs.run import RunProgress, run
-from audits.reports.json_form import to_data
-import json
-verdict = run(plan(), jobs=int(sys.argv[2]), ledger=sys.argv[1])
-print(json.dumps({{k: v for k, v in to_data(verdict).items() if k not in ("seconds", "games_per_second")}}))
-"""
-
-PLAN = """
-from adversaries.figure1.query_swap import QuerySwap
-from arena import Figure1
-from audits.runs.plan import Plan
-from learners.everlasting.everlasting_v2 import EverlastingV2
-
-def plan():
-    learner = EverlastingV2(answers=1_515)
-    return Plan(learner=learner, adversary=QuerySwap(learner=learner), referee=Figure1(),
-                epsilon=1.0, delta=1e-5, games=6_000, block=200, seed=3)
-"""
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_killed_run_ends_with_the_figures_of_an_undisturbed_one(tmp_path: Path, jobs: int) -> None:
-    (tmp_path / "test_run_plan.py").write_text(PLAN)
-    child = [sys.executable, "-c", CHILD.format(root=ROOT)]
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-
-    def start(ledger: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*child, str(tmp_path / ledger), str(jobs)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-            start_new_session=True,
-        )
-
-    undisturbed, _ = start("calm.ledger").communicate(timeout=120)
-    assert undisturbed
-    delays = np.random.default_rng(5).uniform(0.3, 1.5, 4)
-    for delay in delays:
-        process = start("rough.ledger")
-        time.sleep(delay)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    resumed, _ = start("rough.ledger").communicate(timeout=120)
-    assert resumed == undisturbed
 
 
 # --- players that cannot be audited ---------------------------------
@@ -285,18 +220,6 @@ def test_a_challenge_that_the_claim_does_not_speak_of_is_refused() -> None:
         match="halt-counter lets the worlds differ in a query, which static-erm does not promise to protect",
     ):
         run(plan_of(learner, HaltCounter(learner=learner)))
-
-
-def test_errors_of_players_cross_processes() -> None:
-    with pytest.raises(
-        PlayerError, match="learner coin raised ValueError: assignment destination is read-only"
-    ):
-        run(plan_of(mutants.Scribbler(), mutants.Asker()), jobs=2)
-
-
-def test_jobs_are_counted_from_one() -> None:
-    with pytest.raises(InvalidArgument, match="jobs must be at least 1, got 0"):
-        run(NUMBERS, jobs=0)
 
 
 @pytest.mark.thorough

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
-import re
 import shutil
 import sys
 from html.parser import HTMLParser
@@ -23,8 +22,7 @@ from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.run import RunProgress, run
-from audits.runs.run_charts import _choose_points
-from audits.runs.run_history import MAX_POINTS, read_history
+from audits.runs.run_history import read_history
 from audits.runs.run_page import check_html, write_html
 from audits.runs.verdict import RunNotes, Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
@@ -177,20 +175,6 @@ def test_every_chart_has_a_description_and_a_caption(halts_page: Page) -> None:
     assert "log wealth of the bets (nats)" in labels
 
 
-def test_all_estimators_are_shown(halts_page: Page) -> None:
-    facts = halts_page.facts
-    assert facts["betting"].endswith(" nats nothing: it holds at any time")
-    fixed = {
-        "held-out Clopper-Pearson": r"ε ≥ [\d.]+ nats a fixed number of games; one event",
-        "simultaneous band": r"ε ≥ [\d.]+ nats a fixed number of games; all thresholds at once",
-        "region of (ε, δ)": r"δ ≥ [\d.]+ a fixed number of games; the same band, read at the .* ε",
-        "μ-GDP, one event": r"μ ≥ [\d.]+ a fixed number of games; one event",
-        "μ-GDP, band": r"μ ≥ [\d.]+ a fixed number of games; all thresholds at once",
-    }
-    for method, told in fixed.items():
-        assert re.fullmatch(told, facts[method]), facts[method]
-
-
 def test_one_pair_of_games_is_shown_as_it_was_played(halts_page: Page) -> None:
     transcript, command = halts_page.text["pre"]
     assert transcript.endswith(
@@ -303,24 +287,6 @@ def test_blocks_after_a_missing_block_do_not_count(ledger: Path) -> None:
     assert read_history(ledger).verdict.games == 1_000
 
 
-@pytest.mark.thorough
-def test_a_long_run_has_logarithmic_axes(ledger: Path) -> None:
-    run(attrs.evolve(COUNT, games=1_200, block=20), ledger=ledger)
-    page = page_of(ledger)
-    assert page.text["text"].count("games in each world (logarithmic)") == 2
-    assert re.search(r" games, and leaves the chart on its way to [\d.]+\.$", prose(page, "figcaption")[1])
-
-
-def test_long_curves_are_thinned_out_on_both_scales() -> None:
-    assert _choose_points(MAX_POINTS).tolist() == list(range(MAX_POINTS))
-    for points in (MAX_POINTS + 1, 10 * MAX_POINTS, 10**6):
-        shown = _choose_points(points)
-        assert (shown[0], shown[-1]) == (0, points - 1)
-        assert MAX_POINTS / 2 <= len(shown) <= MAX_POINTS
-        assert (np.diff(shown) > 0).all()
-        assert shown[1] == 1
-
-
 # --- the figures are those of the run -----------------------------------------------------------------
 
 
@@ -338,18 +304,6 @@ def test_a_replay_has_the_figures_of_the_run(ledger: Path, distinguisher: str) -
     assert found.ceilings[-1] == (5_000, verdict.ceiling)
     assert (np.diff([bound for _, bound in found.ceilings]) >= 0).all()
     assert all(row.value is not None for row in found.verdict.estimates or () if row.certified)
-
-
-def test_the_games_after_a_distinguisher_was_learned_are_counted(ledger: Path) -> None:
-    run(attrs.evolve(COUNT, distinguisher="learned", games=2_000), ledger=ledger)
-    rows = read_history(ledger).verdict.estimates or ()
-    assert all(row.value is not None for row in rows if row.certified)
-
-
-@pytest.mark.thorough
-def test_the_ceiling_is_drawn_after_every_block(count: tuple[Path, Verdict]) -> None:
-    result = read_history(count[0])
-    assert [games for games, _ in result.ceilings] == result.games[1:].tolist()
 
 
 # --- from the ledger alone --------------------------------------------------------------------------------
@@ -391,16 +345,6 @@ def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -
     assert "No pair of games was recorded." in prose(page_of(ledger), "p")
 
 
-def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
-    lines = "\n".join(f"line {number}" for number in range(100))
-    monkeypatch.setattr(example_games, "write_example_games", lambda *players, **options: lines)
-    excerpt = example_games.write_excerpt(COUNT.learner, COUNT.adversary, COUNT.referee, seed=0)
-    kept = excerpt.splitlines()
-    assert kept[:28] == [f"line {number}" for number in range(28)]
-    assert kept[28:31] == ["", "(60 lines left out)", ""]
-    assert kept[31:] == [f"line {number}" for number in range(88, 100)]
-
-
 # --- the file ---------------------------------------------------------------------------------------------
 
 
@@ -429,14 +373,6 @@ def test_only_the_script_of_the_copy_button_may_run(halts_page: Page) -> None:
     assert halts_page.attributes["pre"][-1]["id"] == "command"
 
 
-def test_every_chart_is_in_the_colours_of_the_page(halts_page: Page, halts: tuple[Path, Verdict]) -> None:
-    text = halts[0].with_suffix(".html").read_text(encoding="utf-8")
-    charts = re.findall(r"<svg .*?</svg>", text, re.DOTALL)
-    assert len(charts) == 3
-    assert [re.findall(r"#[0-9a-f]{6}\b", chart) for chart in charts] == [[], [], []]
-    assert len([words for words in halts_page.attributes["p"] if words.get("class") == "plain"]) == 3
-
-
 @pytest.mark.thorough
 def test_the_same_run_gives_the_same_bytes(count: tuple[Path, Verdict], tmp_path: Path) -> None:
     first, second = tmp_path / "1.html", tmp_path / "2.html"
@@ -461,23 +397,6 @@ def test_a_missing_package_is_named_before_any_game(monkeypatch, tmp_path: Path)
     with pytest.raises(InvalidArgument) as refused:
         check_html(tmp_path / "report.html")
     assert str(refused.value) == ("the HTML report needs matplotlib. Run pip install 'dp-arena[report]'.")
-
-
-@pytest.mark.thorough
-def test_a_full_disk_leaves_the_old_page_alone(
-    count: tuple[Path, Verdict], monkeypatch, tmp_path: Path
-) -> None:
-    path = tmp_path / "report.html"
-    path.write_text("old")
-
-    def full(self: Path, *arguments: object, **options: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(InvalidArgument, match=r"cannot be written \(No space left on device\)"):
-        write_html(count[0], path)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("plan", [{"seed": 1}, COUNT.describe() | {"games": "many"}])

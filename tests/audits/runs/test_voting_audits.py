@@ -13,7 +13,7 @@ from support.players.voting_learners import Screened
 
 from adversaries.voting.disagreement import DisagreementWalk
 from adversaries.voting.repeat_point import SmallMargin
-from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
+from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Voting, play
 from audits import cli
 from audits.adversary_search.score import Score, simple_scores
 from audits.distinguishers.likelihood_ratio import likelihood_ratios
@@ -113,15 +113,6 @@ def test_a_likelihood_distinguisher_certifies_no_more_than_the_exact_loss() -> N
     assert 0.4 * truth.lower < verdict.epsilon_lower <= truth.upper
 
 
-@pytest.mark.thorough
-def test_too_many_views_are_refused_with_a_remedy() -> None:
-    learner = PateGaussian(teachers=3)
-    with pytest.raises(
-        Unsupported, match="Let it ask fewer queries, or use `arena audit`, which plays games"
-    ):
-        audit(learner, Mute(queries=30), LIKELIHOOD)
-
-
 # --- exact audits ---------------------------------------------------------------------------------------
 
 
@@ -155,22 +146,6 @@ def arena(*arguments: str) -> Result:
     return CliRunner().invoke(cli.arena, arguments)
 
 
-def test_nature_is_listed_and_shown() -> None:
-    listed = arena("list").stdout
-    for name in ("small-margin", "repeat-point", "disagreement", "canary", "vote-inference"):
-        (line,) = (line for line in listed.splitlines() if line.split()[:1] == [name])
-        assert line.split()[1] == "Voting"
-        assert arena("show", name).exit_code == 0
-
-
-def test_a_game_is_played_and_printed() -> None:
-    shown = arena("play", "pate-gaussian", "--against", "small-margin", "--set", "queries=3")
-    assert shown.exit_code == 0
-    assert "under Voting" in shown.stdout
-    assert "training in world 0: 101 examples: 50 x (0, 0), 1 x (0, 0), 50 x (0, 1)" in shown.stdout
-    assert "The worlds differ in a training example." in shown.stdout
-
-
 def test_rounds_bound_the_questions() -> None:
     given = ("pate-gaussian", "--against", "small-margin", "--rounds", "3")
     refused = arena("play", *given)
@@ -178,13 +153,6 @@ def test_rounds_bound_the_questions() -> None:
     assert "Voting with ell = 3 has at most 3 rounds" in refused.stderr
     assert "Let the adversary make fewer moves, or allow more rounds." in refused.stderr
     assert arena("play", *given, "--set", "adversary.queries=3").exit_code == 0
-
-
-def test_an_audit_and_an_exact_audit_tell_one_story() -> None:
-    given = ("pate-gaussian", "--against", "canary", "--set", "queries=6", "--set", "epsilon=2", "--json")
-    truth = json.loads(arena("exact", *given).stdout)
-    found = json.loads(arena("audit", *given, "--games", "20000", "--quiet").stdout)
-    assert 0.5 * truth["epsilon_at"]["lower"] < found["epsilon_lower"] <= truth["epsilon_at"]["upper"]
 
 
 @pytest.mark.thorough

@@ -14,8 +14,6 @@ from support.waiting import interrupt_at
 
 import audits
 from arena import Adversary, InvalidArgument
-from audits.races import Race
-from audits.runs.plan import describe
 from audits.tournaments import Tournament, TournamentResult, plan_tournament, run_tournament
 from audits.tournaments.cells import CellResult, TournamentLedger
 from audits.tournaments.tournament_plan import derive_seed
@@ -158,34 +156,6 @@ def test_the_line_of_a_race_repeats_its_figures(small: TournamentResult) -> None
     again = Command().json(*shlex.split(row.cell.command)[1:])
     assert again["learners"][0]["mean"][-1] == row.result.mean
     assert (row.cell.quantity, again["quantity"]) == ("mistakes", "mistakes")
-
-
-@pytest.mark.thorough
-def test_every_race_is_the_one_of_its_line() -> None:
-    from audits.api.race import plan_race
-    from audits.cli.common.options import parse_settings
-    from audits.registry.entrants import find_entrants
-
-    for cell in plan_tournament(protocols=("Adaptive", "Oblivious")).cells:
-        if not isinstance(cell.game, Race):
-            continue
-        race, _ = plan_race(
-            find_entrants([cell.learner]),
-            parse_settings([], labels=[cell.learner]),
-            against=cell.adversary,
-            rounds=cell.game.rounds,
-            games=cell.games,
-            protocol=cell.protocol,
-            agnostic=False,
-            marks=None,
-            as_set=False,
-            data=None,
-            confidence=0.999,
-            seed=cell.seed,
-        )
-        one, other = race.entrants[0], cell.game.entrants[0]
-        for role in ("learner", "adversary", "referee"):
-            assert describe(getattr(one, role)) == describe(getattr(other, role)), str(cell)
 
 
 @pytest.mark.thorough
