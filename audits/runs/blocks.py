@@ -100,7 +100,7 @@ def choose_distinguisher(
 ) -> str:
     """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one.
 
-    faults: whether failures of the learner are part of the view, of which no likelihood ratio knows.
+    faults: whether failures of the learner are part of the view.
     """
     returns_score = adversary.returns_score
     if referee.two_worlds and returns_score is None:
@@ -135,8 +135,7 @@ def check_players(plan: Plan) -> Record | None:
     """Check the properties of the players that the verdict relies on; returns as `check_memory` does.
 
     Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
-    the random numbers that it declares, common to both worlds or its own; NothingTested if the first games
-    show that none could refute the claim.
+    the random numbers that it declares; NothingTested if no game could refute the claim.
     """
     games = plan.blocks[0]
     record = check_memory(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
@@ -152,10 +151,7 @@ def check_players(plan: Plan) -> Record | None:
 
 
 def check_independence(plan: Plan, games: int) -> None:
-    """Check in a batch of so many games that what a player does in one does not depend on the others.
-
-    Raises: NotConforming.
-    """
+    """Raises NotConforming if, in a batch of so many games, what is done in one depends on others."""
     if not plan.faults:  # with faults, every game is played alone
         check_adversary(plan.adversary, plan.learner, plan.referee, games=games)
     if uses_common_random_numbers(plan):
@@ -163,12 +159,10 @@ def check_independence(plan: Plan, games: int) -> None:
 
 
 def check_scatter(plan: Plan, games: int) -> None:
-    """Check in fresh batches of so many games that the games of a batch are independent.
+    """Raises NotConforming if the games of a batch of so many depend on each other.
 
     An adversary may draw random numbers for a whole batch, which make blocks differ and do no harm. So in
     these games it draws the same in every batch.
-
-    Raises: NotConforming.
     """
     batches = min(max(len(plan.blocks), _MIN_BATCHES), _MAX_BATCHES)
     players = (plan.learner, plan.adversary, plan.referee)
@@ -178,10 +172,9 @@ def check_scatter(plan: Plan, games: int) -> None:
 def check_first_games(plan: Plan) -> None:
     """Check that the games of a plan could show a violation, and warn if the learner fails in both worlds.
 
-    To fail in one world only is evidence, which an audit with `faults` weighs.
-
-    Raises: NothingTested if the worlds never differ in what the learner receives, or if the learner fails in
-    every game; whatever `arena.play` and `check_outcome` raise.
+    To fail in one world only is evidence, which an audit with `faults` weighs. Raises: NothingTested if the
+    learner always receives the same in both worlds or always fails; whatever `arena.play` and `check_outcome`
+    raise.
     """
     played = _play_first(plan, _FIRST_PAIRS)
     if _find_same_data(plan, played) is not None:
@@ -266,8 +259,8 @@ def play_blocks(
 ) -> Generator[Block, None, None]:
     """The blocks of a plan in the order of `indices`, played by workers.
 
-    bins: as `play_block` takes them. keep: called with every index and block as they arrive, in any order.
-    Raises: whatever `play_block` and `audits.runs.workers.map_in_order` raise.
+    keep: called with every index and block as they arrive, in any order. Raises: as `play_block` and
+    `map_in_order`.
     """
     play_one, workers = partial(play_block, plan, bins=bins), Workers.from_jobs(workers)
     if workers.alone:
@@ -290,10 +283,7 @@ def play_with_packages(packages: Mapping[str, str], play_one: Callable[[int], Bl
 
 
 def choose_bins(plan: Plan, first_blocks: Sequence[Block] | None = None) -> ScoreBins:
-    """The bins in which a plan's later blocks count their scores.
-
-    first_blocks: the blocks that count exactly; they are played if they are not given.
-    """
+    """The bins in which later blocks count their scores. first_blocks: those that count exactly, if known."""
     exact = plan.blocks.exact
     if exact == len(plan.blocks) or plan.distinguisher == LEARNED:
         return EXACT
@@ -304,10 +294,7 @@ def choose_bins(plan: Plan, first_blocks: Sequence[Block] | None = None) -> Scor
 def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Block:
     """Play the pairs of block `index` and count their scores, or their views if the distinguisher is learned.
 
-    bins: `choose_bins(plan)`, which is called for a later block if they are not given.
-
-    Raises: whatever `arena.play` raises; Unsupported if the adversary returns no score where one is needed;
-    InvalidArgument if the worlds differ in something that the learner does not protect.
+    bins: default: `choose_bins(plan)`. Raises: whatever `arena.play` and `check_outcome` raise.
     """
     pairs, seed = plan.blocks[index], block_seed(plan.seed, index)
     common = uses_common_random_numbers(plan)
@@ -330,8 +317,8 @@ def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Bloc
 def uses_common_random_numbers(plan: Plan) -> bool:
     """Whether both games of a pair use the same random numbers, each in its world.
 
-    A bet stays fair under any coupling of the two games, as long as pairs are independent. With common random
-    numbers the games differ only where the mechanism makes them differ, so far fewer pairs suffice.
+    A bet stays fair under any coupling of the two games. With common random numbers they differ only where
+    the mechanism makes them differ, so far fewer pairs suffice.
     """
     return (
         plan.learner.common_random_numbers

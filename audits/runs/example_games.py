@@ -28,9 +28,8 @@ def write_example_games(
 ) -> str:
     """One game in each world as text, with the scores and with what differs between the worlds.
 
-    telling: take the games of `find_telling_games` or, if these have equal scores, a pair of a larger batch
-    in which the score is higher in world 1, if there is one. Other arguments and errors as
-    `play_example_games`.
+    telling: the games of `find_telling_games` or, if these have equal scores, a pair of a larger batch in
+    which the score is higher in world 1, if there is one. Raises: as `play_example_games`.
     """
     choose_games = find_telling_games if telling else play_example_games
     games = choose_games(learner, adversary, referee, seed=seed, faults=faults)
@@ -71,11 +70,9 @@ def _write_rare_pair(learner: Learner, adversary: Adversary, referee: Referee, s
 def find_telling_games(
     learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> tuple[Played, ...]:
-    """The first pair of games that shows the worlds apart, of those with this seed and the next; else the
-    first pair.
+    """The first pair of games, with this seed and the next, that shows the worlds apart; else the first pair.
 
-    A pair does if its score is higher in world 1 or, without scores, if the views differ. Arguments and
-    errors as `play_example_games`.
+    A pair does if its score is higher in world 1 or, without scores, if the views differ.
     """
     first = pair = play_example_games(learner, adversary, referee, seed=seed, faults=faults)
     for later in range(seed + 1, seed + _MAX_PAIRS):
@@ -111,7 +108,7 @@ def play_example_games(
 ) -> tuple[Played, ...]:
     """One game in each world, recorded: one batch, or two if every game is played alone, world 0 first.
 
-    A protocol of one world has one game. faults, watch: see `arena.play`, whose errors are raised.
+    A protocol of one world has one game. Raises: as `arena.play`.
     """
     games, random_seed = 2 if referee.two_worlds else 1, block_seed(seed, 0)
     played = play(

@@ -45,10 +45,9 @@ def export_blocks(
     """Write one row for each block and distinct pair of scores in it, and return the number of rows.
 
     The columns are `block`, `count`, then `score_0` and `score_1` of the games in world 0 and in world 1. If
-    the distinguisher is learned, the features of the two views replace the scores, each with the world as its
-    suffix (-2 if a view lacks the feature). The file appears complete or not at all.
+    the distinguisher is learned, the features of the two views replace the scores (-2 if a view lacks the
+    feature). The file appears complete or not at all. watch: called after every block.
 
-    watch: called after every block.
     Raises: InvalidArgument if the ledger cannot be read or has no audit or games, or as `check_table` does.
     """
     check_table(path, ledger)
@@ -71,9 +70,7 @@ def export_blocks(
 def export_figures(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> int:
     """Write the figures after each block, up to the first that is missing, and return the number of rows.
 
-    The columns are `block`; `games`, in each world; `epsilon_lower`, in nats; `log_wealth`, of the bets
-    against the claim, and `log_evidence`, the evidence that it amounts to, in nats.
-    Raises: as `export_blocks`.
+    The columns are `block` and those of `read_figures`. Raises: as `export_blocks`.
     """
     check_table(path, ledger)
     games, *figures = read_figures(ledger)[:, 1:]  # after each block

@@ -57,10 +57,9 @@ def fails_sometimes(learner: Learner, adversary: Adversary, referee: Referee, er
 
 
 def check_learner_first(learner: Learner) -> None:
-    """Check a learner before its claim is tested, once in a process.
+    """Check a learner before its claim is tested, once in a process. Raises: NotConforming; UnknownRelease.
 
     A learner that raises or refuses in games of the check is left to the test, which says how often it does.
-    Raises: NotConforming; UnknownRelease.
     """
     if learner in _checked:
         return

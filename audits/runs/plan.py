@@ -168,10 +168,7 @@ class PlanSettings:
         return self.given_curve
 
     def of_betting(self) -> dict[str, Any]:
-        """The settings of the betting tests, on which the ceiling depends, too.
-
-        Of a claim with a curve there are two tests, which share the error evenly.
-        """
+        """The settings of the betting tests. Of a claim with a curve there are two, which share the error."""
         return {
             "delta": self.delta,
             "confidence": self.confidence if self.curve is None else 1 - (1 - self.confidence) / 2,
@@ -283,10 +280,7 @@ class Plan(PlanSettings):
 
 
 def describe(configuration: Any) -> dict[str, object]:
-    """A player, a referee or a setting made with attrs as plain data: what it is, and its settings.
-
-    Arrays and samples are described by their digests.
-    """
+    """A player, a referee or a setting made with attrs as plain data, with digests of arrays and samples."""
     kind = type(configuration)
     is_named = isinstance(configuration, Learner | Adversary | Referee)
     identity = identify_class(kind.__module__, kind.__qualname__, configuration.name if is_named else "")
@@ -321,11 +315,7 @@ def _describe_value(value: object) -> object:
 
 
 def first_block_pairs(games: int, *, until_refuted: bool) -> int:
-    """The usual size of the first block of a run of `games` pairs.
-
-    Nothing is bet on the first block, and bets chosen from few games lose a little. So it is small only where
-    the run may stop early.
-    """
+    """The usual size of the first block, on which nothing is bet: small where the run may stop early."""
     return 16 if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
 
 
@@ -336,10 +326,7 @@ def keeps_half(games: int, *, until_refuted: bool) -> bool:
 
 @attrs.frozen
 class BlockSizes:
-    """The sizes of the blocks of a run of `games` pairs.
-
-    Each block holds half as many pairs as all before it, but at least `first` and at most `largest`.
-    """
+    """The sizes of the blocks of a run: half of all pairs before, at least `first` and at most `largest`."""
 
     games: int
     first: int

@@ -277,11 +277,7 @@ def run(
 
 
 def _check_after(plan: Plan, estimators: AuditEstimators, record: Record | None) -> None:
-    """Check the players in a batch of the largest size that was played, look at the scatter of blocks, and
-    check that a learner whose claim is refuted plays as before the run.
-
-    Raises: NotConforming.
-    """
+    """Check the largest batch, the scatter of blocks, and a refuted learner's memory."""
     if estimators.refuted and record is not None:
         check_memory_after(record, plan.learner, plan.adversary, plan.referee, faults=plan.faults)
     largest = max(estimators.block_sizes, default=0)
@@ -332,7 +328,7 @@ def describe_origins(
 def check_files_after(ledger: Ledger, plan: Plan, files: UsedFiles | None) -> None:
     """Look at the files of the players once more, and add to the ledger those that were imported late.
 
-    Raises: InvalidArgument if one changed while the run went on. The ledger then matches no version of it.
+    Raises: InvalidArgument if one changed while the run went on.
     """
     ledger.record_origins(describe_origins(plan, files))
     changed = [] if files is None or files.allow_changes else files.find_changed()

@@ -23,10 +23,7 @@ _MOST_THRESHOLDS = 4  # with evidence of more of them, the axis above the thresh
 
 
 def draw_run(replay: RunHistory) -> Iterator[Part]:
-    """All charts of a run, each with a heading and a sentence for readers who know no statistics.
-
-    Raises: ImportError without matplotlib.
-    """
+    """All charts of a run, each with a heading and a sentence for readers who know no statistics."""
     yield from _draw_evidence(replay)
     yield from _draw_certified_bound(replay)
     yield from _draw_trade_off(replay)
@@ -205,10 +202,7 @@ def _choose_points(points: int) -> np.ndarray:
 
 
 def _render_svg(name: str, description: str, draw: Callable[[Axes], None], *, square: bool = False) -> str:
-    """What `draw` draws, as inline SVG in the colours of the page.
-
-    description: for readers who cannot see the chart.
-    """
+    """What `draw` draws, as inline SVG in the colours of the page. description: for who cannot see it."""
     from audits.reports.figure import make_figure  # an extra, and slow to import
 
     def draw_with_legend(axes: Axes) -> None:

@@ -64,10 +64,7 @@ def no_games_yet(path: str | os.PathLike[str]) -> InvalidArgument:
 
 
 def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> RunHistory:
-    """Read a run from the ledger at `path`, with all blocks up to the first that is missing.
-
-    Raises: as `read_figures`.
-    """
+    """A run up to the first block that is missing. Raises: as `read_figures`."""
     with Ledger.read(path) as ledger:
         plan, (settings, notes) = ledger.plan, read_audit(ledger)
         estimators = AuditEstimators(settings, all_estimators=True)
@@ -150,9 +147,10 @@ class RunStatus:
 
 
 class RunFollower:
-    """Follows the run in the ledger at `path`. Each `read_status` uses the blocks added since the last one.
+    """Follows the run in the ledger at `path`. It must not be this process' run, whose lock would be
+    released.
 
-    Do not use it in the process that has the ledger open for a run: that would release the run's lock.
+    Each `read_status` uses the blocks added since the last one.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -211,8 +209,8 @@ class RunFollower:
 def is_running(path: Path) -> bool | None:
     """Whether another process has the ledger at `path` open for a run; None if that cannot be known.
 
-    Asks for the lock that a run holds and releases it at once. Do not call it in the process that has the
-    ledger open: releasing the lock would release that of the run.
+    Takes the lock that a run holds and releases it at once, so it must not be called by the run's own
+    process.
     """
     try:
         import fcntl  # not on Windows

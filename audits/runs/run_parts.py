@@ -90,8 +90,7 @@ def play_part(
 ) -> PartProgress:
     """Play the blocks of a part that the ledger lacks. A keyboard interrupt ends it early.
 
-    watch: called after every block with the games of the part in the ledger. jobs, command, files, key: as in
-    `run`.
+    watch: called after every block with the games of the part in the ledger. The rest is as in `run`.
     Raises: InvalidArgument if the plan ends when its claim is refuted; otherwise whatever `run` raises.
     """
     if plan.until_refuted:
@@ -164,14 +163,12 @@ def merge(
 
     into: a new file, or a ledger of the same plan, which may be one of `paths`. The others are only read, and
     runs may go on writing them. allow_changes: the digests and versions that they record may differ. key:
-    with which all must be signed, and `into` is; without one it is not signed. watch: called after every
-    block that was read.
+    with which all must be signed, and `into` is. watch: called after every block that was read.
 
     A merge that is killed, or that fills the disk, leaves a valid ledger; repeating it adds the other blocks.
 
-    Raises: InvalidArgument if a ledger cannot be read or contains no audit; if plans or versions differ, with
-    the differences, or files or packages; if two ledgers contain different results of a block, before
-    anything is written; `LedgerFailed`.
+    Raises: InvalidArgument if a ledger is unfit, or if plans, versions, files or results of a block differ,
+    before anything is written; LedgerFailed.
     """
     sources = [path for path in _drop_duplicates(paths) if not _is_same_file(path, Path(into))]
     if not sources or (len(paths) == 1 and not os.path.exists(into)):

@@ -42,12 +42,10 @@ class RunNotes:
     All follows from the plan, except for the command line, and no figure depends on it. What is unknown is
     empty.
 
-    learner, adversary, protocol: names. learner_set, adversary_set: names with the settings that differ from
-        the defaults. settings: all of them, by "learner" and "adversary".
+    learner_set, adversary_set: names with the settings that differ from the defaults. settings: all of them.
     claim, own_claim, protects, neighbours, theorem: the learner's own claim in words, its ε (None for
         infinity) and δ, whom it protects, and its source. own_coins: whether the learner draws random numbers
-        that do not follow from the seed. distinguisher: as in `Plan`.
-    transcript: the first pair of games. command: the command line.
+        that do not follow from the seed. transcript: the first pair of games.
     """
 
     learner: str = _text()
@@ -133,16 +131,13 @@ class Verdict(Report):
     claim: the claim under test. refuted: whether it is false, with confidence `confidence`.
     epsilon_lower: the certified bound (nats): with that confidence, every smaller ε at this δ is false.
     curve_lower: the same for the privacy curve of the claim: the largest curve of its family that is false,
-        with all smaller ones. None if the claim under test has no curve, or none is certified to be false.
-    curve_epsilon_lower: its ε at this δ; None if the claim has no curve. Both bounds hold together.
+        with all smaller ones, if any. curve_epsilon_lower: its ε at this δ. Both bounds hold together.
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
     refutable: whether that adversary would have refuted the claim.
-    clopper_pearson: the classical bound on an event chosen on other games, for comparison; None if the number
-        of games was not fixed beforehand or not reached, or there are too few blocks.
+    clopper_pearson: the classical bound on an event chosen on other games, if the number of games was fixed
+        beforehand and reached, and there are enough blocks.
     games: in each world. played_now, seconds: games of this invocation in each world, and its duration.
-    until_refuted: whether the run was to end when the claim is refuted.
-    estimates: all estimators side by side, if asked for.
-    players: what is said of them. plan: what was played; None if it is only known from a ledger.
+    estimates: all estimators side by side, if asked for. plan: None if it is only known from a ledger.
     notes: how players and the distinguisher were chosen. record: the games, if they are kept for charts.
     """
 
@@ -341,9 +336,6 @@ def describe_seed(seed: object, own_coins: object) -> str:
 
 
 class RunStopped(ArenaError):
-    """A failure that ends a run early.
-
-    verdict: the figures of the blocks that were tested, marked as interrupted; None if the run had not begun.
-    """
+    """A failure that ends a run early. verdict: the figures so far, marked as interrupted, if any."""
 
     verdict: Verdict | None = None

@@ -27,10 +27,10 @@ _SEED_BITS = 53  # of a seed that JSON keeps exactly
 
 @attrs.frozen(kw_only=True)
 class Verification:
-    """The result of `verify`. played, differing: indices of blocks. blocks: the number in the ledger.
+    """The blocks that were played again, those that differ, and the number in the ledger.
 
-    seed: by which the played blocks were chosen; None if all were played, or none. signatures: "correct",
-    "not checked" for want of the key, or "none".
+    seed: by which they were chosen, if so. signatures: "correct", "not checked" for want of the key, or
+    "none".
     """
 
     derived: ClassVar = ("miss_probability",)
@@ -63,11 +63,10 @@ def verify(
 
     blocks: the number of blocks, chosen at random; None for all. seed: repeats a choice; by default it comes
     from the operating system, so that no forger can foresee it. allow_changes: as in `Ledger.check_plan`.
-    key: checks the signatures too. jobs: as in `run`. watch: called after every block.
+    key: checks the signatures too. watch: called after every block.
 
-    Raises: InvalidArgument if the ledger cannot be read, is damaged, was not signed with the key, or contains
-    another plan or no games, or if the learner draws random numbers that no seed repeats; whatever
-    `play_blocks` raises.
+    Raises: InvalidArgument if the ledger is unfit, or contains another plan or no games, or if the learner
+    draws random numbers that no seed repeats; whatever `play_blocks` raises.
     """
     if blocks is not None:
         check_value("blocks", blocks, whole, at_least(1))
@@ -110,10 +109,7 @@ def verify(
 
 
 def verify_signatures(path: str | os.PathLike[str], key: bytes) -> Verification:
-    """Check every checksum and every signature of the ledger at `path`, and play nothing.
-
-    Raises: InvalidArgument if it cannot be read, is damaged, was not signed with the key, or has no games.
-    """
+    """Check every checksum and every signature of the ledger at `path`, and play nothing."""
     with Ledger.read(path, key=key) as ledger:
         ledger.check_blocks()
         blocks = len(ledger.block_indices())

@@ -105,10 +105,7 @@ class Seal:
         return plain + hmac.digest(self.key, f"{kind} ".encode() + content, sha256)
 
     def check(self, path: Path, kind: str, content: bytes, checksum: bytes, name: str = "") -> None:
-        """Check the checksum of a part of the ledger at `path`. name: of the part, if it is not its kind.
-
-        Raises: InvalidArgument.
-        """
+        """Raises InvalidArgument unless the checksum of a part of the ledger at `path` is right."""
         expected = self.make_checksum(kind, content)
         if checksum[:_BYTES] != expected[:_BYTES]:
             raise damage_error(path, f"the checksum of {name or f'its {kind}'} is wrong")
@@ -152,8 +149,6 @@ def read_head(
     connection: sqlite3.Connection, path: Path, seal: Seal
 ) -> tuple[dict[str, Any], dict[str, Any], bytes, bool]:
     """The plan, the notes, the digest of the plan, and whether the ledger is signed.
-
-    SQLite has then checked that no page of the file is out of place.
 
     Raises: InvalidArgument if the file is not an intact ledger, or not signed with the key of the seal.
     """
@@ -211,10 +206,7 @@ def _write(entries: Mapping[str, object]) -> str:
 def describe_differences(
     old: Mapping[str, object], new: Mapping[str, object], *, digests: bool = True
 ) -> str:
-    """How two plans differ, in words: in which settings, the first of them; empty if in none.
-
-    digests: whether they differ if one has another version of a file.
-    """
+    """In which settings two plans differ, in words, if in any. digests: whether those of files count."""
     old_leaves, new_leaves = (dict(_list_leaves(json.loads(_write(plan)), digests)) for plan in (old, new))
     changed = sorted(
         (name for name in old_leaves | new_leaves if old_leaves.get(name) != new_leaves.get(name)),
@@ -248,11 +240,10 @@ def _list_leaves(
 
 
 def copy_ledger(path: Path, copy: Path) -> None:
-    """Copy a ledger with its write-ahead log.
+    """Copy a ledger with its write-ahead log, also while a run locks it, so that SQLite cannot copy it.
 
-    A run locks its ledger, so that SQLite cannot copy it. The file changes only when SQLite moves the
-    contents of the log into it. So a copy of the file and then of the log is consistent unless the log was
-    started again meanwhile, which changes the header of the log.
+    The file changes only when SQLite moves the contents of the log into it. So a copy of the file and then of
+    the log is consistent unless the log was started again meanwhile, which changes its header.
 
     Raises: InvalidArgument if the ledger cannot be read, or there is no room for the copy.
     """

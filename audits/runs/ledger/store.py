@@ -63,7 +63,6 @@ class Store(Generic[BlockType]):
     Only one run at a time: the file is locked until `close`, or until the process ends, in whatever way.
     Only one thread: the one that opened it. Whatever is read is checked, since anybody can compute checksums.
 
-    plan, notes: entries, as JSON returns them. signed: whether the checksums have signatures.
     decode: the inverse of `to_bytes` of a result; raises InvalidArgument for any other bytes.
     """
 
@@ -96,13 +95,12 @@ class Store(Generic[BlockType]):
     ) -> Self:
         """Open the ledger at `path` for `plan`, after checking every block. A missing file becomes a new one.
 
-        plan: entries that JSON can hold (a tuple counts as a list), nested mappings included.
-        notes: called for such entries if the ledger is new; an existing ledger keeps its notes.
+        plan: entries that JSON can hold. notes: called for such entries if the ledger is new.
         origins: the present digests and versions, given the recorded ones; they join the notes.
         allow_changes: these and the digests in the plan may differ from what the ledger holds. key: signs it.
 
-        Raises: InvalidArgument if the ledger holds another plan, is in use, is damaged, was signed with
-        another key, is not a ledger, or cannot be written; LedgerFailed if the disk fails.
+        Raises: InvalidArgument if the ledger is unfit, in use, or holds another plan; LedgerFailed if the
+        disk fails.
         """
         name, file, seal = Path(path), Path(os.path.realpath(path)), Seal(key)
         if name.exists() and not name.is_file():
@@ -138,8 +136,6 @@ class Store(Generic[BlockType]):
         """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end.
 
         A run in another process may go on; in the same process, reading would release the run's lock.
-
-        Raises: InvalidArgument if it cannot be read, is damaged, or is not a ledger.
         """
         file = Path(path)
         with TemporaryDirectory() as folder, explain_errors(file, "nothing was read"):
@@ -149,10 +145,7 @@ class Store(Generic[BlockType]):
                 yield cls(file, connection, Seal(key))
 
     def check_plan(self, plan: Mapping[str, object], *, allow_changes: bool = False) -> None:
-        """Check that the ledger holds this plan. allow_changes: digests of code and data may differ.
-
-        Raises: InvalidArgument, with the differences.
-        """
+        """Raises InvalidArgument if it holds another plan. allow_changes: digests may differ."""
         stored, given = ("a tournament" if "tournament" in one else "an audit" for one in (self.plan, plan))
         if stored != given:
             raise InvalidArgument(
@@ -188,11 +181,7 @@ class Store(Generic[BlockType]):
                 yield index, self.block(index)
 
     def block(self, index: int) -> BlockType:
-        """The result of block `index`.
-
-        Raises: KeyError if the ledger lacks it; InvalidArgument if it does not match its checksum, or the
-        plan.
-        """
+        """The result of a block. Raises: KeyError if there is none; InvalidArgument if it is damaged."""
         with self._explain_errors("the block was not read"):
             result = self._find(index)
         if result is None:
@@ -208,7 +197,7 @@ class Store(Generic[BlockType]):
         return sum(self._count_pairs().values())
 
     def add(self, index: int, result: BlockType) -> None:
-        """Store block `index`; once this returns, killing the process does not lose it.
+        """Store a block; once this returns, killing the process does not lose it.
 
         Adding a block again changes nothing. Raises: InternalError if it then differs from the stored one;
         LedgerFailed if the disk fails, or the file is no longer where it was.
@@ -356,10 +345,7 @@ def _connect_exclusively(file: Path) -> sqlite3.Connection:
 
 @contextmanager
 def explain_errors(path: Path, failure: str, *, was_writable: bool = False) -> Iterator[None]:
-    """Replace errors of SQLite by errors that tell the user of the ledger at `path` what to do.
-
-    failure: what could not be done. was_writable: whether the ledger was written before.
-    """
+    """Replace errors of SQLite by errors that say what to do. failure: what could not be done."""
     try:
         yield
     except sqlite3.ProgrammingError:

@@ -44,13 +44,11 @@ def map_in_order(
 ) -> Generator[Result, None, None]:
     """The result of `call` for every task, in order.
 
-    workers: number of processes, or `Workers`; one worker of this machine is this process, which also does
-        what cannot be sent to others.
-    keep: called with every task and its result as they arrive, in any order, by this thread.
+    workers: number of processes, or `Workers`; one worker is this process, which also does what cannot be
+    sent to others. keep: called with every task and its result as they arrive, in any order, by this thread.
     unit: what messages call a task.
 
-    The generator may be closed early: then the tasks that have not arrived are given up. An error of `call`
-    is raised at its place in the order.
+    The generator may be closed early. An error of `call` is raised at its place in the order.
 
     Raises: WorkersFailed if no cluster answers, if a worker has other versions installed or cannot import
     what the tasks need, or if the workers of a task end or hang three times, the last time while it is alone.
@@ -105,8 +103,7 @@ def map_missing(
 ) -> tuple[dict[Task, Result], bool]:
     """The results by task, the known ones and those of `call` for the others; and whether it was interrupted.
 
-    A keyboard interrupt ends it early. watch: called with the number of results so far. The rest is as in
-    `map_in_order`.
+    watch: called with the number of results so far. The rest is as in `map_in_order`.
     """
     results = dict(known)
     missing = [task for task in tasks if task not in results]
@@ -150,10 +147,7 @@ class _Attempts:
         self._submit_waiting()
 
     def receive(self) -> tuple[int, Outcome]:
-        """The place and the outcome of the next task that arrives.
-
-        Raises: WorkersFailed as `map_in_order` does.
-        """
+        """The place and the outcome of the next task that arrives. Raises: WorkersFailed."""
         silent = 0.0  # seconds
         while True:
             self._submit_waiting()

@@ -154,10 +154,7 @@ class Dask(Pool):
 
 @contextmanager
 def open_pool(workers: Workers) -> Iterator[Pool]:
-    """The pool of such workers. What was started for it ends with it, except processes of this machine.
-
-    Raises: WorkersFailed if no cluster answers.
-    """
+    """The pool of such workers. What was started for it ends with it, except processes of this machine."""
     if workers.backend == DASK:
         _start_trackers()
         with ExitStack() as stack:
@@ -172,10 +169,7 @@ def open_pool(workers: Workers) -> Iterator[Pool]:
 
 
 def _start_trackers(*others: Any) -> None:
-    """Start the processes that remove what a killed run leaves behind, and have them not warn of it.
-
-    others: modules like `multiprocessing.resource_tracker`.
-    """
+    """Start the processes that remove what a killed run leaves behind, and have them not warn of it."""
     if os.name != "posix":
         return
     from multiprocessing import resource_tracker

@@ -29,15 +29,12 @@ Result = TypeVar("Result")
 
 @attrs.frozen(kw_only=True)
 class Workers:
-    """The workers that play. No figure depends on them.
+    """The workers that play; this process with one job of loky or threading. No figure depends on them.
 
     backend: "loky" (processes of this machine), "threading" (of this process), or "dask".
     jobs: number of workers of this machine. Default: 1, or the number of cores for a local cluster.
-    cluster: the address of dask's scheduler; "local", the default, starts a cluster on this machine, which
-        ends with the run.
+    cluster: the address of dask's scheduler; "local", the default, starts a cluster that ends with the run.
     patience: seconds after which the workers count as hanging if no block arrives; None waits for ever.
-
-    With one job of loky or threading everything is played in this process.
 
     Raises: InvalidArgument if there are no such workers.
     """
