@@ -224,7 +224,7 @@ def _find_same_data(plan: Plan, played: Played) -> NothingTested | None:
     others = " or ".join(f"receives={part}" for part in learner.read_parts(pairs[0][0]) if part in differ)
     return NothingTested(
         f"{learner.name} receives {learner.receives} only, which {adversary.name} leaves the same in both "
-        f"worlds, so its games test nothing. " + (f"Set {others}." if others else "Choose another adversary.")
+        f"worlds, so its games test nothing. {f'Set {others}' if others else 'Choose another adversary'}."
     )
 
 
@@ -296,14 +296,13 @@ def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Bloc
 
     bins: default: `choose_bins(plan)`. Raises: whatever `arena.play` and `check_outcome` raise.
     """
-    pairs, seed = plan.blocks[index], block_seed(plan.seed, index)
+    seed, results = block_seed(plan.seed, index), {}
     common = uses_common_random_numbers(plan)
     # One batch for each world, so that no player sees both, in an order that no player knows. The adversary
     # draws the same in both: what it draws for a whole batch must not tell the worlds apart.
-    results = {}
     for place, world in enumerate((0, 1) if streams(seed).referee.integers(2) else (1, 0)):
-        played = _play(plan, np.full(pairs, world, bool), seed, coins=0 if common else place)
-        results[world] = _evaluate(plan, played)
+        worlds = np.full(plan.blocks[index], world, bool)
+        results[world] = _play(plan, worlds, seed, coins=0 if common else place)
     by_world = [results[0], results[1]]
     if plan.distinguisher == LEARNED:
         return ViewCounts.of(*by_world)
@@ -327,30 +326,19 @@ def uses_common_random_numbers(plan: Plan) -> bool:
     )
 
 
-def _play(plan: Plan, worlds: np.ndarray, seed: np.random.SeedSequence, coins: int) -> Played:
+def _play(plan: Plan, worlds: np.ndarray, seed: np.random.SeedSequence, coins: int) -> Any:
+    """The score of each game (n,), or the features of its view if the distinguisher is learned."""
+    record, players = plan.distinguisher != SCORE, (plan.learner, plan.adversary, plan.referee)
     played = play(
-        plan.learner,
-        plan.adversary,
-        plan.referee,
-        games=len(worlds),
-        seed=seed,
-        worlds=worlds,
-        faults=plan.faults,
-        record=plan.distinguisher != SCORE,
-        coins=coins,
+        *players, games=len(worlds), seed=seed, worlds=worlds, faults=plan.faults, record=record, coins=coins
     )
     check_outcome(plan, played)
-    return played
-
-
-def _evaluate(plan: Plan, played: Played) -> Any:
-    """The score of each game (n,), or the features of its view if the distinguisher is learned."""
     if plan.distinguisher == LEARNED:
         return view_features(played)
     if plan.distinguisher == LIKELIHOOD:
         from audits.distinguishers.likelihood_ratio import likelihood_ratios  # slow to import
 
-        return likelihood_ratios(plan.learner, plan.adversary, plan.referee, played)
+        return likelihood_ratios(*players, played)
     return played.score
 
 

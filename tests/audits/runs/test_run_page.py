@@ -154,27 +154,6 @@ def test_a_refuted_claim(halts: tuple[Path, Verdict], halts_page: Page) -> None:
     assert page.text["h2"] == HEADINGS
 
 
-@pytest.mark.thorough
-def test_every_chart_has_a_description_and_a_caption(halts_page: Page) -> None:
-    page = halts_page
-    drawn = page.attributes["svg"]
-    assert [one["role"] for one in drawn] == ["img"] * 3
-    told = [one["aria-label"] or "" for one in drawn]
-    assert "the claim is refuted at 1,000." in told[0]
-    assert told[1].startswith("Certified ε over the games: ")
-    assert told[2] == (
-        "Type II error against type I error: the certified curve falls below what the claim allows."
-    )
-    captions = prose(page, "figcaption")
-    assert [caption.count(". ") for caption in captions] == [1, 0, 2]
-    assert captions[0].endswith("once they reach the dashed line, the claim is refuted for good.")
-    assert captions[2].endswith("does at least as well as the solid line, which leaves that region.")
-    labels = [text for text in page.text["text"] if text]
-    assert labels.count("games in each world") == 2
-    assert {"certified ε (nats)", "claim refuted (ln 1,000)", "claim (1)"} <= set(labels)
-    assert "log wealth of the bets (nats)" in labels
-
-
 def test_one_pair_of_games_is_shown_as_it_was_played(halts_page: Page) -> None:
     transcript, command = halts_page.text["pre"]
     assert transcript.endswith(
@@ -195,22 +174,6 @@ def test_all_settings_and_versions_are_shown(halts_page: Page) -> None:
     assert (facts["seed"], facts["confidence"], facts["failures"]) == ("7", "99.9 %", "end the audit")
     assert facts["distinguisher"] == "the adversary's score"
     assert f"numpy {np.__version__}" in facts["versions"]
-
-
-@pytest.mark.thorough
-def test_a_claim_that_is_not_refuted(count: tuple[Path, Verdict]) -> None:
-    page = page_of(count[0])
-    explanation, meaning = prose(page, "p")[:2]
-    assert explanation == count[1].explain()
-    assert meaning == ("This is no proof of privacy: more games, or another adversary, may refute the claim.")
-    assert page.facts["claim under test"].startswith(
-        "(1, 0)-DP for a training example (replace one), the learner's own, by the Laplace mechanism"
-    )
-    assert "learner's own claim" not in page.facts
-    assert (page.attributes["svg"][2]["aria-label"] or "").endswith("stays where the claim allows it to be.")
-    assert prose(page, "p")[-1] == (
-        "The run was not started from the command line; it depends only on the settings above."
-    )
 
 
 def test_games_without_any_evidence(ledger: Path) -> None:

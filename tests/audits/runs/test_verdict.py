@@ -58,19 +58,6 @@ def test_the_report_has_every_figure() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"interrupted": True}, "since the fixed number of games was not reached"),
-        ({"until_refuted": True}, "since the number of games was not fixed beforehand"),
-        ({"until_refuted": True, "interrupted": True}, "since the number of games was not fixed beforehand"),
-    ],
-)
-def test_the_classical_bound_says_why_it_is_missing(fields: dict[str, bool], reason: str) -> None:
-    text = attrs.evolve(VERDICT, games=167_936, **fields).summary()
-    assert f"Clopper-Pearson   not computed, {reason}\n" in text
-
-
 def test_the_plan_adds_the_settings_that_are_not_usual() -> None:
     learner = LEARNERS.find("laplace-count")(epsilon=2.0)
     plan = Plan(

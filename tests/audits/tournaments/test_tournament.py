@@ -111,10 +111,6 @@ def test_protocols_can_be_chosen() -> None:
             "no learner of that name, got 'laplace-cont'. Did you mean laplace-",
         ),
         (
-            {"adversaries": ("count-swp",)},
-            "no adversary of that name, got 'count-swp'. Did you mean count-swap",
-        ),
-        (
             {"protocols": ("Releas",)},
             "there is no protocol of that name, got 'Releas'. Did you mean Release?",
         ),
@@ -126,9 +122,6 @@ def test_protocols_can_be_chosen() -> None:
         ),
         ({"learners": (7,)}, "a learner is given as an instance or a name, got 7. Give a learner"),
         ({"games": 0}, "games must be at least 1, got 0"),
-        ({"confidence": 1.0}, "confidence must be less than 1, got 1.0. Write 0.95 for 95 %."),
-        ({"confidence": 0.0}, "confidence must be more than 0, got 0.0"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
     ],
 )
 def test_refusals(settings, message) -> None:

@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import closing, contextmanager
 from itertools import count
@@ -459,38 +458,6 @@ class TestOneWriter:
             assert refusal(path) == self.busy
             ledger.add(10, scores(10))
         Ledger.open(path, PLAN).close()
-
-    @pytest.mark.thorough
-    def test_another_process_until_it_is_killed(self, path):
-        with player() as process:
-            child = start_playing(process, path)
-            wait_until(lambda: read_acknowledgements(path))
-            assert refusal(path, {"seed": 1}) == self.busy
-            kill_player(process, child)
-            Ledger.open(path, {"seed": 1}).close()
-
-    @pytest.mark.thorough
-    def test_of_two_at_the_same_instant_one_is_let_in(self, path):
-        for trial in range(8):
-            name = f"{trial}.ledger"
-            start, refused, messages = threading.Barrier(2), threading.Event(), []
-
-            def enter(name=name, start=start, refused=refused, messages=messages):
-                start.wait()
-                try:
-                    with Ledger.open(name, PLAN):
-                        messages.append("in")
-                        refused.wait(60)
-                except InvalidArgument as error:
-                    messages.append(str(error))
-                    refused.set()
-
-            threads = [threading.Thread(target=enter) for _ in range(2)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert sorted(messages) == ["in", self.busy.replace("run.ledger", name)]
 
 
 @pytest.mark.thorough

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -117,27 +116,6 @@ def test_a_ledger_that_cannot_be_copied_whole_is_refused(ledger_of_three: Path, 
     assert refusal(ledger_of_three) == (
         f"the ledger {ledger_of_three} is written faster than it can be read. Read it again later."
     )
-
-
-@pytest.mark.thorough
-def test_a_reader_keeps_up_with_a_writer_at_full_speed(tmp_path: Path) -> None:
-    """Every copy is whole, whatever the writer is at, and holds what was there when it was begun."""
-    path = tmp_path / "run.ledger"
-    command = [sys.executable, "-c", WRITER, str(path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout is not None
-        try:
-            writer.stdout.readline()
-            looks, seen, end = 0, 0, time.monotonic() + 60
-            while (looks < 10 or seen < 100) and time.monotonic() < end:
-                with Ledger.read(path) as ledger:
-                    new = [index for index, _ in ledger.blocks(start=seen)]
-                assert new == list(range(seen, seen + len(new)))
-                looks, seen = looks + 1, seen + len(new)
-        finally:
-            writer.kill()
-    assert looks >= 10
-    assert seen >= 100
 
 
 def test_blocks_are_checked_when_they_are_asked_for(ledger_of_three: Path) -> None:
