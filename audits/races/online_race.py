@@ -75,10 +75,7 @@ class OnlineRace(Race):
         return Scorebook(marks=self.marks, concepts=None if self.realizable else entrant.concepts)
 
     def check(self, entrant: Entrant) -> None:
-        """Refuse an invalid bound, and an adversary whose games depend on each other.
-
-        Raises: InvalidArgument; NotConforming if the adversary fails `arena.testing.check_adversary`.
-        """
+        """Refuse an invalid bound, and an adversary that fails `arena.testing.check_adversary`."""
         super().check(entrant)
         adversary, referee = entrant.adversary, entrant.referee
         if "rounds" in attrs.fields_dict(type(adversary)) and self.rounds > _CHECKED_ROUNDS:

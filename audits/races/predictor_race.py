@@ -123,17 +123,17 @@ class ErrorRecorder:
         self.answers, self.worst, self.total, self.wrong = np.zeros(shape)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        halted = self.state.halted.copy()
-        labels = np.asarray(self.state.predict(x))
-        self.observe(x[:, None], labels[:, None], halted)
-        return labels
+        return self._answer(self.state.predict, x, x[:, None])[:, 0]
 
     def predict_many(self, x: np.ndarray) -> np.ndarray:
         if not hasattr(self.state, "predict_many"):
             return self.predict(x[:, 0])[:, None]
+        return self._answer(self.state.predict_many, x, x)
+
+    def _answer(self, predict: Callable[[np.ndarray], Any], x: np.ndarray, queries: np.ndarray) -> np.ndarray:
         halted = self.state.halted.copy()
-        labels = np.asarray(self.state.predict_many(x))
-        self.observe(x[:, : labels.shape[1]], labels, halted)
+        labels = np.asarray(predict(x)).reshape(len(x), -1)
+        self.observe(queries[:, : labels.shape[1]], labels, halted)
         return labels
 
     def __getattr__(self, name: str) -> Any:
@@ -206,12 +206,10 @@ class ObservedLearner(Learner):
 class PredictorStanding(Standing):
     """The figures of a predictor; arrays are (K,), by its rounds.
 
-    rounds: the learner's parameters of each round. asked: the number of queries, which may be less than its
-    number of answers. median, quantile_95, worst: over games, of the largest error of a hypothesis of the
-    round. mean: the mean error over answers, then games. wrong_answers: their share.
-    halted: the number of games that halted before the round's end; their error in median, quantile_95 and
-    worst is 1, and after the halt they do not count in mean and wrong_answers, which are NaN if all have
-    halted. best_concept_error: mean over games; all errors are the excess over it.
+    rounds: the learner's parameters of each round. asked: the number of queries, perhaps less than answers.
+    median, quantile_95, worst: over games, of the largest error of a hypothesis of the round; 1 in games that
+    halted before its end, whose number is halted. mean, wrong_answers: over answers before a halt, then over
+    games; NaN if all have halted. best_concept_error: mean over games; all errors are the excess over it.
     """
 
     bounds: np.ndarray = attrs.field(repr=False)  # the same in all rounds
@@ -325,12 +323,10 @@ def plan_predictor_race(
     recorder: type[ErrorRecorder] = ErrorRecorder,
     **settings: Any,
 ) -> Race:
-    """Plan a race of predictors, each given with its label and its adversary.
+    """Plan a race of predictors, each given with its label and its adversary. Raises: InvalidArgument.
 
     Fields `learner` and `queries` (of all rounds) of an adversary are set. recorder: what records the errors.
     tested: as in `PredictorRace`. settings: confidence and seed.
-
-    Raises: InvalidArgument if there are no such games.
     """
     check_labels([label for label, _, _ in players])
     entrants = []

@@ -43,10 +43,7 @@ class Entrant:
         return concepts_of(self.learner)
 
     def read_bound(self, rounds: int) -> Bound | None:
-        """The bound that the learner states for so many rounds, if any.
-
-        Raises: InvalidArgument if it is not a Bound, or the learner raises an error.
-        """
+        """The bound that the learner states for so many rounds, if any. Raises: InvalidArgument."""
         name = self.learner.name
         with blame_player(name, "asked for its bound"):
             bound = self.learner.bound(rounds)
@@ -194,10 +191,7 @@ class Race(ABC):
         return self.play(self.entrants[number], self.games_in(block), seed)
 
     def summarise(self, entrant: Entrant, figures: np.ndarray, final: np.ndarray) -> dict[str, Any]:
-        """The fields of a standing that are order statistics of figures (k, n), and its bounds.
-
-        final: (n,), the figure of each game on which the bound is tested.
-        """
+        """The fields of a standing that follow from figures (k, n); final (n,): those for the bound."""
         ordered = np.sort(figures, axis=1)
         bounds = [entrant.read_bound(mark) for mark in self.marks]
         promises = [
@@ -212,11 +206,7 @@ class Race(ABC):
         }
 
     def _test_bound(self, bound: Bound, figures: np.ndarray) -> BoundTest:
-        """Test a bound on the figures (n,) of a learner's games.
-
-        A bound on the expectation is tested by Anderson's lower limit on the mean, any other by the number of
-        games that exceed it. All learners' tests together err with probability at most 1 - confidence.
-        """
+        """Test a bound on figures (n,), by their number above it or by Anderson's lower limit on the mean."""
         reason = self.explain_inapplicable(bound)
         if reason:
             return BoundTest(bound=bound, inapplicable=reason)

@@ -31,10 +31,9 @@ Watch = Callable[[int], None]
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
 class RaceResult(Report):
-    """The standings of all learners, in the order of the race.
+    """The standings of all learners, in the order of the race, and what an interruption left out, as text.
 
-    race: with the games that were finished. standings: of the kind that the race makes. interruption: what is
-    missing, as text. notes: how settings were chosen.
+    race: with the games that were finished. notes: how settings were chosen.
     """
 
     kind: ClassVar[str] = "race"
@@ -165,10 +164,7 @@ class RaceResult(Report):
 
 
 def run_race(race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None) -> RaceResult:
-    """Play a race; jobs, watch, interrupts and errors as in `play_games`.
-
-    Raises: also InvalidArgument or NotConforming, before the games, if an entrant is unfit.
-    """
+    """Play a race, as `play_games` does. Raises: also InvalidArgument or NotConforming, before the games."""
     for entrant in race.entrants:
         race.check(entrant)
     return make_result(*play_games(race, jobs=jobs, watch=watch))

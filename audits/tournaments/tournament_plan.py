@@ -30,10 +30,9 @@ _SEED_BYTES = 4
 
 @attrs.frozen(kw_only=True, eq=False)
 class Tournament:
-    """The cells of a tournament.
+    """The cells of a tournament. confidence: of each cell by itself.
 
-    unmatched: learner, adversary and reason of the pairs without a cell; one of the names is empty if a
-    player cannot be loaded. confidence: of each cell by itself. seed: random seed.
+    unmatched: pairs without a cell, with reasons; one of the names is empty if a player cannot be loaded.
     """
 
     cells: tuple[Cell, ...]
@@ -64,11 +63,9 @@ def plan_tournament(
 
     learners, adversaries: players, names, or path/to/file.py:name; none stands for all of `arena list`.
         Adversaries of which none is given by its name join those of `arena list`.
-    protocols: the protocols to play; none stands for all. games: of each cell; default: the usual number of
-        the protocol.
+    protocols: none stands for all. games: of each cell; default: the usual number of the protocol.
 
-    Raises: InvalidArgument for unknown names, two players of one name, values out of range, and if no two
-    players can meet.
+    Raises: InvalidArgument for unknown names, two players of one name, and if no two players can meet.
     """
     for name in protocols:
         if name not in REFEREES:
@@ -164,10 +161,9 @@ def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _plan_cell(cell: Cell, learner: Any, adversary: Any, restricted: bool, confidence: float) -> Cell:
-    """The cell with its game, or with the reason why its players cannot meet.
+    """The cell with its game, or with the reason why the players that the user gave cannot meet.
 
-    learner, adversary: what the user gave. restricted: whether the user chose protocols, so that the command
-    must name this one.
+    restricted: whether the user chose protocols, so that the command must name this one.
     """
     try:
         match = build_match(

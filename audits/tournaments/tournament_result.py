@@ -64,11 +64,7 @@ _BARS = 20  # of the chart
 
 @attrs.frozen(kw_only=True, eq=False)
 class TournamentRow:
-    """A cell that was played, as reports show it.
-
-    rank: of the adversary among those that the learner's claim was audited against, from 1; None if the cell
-    is no audit of a claim.
-    """
+    """A cell that was played. rank: of the adversary, from 1, if the cell is an audit of a claim."""
 
     cell: Cell
     result: CellResult
@@ -129,9 +125,8 @@ class TournamentRow:
 class AdversaryRank:
     """The place of an adversary among those of its protocol.
 
-    score: mean over the learners with a claim that it audited of certified ε / the claim's ε, counted as 1
-    where the claim is refuted. learners: their number. refuted: how many of their claims it refutes. best:
-    for how many of them no other adversary certifies more.
+    score: mean over the `learners` with a claim that it audited of certified ε / the claim's ε, at most 1.
+    refuted: how many of their claims it refutes. best: for how many of them no other certifies more.
     """
 
     protocol: str
@@ -328,13 +323,9 @@ def run_tournament(
     watch: Callable[[int], None] | None = None,
     command: str = "",
 ) -> TournamentResult:
-    """Play the cells, or those that a ledger does not hold yet.
+    """Play the cells, or those that a ledger does not hold yet. What the players raise ends their cell only.
 
-    jobs, ledger, interrupts: as in `audits.runs.run.run`. watch: called with the cells so far. command: the
-    command line, for the notes of a new ledger.
-
-    Raises: InvalidArgument and `LedgerFailed` of the ledger; WorkersFailed. What the players raise ends their
-    cell only.
+    watch: called with the cells so far. Other arguments, interrupts and errors: as in `audits.runs.run.run`.
     """
     cells = range(len(tournament.cells))
     book: Any = nullcontext()

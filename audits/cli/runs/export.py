@@ -9,7 +9,7 @@ import click
 from arena.errors import InvalidArgument
 from audits.cli.common.command import Output, argument, option, option_groups, option_record
 from audits.cli.common.options import LedgerArgument
-from audits.runs.export import check_table, export_blocks, export_figures
+from audits.runs.run_history import check_table, export_blocks, export_figures
 
 
 @option_record

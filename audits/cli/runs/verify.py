@@ -8,7 +8,7 @@ from audits.cli import REFUTED
 from audits.cli.common.command import Output, option, option_groups, option_record
 from audits.cli.common.options import ChangesOption, KeyOption, LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.runs.resume import rebuild_plan
-from audits.runs import verify as verification
+from audits.runs import run_parts as verification
 
 
 @option_record

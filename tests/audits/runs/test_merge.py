@@ -18,8 +18,7 @@ from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from audits.runs.run_parts import RunPart, merge, play_part
-from audits.runs.verify import verify
+from audits.runs.run_parts import RunPart, merge, play_part, verify
 from audits.statistics.score_pairs import PairCounts
 from learners.foreign.function import Function
 from learners.releases.laplace_count import LaplaceCount
