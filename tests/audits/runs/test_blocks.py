@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import SAMPLE, Echo, Fragile, Scripted, script
+from support.players.simple_players import SAMPLE, Echo, Fragile, script
 
 from arena import (
     Adversary,
@@ -32,7 +32,6 @@ from audits.reports.json_form import to_data
 from audits.runs.blocks import choose_distinguisher, play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
-from audits.statistics.score_pairs import PairCounts
 
 
 @attrs.frozen
@@ -153,13 +152,6 @@ def test_shared_coins_certify_more_and_not_too_much() -> None:
 # --- distinguishers -----------------------------------------------------------------------------------------
 
 
-def test_the_likelihood_ratio_is_that_of_the_law() -> None:
-    block = play_block(plan(NoisyCount(), Giver(), distinguisher=LIKELIHOOD), 0)
-    assert isinstance(block, PairCounts)
-    assert np.abs(block.scores).max() == pytest.approx(1.0)
-    assert block.scores.min() == pytest.approx(-1.0)
-
-
 def test_without_a_score_a_distinguisher_is_learned_or_told() -> None:
     scored = script(Train(SAMPLE), score=np.zeros(2))
     assert choose_distinguisher(Echo(), scored, Release()) == SCORE
@@ -171,20 +163,6 @@ def test_without_a_score_a_distinguisher_is_learned_or_told() -> None:
 def test_a_score_that_is_missing_is_missed() -> None:
     with pytest.raises(Unsupported, match="or have a distinguisher learned"):
         play_block(plan(Echo(), Giver()), 0)
-
-
-def test_a_learner_that_tells_no_law_has_no_likelihood() -> None:
-    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
-        play_block(plan(Echo(), Giver(), distinguisher=LIKELIHOOD), 0)
-
-
-def test_adversaries_with_coins_have_no_likelihood() -> None:
-    def moves(games: int, rng: np.random.Generator) -> Any:
-        yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, int(rng.integers(2))))
-
-    adversary = Scripted(moves)
-    with pytest.raises(Unsupported, match="without randomness, and scripted draws random numbers"):
-        play_block(plan(NoisyCount(), adversary, distinguisher=LIKELIHOOD), 0)
 
 
 def test_a_learned_distinguisher_refutes_what_has_no_privacy() -> None:

@@ -10,12 +10,11 @@ from pathlib import Path
 import attrs
 import pytest
 from support.command_line import Command
-from support.waiting import interrupt_at
 
 import audits
 from arena import Adversary, InvalidArgument
 from audits.tournaments import Tournament, TournamentResult, plan_tournament, run_tournament
-from audits.tournaments.cells import CellResult, TournamentLedger
+from audits.tournaments.cells import CellResult
 from audits.tournaments.tournament_plan import derive_seed
 
 LEARNERS = ("laplace-count", "randomised-response", "static-erm", "soa")
@@ -237,20 +236,6 @@ def test_the_figures_do_not_depend_on_workers_or_other_players(small: Tournament
     fewer = run_tournament(plan("laplace-count", "soa"))
     whole = {str(cell): figures for cell, figures in zip(plan().cells, small.results, strict=True)}
     assert fewer.results == tuple(whole[str(cell)] for cell in plan("laplace-count", "soa").cells)
-
-
-@pytest.mark.thorough
-def test_an_interrupted_tournament_goes_on_to_the_same_figures(small, tmp_path) -> None:
-    path = tmp_path / "t.ledger"
-    part = run_tournament(plan(), ledger=path, watch=interrupt_at(3))
-    assert part.interrupted
-    assert sum(result is not None for result in part.results) == 3
-    assert "3 of " in part.summary()
-    assert "(interrupted)" in part.summary()
-    whole = run_tournament(plan(), ledger=path)
-    assert (whole.interrupted, figures_of(whole)) == (False, figures_of(small))
-    with TournamentLedger.read(path) as book:
-        assert len(book.block_indices()) == len(plan().cells)
 
 
 @pytest.mark.thorough

@@ -398,23 +398,6 @@ class TestDisk:
         with Ledger.open(path, PLAN) as ledger:
             assert contents(ledger) == list_entries(range(full + 1))
 
-    @pytest.mark.thorough
-    def test_failing(self, path):
-        # A limit on the size of files is the one failure of a disk that anybody can bring about.
-        limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-        full = Path(path).absolute()
-        ended = subprocess.run(
-            [sys.executable, "-c", f"{PLAY}\n{limit}play({str(full)!r})"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
-        acked = len(Path("run.ledger.acks").read_text().split())
-        said = f"LedgerFailed: the disk of the ledger {full} failed (disk I/O error): block {acked} was not"
-        assert said in ended.stderr
-        with Ledger.open(path, {"seed": 1}) as ledger:
-            assert contents(ledger) == list_entries(range(acked))
-
 
 class TestLost:
     plan = Plan(
