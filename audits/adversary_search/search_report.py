@@ -204,4 +204,4 @@ def _explain_outcome(result: SearchResult) -> str:
 
 def _write_games(plan: Plan) -> str:
     players = plan.learner, plan.adversary, plan.referee
-    return write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)
+    return write_example_games(*players, seed=plan.seed, faults=plan.faults)

@@ -18,23 +18,16 @@ _MAX_WIDTH = 20_000  # characters of a line of it
 
 
 def write_example_games(
-    learner: Learner,
-    adversary: Adversary,
-    referee: Referee,
-    *,
-    seed: int,
-    faults: bool = False,
-    telling: bool = False,
+    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> str:
     """One game in each world as text, with the scores and with what differs between the worlds.
 
-    telling: the games of `find_telling_games` or, if these have equal scores, a pair of a larger batch in
+    These are the games of `find_telling_games` or, if these have equal scores, a pair of a larger batch in
     which the score is higher in world 1, if there is one. Raises: as `play_example_games`.
     """
-    choose_games = find_telling_games if telling else play_example_games
-    games = choose_games(learner, adversary, referee, seed=seed, faults=faults)
+    games = find_telling_games(learner, adversary, referee, seed=seed, faults=faults)
     plays_batches = referee.two_worlds and not faults and not isinstance(adversary, GameAdversary)
-    if telling and plays_batches and not _tells_worlds_apart(games):
+    if plays_batches and not _tells_worlds_apart(games):
         with suppress(ArenaError):
             return _write_rare_pair(learner, adversary, referee, seed) or format_games(games)
     return format_games(games)
@@ -45,7 +38,7 @@ def write_excerpt(
 ) -> str:
     """The first and the last lines of a telling pair of games; empty if it cannot be played."""
     try:
-        games = write_example_games(learner, adversary, referee, seed=seed, faults=faults, telling=True)
+        games = write_example_games(learner, adversary, referee, seed=seed, faults=faults)
     except ArenaError:  # which must not keep an audit from starting
         return ""
     lines = [line[:_MAX_WIDTH] for line in games.splitlines()]

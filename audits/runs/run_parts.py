@@ -178,11 +178,14 @@ def merge(
     Raises: InvalidArgument if a ledger is unfit, or if plans, versions, files or results of a block differ,
     before anything is written; LedgerFailed.
     """
-    sources = [path for path in _drop_duplicates(paths) if not _is_same_file(path, Path(into))]
+    sources: dict[str, Path] = {}
+    for path in map(Path, paths):
+        sources.setdefault(os.path.realpath(path), path)
+    sources.pop(os.path.realpath(into), None)
     if not sources or (len(paths) == 1 and not os.path.exists(into)):
         raise InvalidArgument("a merge needs two ledgers", remedy="Name those that contain parts of one run.")
     with ExitStack() as stack:
-        ledgers = [stack.enter_context(Ledger.read(path, key=key)) for path in sources]
+        ledgers = [stack.enter_context(Ledger.read(path, key=key)) for path in sources.values()]
         settings, _ = read_audit(ledgers[0])
         for ledger in ledgers:
             ledger.check_blocks()
@@ -240,21 +243,6 @@ def _check_consistent(one: Ledger, other: Ledger, allow_changes: bool) -> None:
                 if one.plan.get(OWN_COINS)
                 else "arena runs verify finds out which one follows from the plan: leave the other out.",
             )
-
-
-def _drop_duplicates(paths: Paths) -> list[Path]:
-    """The paths, without those that name the file of an earlier one."""
-    distinct: list[Path] = []
-    for path in map(Path, paths):
-        if not any(_is_same_file(path, other) for other in distinct):
-            distinct.append(path)
-    return distinct
-
-
-def _is_same_file(one: Path, other: Path) -> bool:
-    if os.path.realpath(one) == os.path.realpath(other):
-        return True
-    return os.path.exists(one) and os.path.exists(other) and one.samefile(other)
 
 
 # --- verifying ---------------------------------------------------------------------------------------------
