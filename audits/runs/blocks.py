@@ -109,7 +109,9 @@ def choose_distinguisher(
         # The engine scores games that failed.
         returns_score = played.score is not None and (played.failed is None or not played.failed.all())
         if returns_score and adversary.scores_release:
-            returns_score = all(_shows_numbers(each) for each in played.single_games or [played])
+            # What the adversary saw must be nothing but finite numbers.
+            parts = [part for each in played.single_games or [played] for part in each.shown]
+            returns_score = all((np.abs(part.astype(float)) < LEAST).all() for part in parts)
     if returns_score or not referee.two_worlds:
         return SCORE
     if faults:
@@ -121,11 +123,6 @@ def choose_distinguisher(
     except Unsupported:
         return LEARNED
     return LIKELIHOOD
-
-
-def _shows_numbers(played: Played) -> bool:
-    """Whether the adversary saw nothing but finite numbers."""
-    return all((np.abs(part.astype(float)) < LEAST).all() for part in played.shown)
 
 
 # --- the first games ---------------------------------------------------------------------------------------

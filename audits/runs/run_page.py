@@ -194,29 +194,23 @@ def _describe_spec(name: str, spec: dict[str, Any], learner: object) -> str:
     """A player with all its settings; of an adversary, the opponent is not repeated."""
     parts = []
     for field, value in spec.items():
-        if field in ("name", "class"):
-            continue
         if isinstance(value, dict):
-            value = (
-                "the one above"
-                if value == learner
-                else value.get("name") or value.get("class", "").rpartition(":")[2]
-            )
-        parts.append(f"{field} = {format_value(value)}")
+            own_name = value.get("name") or value.get("class", "").rpartition(":")[2]
+            value = "the one above" if value == learner else own_name
+        if field not in ("name", "class"):
+            parts.append(f"{field} = {format_value(value)}")
     return f"{name}: {', '.join(parts)}" if parts else name
 
 
 def _wrap_transcript(transcript: str) -> str:
-    """The transcript with the long lines wrapped that hold training sets."""
-    return "\n".join(
-        _wrap_examples(line) if line.startswith("training") else line.rstrip()
-        for line in transcript.splitlines()
-    )
-
-
-def _wrap_examples(line: str) -> str:
-    unbroken = re.sub(r"\([^()]*\)", lambda example: example[0].replace(" ", "\xa0"), line)
-    return textwrap.fill(unbroken, _TRANSCRIPT_WIDTH, subsequent_indent="  ").replace("\xa0", " ")
+    """The transcript with the long lines wrapped, between examples, that hold training sets."""
+    lines = [line.rstrip() for line in transcript.splitlines()]
+    for number, line in enumerate(lines):
+        if line.startswith("training"):
+            unbroken = re.sub(r"\([^()]*\)", lambda example: example[0].replace(" ", "\xa0"), line)
+            wrapped = textwrap.fill(unbroken, _TRANSCRIPT_WIDTH, subsequent_indent="  ")
+            lines[number] = wrapped.replace("\xa0", " ")
+    return "\n".join(lines)
 
 
 # --- charts, each with a sentence for readers who know no statistics ----------------------------------------

@@ -264,7 +264,12 @@ class TournamentResult(Report):
         for number, row in rows.items():
             maps.setdefault(row.cell.protocol, {})[row.cell.learner, row.cell.adversary] = number
         template = resources.files("audits.tournaments").joinpath("tournament.html.j2")
-        environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
+        environment = Environment(
+            autoescape=True,
+            finalize=lambda value: escape_controls(value) if type(value) is str else value,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
         environment.filters["policy"] = make_policy
         return environment.from_string(template.read_text(encoding="utf-8")).render(
             title="Every learner against every adversary",
@@ -308,11 +313,6 @@ class TournamentResult(Report):
             "certify.",
             *(f"{learner or adversary}: {reason}" for learner, adversary, reason in unloadable),
         ]
-
-
-def _escape(value: object) -> object:
-    """Text without characters that would reorder the page."""
-    return escape_controls(value) if type(value) is str else value
 
 
 def run_tournament(

@@ -221,7 +221,11 @@ class _Attempts:
         self._breakdowns += 1
         if self._breakdowns > TRIES:
             raise report_gone(reason)
-        lost = {future: place for future, place in self._under_way.items() if not _has_result(future)}
+        lost = {
+            future: place
+            for future, place in self._under_way.items()
+            if not future.done() or _find_error(future)
+        }
         for future in lost:
             self._under_way.pop(future)
             future.cancel()
@@ -263,10 +267,6 @@ def _check_worker(outcome: Outcome) -> None:
 def _find_error(future: Future[Any]) -> BaseException | None:
     """What a finished future raises."""
     return CancelledError() if future.cancelled() else future.exception()
-
-
-def _has_result(future: Future[Any]) -> bool:
-    return future.done() and _find_error(future) is None
 
 
 def _describe_end(error: BaseException) -> str:
