@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from audits.runs.ledger.schema import copy_ledger
 
@@ -48,11 +49,11 @@ def handles(process: int, number: int) -> bool:
     return bool(int(fields["SigCgt"], 16) >> (number - 1) & 1)
 
 
-def interrupt_at(games: int) -> Callable[[int], None]:
-    """A `watch` that presses Ctrl-C as soon as so many games are finished."""
+def interrupt_at(games: int) -> Callable[[Any], None]:
+    """A `watch` that presses Ctrl-C as soon as so many games, or those of a run's progress, are finished."""
 
-    def watch(done: int) -> None:
-        if done >= games:
+    def watch(done: Any) -> None:
+        if getattr(done, "games", done) >= games:
             raise KeyboardInterrupt
 
     return watch

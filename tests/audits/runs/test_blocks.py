@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.players.simple_players import SAMPLE, Echo, Fragile, script
+from support.rough_workers import figures
+from support.waiting import interrupt_at
 
 from arena import (
     Adversary,
@@ -28,7 +30,6 @@ from arena import (
     Unsupported,
 )
 from audits.distinguishers.view_features import ViewCounts
-from audits.reports.json_form import to_data
 from audits.runs.blocks import choose_distinguisher, play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
@@ -175,22 +176,10 @@ def test_a_learned_distinguisher_refutes_what_has_no_privacy() -> None:
 @pytest.mark.thorough
 def test_a_learned_distinguisher_is_the_same_for_any_jobs_and_after_interruptions(tmp_path: Path) -> None:
     what = plan(NoisyCount(), Giver(), distinguisher=LEARNED, games=6_000, block=500)
-    alone = to_data(run(what))
     ledger = tmp_path / "run.ledger"
-    stopped = 0
-
-    def stop(progress: object) -> None:
-        nonlocal stopped
-        stopped += 1
-        if stopped == 5:
-            raise KeyboardInterrupt
-
-    assert run(what, ledger=ledger, watch=stop).interrupted
-    for verdict in (run(what, jobs=2), run(what, ledger=ledger)):
-        again = to_data(verdict)
-        for name in ("seconds", "games_per_second"):
-            again[name] = alone[name]
-        assert again == alone
+    assert run(what, ledger=ledger, watch=interrupt_at(2_000)).interrupted
+    alone = figures(run(what))
+    assert alone == figures(run(what, jobs=2)) == figures(run(what, ledger=ledger))
 
 
 def test_a_learner_that_fails_in_one_world_is_refuted_by_its_failing() -> None:

@@ -10,6 +10,7 @@ import attrs
 import pytest
 from scipy.special import ndtr, ndtri
 from support.command_line import Command
+from support.waiting import interrupt_at
 
 import audits
 from adversaries.training.gradient_canary import GradientCanaryAttack
@@ -17,7 +18,7 @@ from arena import InvalidArgument, TrainingRun
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, describe_curve, parse_curve, read_curve
 from audits.reports.json_form import to_data
 from audits.runs.plan import Plan, PlanSettings
-from audits.runs.run import RunProgress, run
+from audits.runs.run import run
 from audits.runs.run_history import read_history
 from audits.statistics.estimates import TRADE_OFF
 from learners.releases.gaussian_count import GaussianCount
@@ -78,11 +79,7 @@ def test_a_ledger_of_a_given_curve_can_be_continued_and_read(tmp_path: Path) -> 
     """The first run stops after half of its blocks."""
     path = tmp_path / "run.ledger"
 
-    def stop(progress: RunProgress) -> None:
-        if progress.games > 10_000:
-            raise KeyboardInterrupt
-
-    audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path, progress=stop)
+    audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path, progress=interrupt_at(10_001))
     whole = audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path)
     assert 0 < whole.played_now < 40_000
     fresh = audits.audit(COUNT, curve="rho=0.1", games=40_000)

@@ -10,6 +10,8 @@ import attrs
 import numpy as np
 import pytest
 from support.players.foreign_mechanisms import with_system_generator
+from support.rough_workers import figures
+from support.waiting import interrupt_at
 
 from adversaries.release.point_swap import CountSwap
 from arena import InvalidArgument, Release
@@ -48,11 +50,6 @@ def contents(path: Path) -> Mapping[int, bytes]:
         return {index: block.to_bytes() for index, block in ledger.blocks()}
 
 
-def figures(ledger: Path) -> dict[str, object]:
-    verdict = to_data(run(PLAN, ledger=ledger))
-    return {name: value for name, value in verdict.items() if name not in ("seconds", "games_per_second")}
-
-
 # --- parts --------------------------------------------------------------------------------------------------
 
 
@@ -84,18 +81,14 @@ def test_parts_merged_are_the_run(tmp_path: Path) -> None:
     assert [source.blocks for source in merged.sources] == [4, 4, 3]
     assert (merged.blocks, merged.games, merged.games_planned) == (11, 1_050, 1_050)
     whole = tmp_path / "calm.ledger"
-    assert figures(tmp_path / "whole.ledger") == figures(whole)
+    assert figures(run(PLAN, ledger=tmp_path / "whole.ledger")) == figures(run(PLAN, ledger=whole))
     assert contents(tmp_path / "whole.ledger") == contents(whole)
 
 
 def test_a_part_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = tmp_path / "part.ledger"
 
-    def interrupt(games: int) -> None:
-        if games >= 200:
-            raise KeyboardInterrupt
-
-    first = play_part(PLAN, RunPart(1, 2), ledger=path, watch=interrupt)
+    first = play_part(PLAN, RunPart(1, 2), ledger=path, watch=interrupt_at(200))
     assert (first.interrupted, first.blocks, first.blocks_planned) == (True, 2, 6)
     rest = play_part(PLAN, RunPart(1, 2), ledger=path)
     assert to_data(rest) == {

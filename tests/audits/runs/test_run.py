@@ -9,6 +9,8 @@ import attrs
 import numpy as np
 import pytest
 from support.players.simple_players import Echo
+from support.rough_workers import figures
+from support.waiting import interrupt_at
 
 from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
 from adversaries.figure1.query_swap import QuerySwap
@@ -25,11 +27,9 @@ from arena import (
     Train,
     Unsupported,
 )
-from audits.reports.json_form import to_data
 from audits.runs.blocks import play_block
 from audits.runs.plan import Plan
-from audits.runs.run import RunProgress, run
-from audits.runs.verdict import Verdict
+from audits.runs.run import run
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
 from learners.everlasting.everlasting_v1 import EverlastingV1
@@ -44,11 +44,6 @@ def plan_of(learner: Learner, adversary: Adversary, **settings: object) -> Plan:
     referee = Release() if "Release" in adversary.protocols else Figure1()
     chosen = {"epsilon": 1.0, "delta": 1e-5, "confidence": 0.999, "games": 5_000, "seed": 7} | settings
     return Plan(learner=learner, adversary=adversary, referee=referee, **chosen)  # type: ignore[arg-type]
-
-
-def figures(verdict: Verdict) -> dict:
-    """All of a verdict but the clock."""
-    return {k: v for k, v in to_data(verdict).items() if k not in ("seconds", "games_per_second")}
 
 
 NUMBERS = plan_of(LaplaceCount(), CountSwap(), delta=0.0, confidence=0.95, games=20_000, block=2_000)
@@ -136,11 +131,7 @@ def test_figures_do_not_depend_on_a_ledger(tmp_path: Path) -> None:
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
 
-    def interrupt(progress: RunProgress) -> None:
-        if progress.games >= 8_000:
-            raise KeyboardInterrupt
-
-    part = run(NUMBERS, ledger=ledger, watch=interrupt)
+    part = run(NUMBERS, ledger=ledger, watch=interrupt_at(8_000))
     assert part.interrupted
     assert part.games == 8_000
     rest = run(NUMBERS, ledger=ledger)
@@ -166,12 +157,8 @@ def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyP
         signal.signal(signal.SIGINT, ignored)
         monkeypatch.undo()
 
-    def stop(progress: RunProgress) -> None:
-        if progress.games == 6_000:
-            raise KeyboardInterrupt
-
     assert (part.interrupted, part.games) == (True, 6_000)
-    assert figures(part) == figures(run(NUMBERS, watch=stop))
+    assert figures(part) == figures(run(NUMBERS, watch=interrupt_at(6_000)))
 
 
 def test_blocks_that_were_finished_out_of_order_are_used(tmp_path: Path) -> None:

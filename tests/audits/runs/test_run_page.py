@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
+from support.waiting import interrupt_at
 
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.release.point_swap import CountSwap
@@ -190,16 +191,8 @@ def test_games_without_any_evidence(ledger: Path) -> None:
 # --- runs that did not finish ------------------------------------------------------------------
 
 
-def stop_run(ledger: Path, at: int) -> None:
-    def stop(now: RunProgress) -> None:
-        if now.games >= at:
-            raise KeyboardInterrupt
-
-    run(COUNT, ledger=ledger, watch=stop)
-
-
 def test_an_interrupted_run(ledger: Path) -> None:
-    stop_run(ledger, 2_000)
+    run(COUNT, ledger=ledger, watch=interrupt_at(2_000))
     page = page_of(ledger)
     assert (
         "The run is not finished (2,250 of 5,000 in each world); the games played so far count."
