@@ -25,7 +25,6 @@ from arena import (
     Release,
     Sample,
     Train,
-    Unsupported,
 )
 from audits.runs.blocks import play_block
 from audits.runs.plan import Plan
@@ -185,19 +184,6 @@ def test_until_refuted_stops_at_the_first_block_that_refutes() -> None:
 
 
 # --- players that cannot be audited ---------------------------------
-
-
-def test_an_adversary_without_a_score_is_refused() -> None:
-    @attrs.frozen
-    class Silent(Adversary):
-        name = "silent"
-        protocols = ("Figure1",)
-
-        def play(self, games: int, rng: np.random.Generator) -> Moves:
-            yield Train(Sample([0.0], [0], [5]))
-
-    with pytest.raises(Unsupported, match="silent returns no score"):
-        run(plan_of(Echo(), Silent()))
 
 
 def test_a_challenge_that_the_claim_does_not_speak_of_is_refused() -> None:

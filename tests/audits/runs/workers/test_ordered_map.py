@@ -194,15 +194,6 @@ def test_the_last_try_is_made_while_no_other_task_is_under_way(tmp_path: Path) -
 
 
 @pytest.mark.thorough
-def test_a_task_that_ends_its_worker_three_times_is_named(tmp_path: Path) -> None:
-    results = map_in_order(EndingCall(str(tmp_path), ends=3), range(20), PROCESSES)
-    assert [next(results) for _ in range(5)] == SQUARES[:5]
-    with pytest.raises(WorkersFailed, match="block 5 failed 3 times; at last it ended its worker") as refusal:
-        next(results)
-    assert "To see what it does, play it in this process: " in str(refusal.value)
-
-
-@pytest.mark.thorough
 def test_what_a_killed_process_had_is_played_again(tmp_path: Path) -> None:
     plan = rough_plan(tmp_path, "kill")
     one = figures(run(plan))
