@@ -157,8 +157,7 @@ class RunStatus:
 
 
 class RunFollower:
-    """Follows the run in the ledger at `path`. It must not be this process' run, whose lock would be
-    released.
+    """Follows the run of another process in the ledger at `path`: reading releases a process' own lock.
 
     Each `read_status` uses the blocks added since the last one.
     """
@@ -219,8 +218,7 @@ class RunFollower:
 def is_running(path: Path) -> bool | None:
     """Whether another process has the ledger at `path` open for a run; None if that cannot be known.
 
-    Takes the lock that a run holds and releases it at once, so it must not be called by the run's own
-    process.
+    Takes the lock of a run and releases it at once, so the run's own process must not call it.
     """
     try:
         import fcntl  # not on Windows

@@ -252,8 +252,7 @@ def _check_consistent(one: Ledger, other: Ledger, allow_changes: bool) -> None:
 class Verification:
     """The blocks that were played again, those that differ, and the number in the ledger.
 
-    seed: by which they were chosen, if so. signatures: "correct", "not checked" for want of the key, or
-    "none".
+    seed: by which they were chosen, if so. signatures: "correct", "not checked" (without the key) or "none".
     """
 
     derived: ClassVar = ("miss_probability",)

@@ -99,8 +99,7 @@ class Store(Generic[BlockType]):
         origins: the present digests and versions, given the recorded ones; they join the notes.
         allow_changes: these and the digests in the plan may differ from what the ledger holds. key: signs it.
 
-        Raises: InvalidArgument if the ledger is unfit, in use, or holds another plan; LedgerFailed if the
-        disk fails.
+        Raises: InvalidArgument if the ledger is unfit, in use, or holds another plan; LedgerFailed.
         """
         name, file, seal = Path(path), Path(os.path.realpath(path)), Seal(key)
         if name.exists() and not name.is_file():
