@@ -155,12 +155,15 @@ class AuditEstimators:
         self,
         notes: RunNotes,
         *,
-        interrupted: bool,
+        interrupted: bool | None = None,
         played_now: int = 0,
         seconds: float = 0.0,
         played: Plan | None = None,
     ) -> Verdict:
-        """The verdict after the last block. played: the plan, if it is more than a ledger's."""
+        """The verdict after the last block. interrupted: by default, whether games are missing. played: the
+        plan, if it is more than a ledger's."""
+        if interrupted is None:
+            interrupted = not self.done and self.games < self.plan.games
         plan, epsilon_lower = self.plan, self.betting.epsilon_lower
         curve, on_curve = plan.curve, self._tests[-1]
         # The ceiling is computed from joined blocks, which may move it by one step of the grid.

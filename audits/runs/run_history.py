@@ -83,7 +83,7 @@ def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> Ru
         plan=plan,
         settings=settings,
         notes=notes,
-        verdict=make_verdict(estimators, notes),
+        verdict=estimators.make_verdict(notes),
         games=games,
         epsilon_lower=epsilon_lower,
         log_wealth=log_wealth,
@@ -124,12 +124,6 @@ def _update_from_ledger(
             remedy="Let the run go on, or merge the ledgers of the other parts.",
         )
     return np.array(rows).T
-
-
-def make_verdict(estimators: AuditEstimators, notes: RunNotes) -> Verdict:
-    """The verdict of estimators that were updated from a ledger, with a duration of 0 seconds."""
-    is_unfinished = not estimators.done and estimators.games < estimators.plan.games
-    return estimators.make_verdict(notes, interrupted=is_unfinished)
 
 
 @attrs.frozen(kw_only=True)
@@ -176,7 +170,7 @@ class RunFollower:
     def make_verdict(self) -> Verdict | None:
         """The verdict on the blocks read so far, if any. Slow after many blocks."""
         estimators = self._estimators
-        return make_verdict(estimators, self._notes) if estimators is not None and estimators.games else None
+        return estimators.make_verdict(self._notes) if estimators is not None and estimators.games else None
 
     def read_status(self, *, test: bool = True, watch: Callable[[], None] | None = None) -> RunStatus:
         """The present status. test: test the games, which takes as long as in the run. watch: as of `run`.

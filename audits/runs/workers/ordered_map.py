@@ -48,9 +48,9 @@ def map_in_order(
     keep: called with every task and its result as they arrive, in any order, by this thread.
     unit: what messages call a task.
 
-    Raises: an error of `call`, at its place in the order; WorkersFailed if no cluster answers, if a worker has
-    other versions or cannot import what it needs, or if the workers of a task end or hang three times, the
-    last time while it is alone.
+    Raises: an error of `call`, at its place in the order; WorkersFailed if no cluster answers, if a worker
+    has other versions or cannot import what it needs, or if the workers of a task end or hang three times,
+    the last time while it is alone.
     """
     workers = Workers.from_jobs(workers)
     if workers.alone or not tasks or (len(tasks) == 1 and workers.local):
