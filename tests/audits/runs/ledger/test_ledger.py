@@ -32,9 +32,9 @@ from learners.releases.laplace_count import LaplaceCount
 PLAN = {"seed": 1, "games": 8192, "learner": {"name": "Laplace", "epsilon": 1.0}, "points": (0.5, 2.0)}
 DAMAGED = "the ledger run.ledger is damaged: "
 
-# Plays block after block until it is killed. It tells what it has committed in a file beside the ledger,
-# written past every buffer of its own.
-PLAY = """
+# For each path that it reads, plays block after block in a child, since a fork starts faster than a Python.
+# The child tells what it has committed in a file beside the ledger, written past every buffer of its own.
+PLAYER = """
 import os, sys
 from itertools import count
 import numpy as np
@@ -49,10 +49,7 @@ def play(path):
         if block not in have:
             ledger.add(block, PairCounts.of(np.arange(8.0), np.full(8, block % 97.0)))
             os.write(acks, b"%d\\n" % block)
-"""
 
-# Plays so in a child for each path that it reads: a fork starts faster than a Python.
-PLAYER = f"""{PLAY}
 for line in sys.stdin:
     child = os.fork()
     if not child:
@@ -117,33 +114,9 @@ def nobody():
             os.seteuid(0)
 
 
-@contextmanager
-def player():
-    process = subprocess.Popen(
-        [sys.executable, "-c", PLAYER], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        yield process
-    finally:
-        process.stdin.close()
-        process.wait()
-        process.stdout.close()
-
-
-def start_playing(process, path):
-    process.stdin.write(f"{Path(path).absolute()}\n")
-    process.stdin.flush()
-    return int(process.stdout.readline())
-
-
 def read_acknowledgements(path):
     acks = Path(f"{path}.acks")
     return set(map(int, acks.read_text().split())) if acks.exists() else set()
-
-
-def kill_player(process, child):
-    os.kill(child, signal.SIGKILL)
-    assert process.stdout.readline() == "dead\n"
 
 
 class TestKeeping:
@@ -447,15 +420,20 @@ class TestOneWriter:
 def test_killed_at_fifty_random_moments_it_loses_nothing(path):
     draw = random.Random(4)
     seen = []
-    with player() as process:
+    command = [sys.executable, "-c", PLAYER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, **pipes) as process:
         for trial in range(50):
             name = f"{trial // 5}.ledger"  # five kills each, so that new and grown ledgers are both hit
             before = len(read_acknowledgements(name))
-            child = start_playing(process, name)
+            process.stdin.write(f"{name}\n")
+            process.stdin.flush()
+            child = int(process.stdout.readline())
             if trial % 2:  # amid blocks, however slow the disk; else perhaps before the first
                 wait_until(lambda name=name, least=before + 40: len(read_acknowledgements(name)) >= least)
             time.sleep(draw.uniform(0, 0.04))
-            kill_player(process, child)
+            os.kill(child, signal.SIGKILL)
+            assert process.stdout.readline() == "dead\n"
             acked = read_acknowledgements(name)
             with Ledger.open(name, {"seed": 1}) as ledger:
                 have = ledger.block_indices()
