@@ -61,12 +61,7 @@ class EvaluationSet:
 
     @classmethod
     def of(
-        cls,
-        population: Population,
-        concepts: ConceptClass,
-        games: int,
-        rng: np.random.Generator,
-        size: int,
+        cls, population: Population, concepts: ConceptClass, games: int, rng: np.random.Generator, size: int
     ) -> EvaluationSet:
         """All of D if it is a finite list, else `size` examples of D, which some concept explains."""
         if not hasattr(population, "chances"):

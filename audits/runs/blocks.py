@@ -32,12 +32,7 @@ from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.registry.match import Match
 from audits.registry.origins import find_other_versions, find_packages
 from audits.registry.tested_claim import check_protected, resolve_claim, resolve_curve
-from audits.runs.learner_failures import (
-    describe_failure,
-    fails_sometimes,
-    refuse_failures,
-    warn_of_failures,
-)
+from audits.runs.learner_failures import describe_failure, fails_sometimes, refuse_failures, warn_of_failures
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan, PlanArguments, list_arguments
 from audits.runs.workers import Workers, WorkersFailed, map_in_order
 from audits.runs.workers.workers import map_here

@@ -70,8 +70,7 @@ class Workers:
             )
         if self.backend == DASK and find_spec("distributed") is None:
             raise InvalidArgument(
-                "the backend dask needs distributed, which is not installed",
-                remedy=suggest_extra(DASK),
+                "the backend dask needs distributed, which is not installed", remedy=suggest_extra(DASK)
             )
         if self.patience is not None and (self.backend == THREADING or self.alone):
             raise InvalidArgument(

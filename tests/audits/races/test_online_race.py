@@ -29,15 +29,7 @@ from arena import (
     play,
 )
 from arena.concepts import Halfspaces, Points, Thresholds
-from audits.races import (
-    BoundTest,
-    OnlineStanding,
-    Race,
-    RaceResult,
-    plan_online_race,
-    run_race,
-    spread_marks,
-)
+from audits.races import BoundTest, OnlineStanding, Race, RaceResult, plan_online_race, run_race, spread_marks
 from audits.races.race_result import make_result
 
 

@@ -43,11 +43,7 @@ FOLLOWS = (
     Challenge(0.0, 0.5, 5, Memory("ends", "01")),
     Follow(0.25, 0.5, 2, Memory("odd")),
 )
-SHOWS = (
-    Show(0.5, "with", 2),
-    Special((0.5, 0), (0.25, 1), 4, Memory("ends", "1")),
-    Show(0.5, "against", 3),
-)
+SHOWS = (Show(0.5, "with", 2), Special((0.5, 0), (0.25, 1), 4, Memory("ends", "1")), Show(0.5, "against", 3))
 CASES: list[tuple[Learner, Script]] = [
     (V1, Script(protocol="Figure1", world_0=TIED, steps=FOLLOWS, score=Score("answers 1", sign=-1))),
     (V1, Script(protocol="Figure1", world_0=TIED, pieces=3, steps=FOLLOWS)),

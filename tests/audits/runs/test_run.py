@@ -15,17 +15,7 @@ from support.waiting import interrupt_at
 from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.release.point_swap import CountSwap
-from arena import (
-    Adversary,
-    Figure1,
-    InvalidArgument,
-    Learner,
-    Moves,
-    Query,
-    Release,
-    Sample,
-    Train,
-)
+from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, Query, Release, Sample, Train
 from audits.runs.blocks import play_block
 from audits.runs.plan import Plan
 from audits.runs.run import run

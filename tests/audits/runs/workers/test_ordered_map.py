@@ -13,13 +13,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from support.rough_workers import (
-    RecordingCall,
-    figures,
-    read_lines,
-    rough_plan,
-    square_with_other_versions,
-)
+from support.rough_workers import RecordingCall, figures, read_lines, rough_plan, square_with_other_versions
 
 from arena import InvalidArgument, PlayerError
 from audits.runs.run import run
