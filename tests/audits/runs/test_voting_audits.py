@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import attrs
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from mutants.voting_learners import BARE, VOTES
+from support.command_line import Command
 from support.players.voting_learners import Screened
 
 from adversaries.voting.disagreement import DisagreementWalk
 from adversaries.voting.repeat_point import SmallMargin
 from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Voting, play
-from audits import cli
 from audits.adversary_search.score import Score, simple_scores
 from audits.distinguishers.likelihood_ratio import likelihood_ratios
 from audits.distinguishers.view_features import ViewCounts, view_features
@@ -24,6 +21,7 @@ from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from learners.pate.pate_gaussian import PateGaussian
 
+arena = Command()
 SCREENED = Screened(teachers=3, queries=5)
 
 
@@ -142,16 +140,11 @@ def test_paths_that_were_given_up_are_not_taken_for_impossible_views() -> None:
 # --- the command line -------------------------------------------------------------------------------------
 
 
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
-
-
 def test_rounds_bound_the_questions() -> None:
     given = ("pate-gaussian", "--against", "small-margin", "--rounds", "3")
-    refused = arena("play", *given)
-    assert refused.exit_code == 2
-    assert "Voting with ell = 3 has at most 3 rounds" in refused.stderr
-    assert "Let the adversary make fewer moves, or allow more rounds." in refused.stderr
+    refused = arena.refusal("play", *given)
+    assert "Voting with ell = 3 has at most 3 rounds" in refused
+    assert "Let the adversary make fewer moves, or allow more rounds." in refused
     assert arena("play", *given, "--set", "adversary.queries=3").exit_code == 0
 
 
@@ -166,20 +159,8 @@ def test_data_of_a_user_are_searched(tmp_path) -> None:  # type: ignore[no-untyp
     data = ("--data", str(file), "--x", "a", "--x", "b", "--y", "y", "--positive", "1")
     learner = ("--set", "teacher=DecisionTreeClassifier(max_depth=2):2", "--set", "teachers=15")
     for name in ("small-margin", "canary", "vote-inference", "disagreement", "repeat-point"):
-        done = arena(
-            "audit",
-            "pate-gaussian",
-            "--against",
-            name,
-            *data,
-            *learner,
-            "--games",
-            "4000",
-            "--json",
-            "--quiet",
-        )
-        assert done.exit_code == 0, done.stderr
-        assert json.loads(done.stdout)["epsilon_lower"] > 0
+        words = ("audit", "pate-gaussian", "--against", name, *data, *learner, "--games", 4_000, "--quiet")
+        assert arena.json(*words)["epsilon_lower"] > 0
     target = ("--set", "adversary.target=300")
-    refused = arena("audit", "pate-gaussian", "--against", "vote-inference", *data, *learner, *target)
-    assert "the target must be a row of the sample, from 0 to 299, got 'row 300'" in refused.stderr
+    refused = arena.refusal("audit", "pate-gaussian", "--against", "vote-inference", *data, *learner, *target)
+    assert "the target must be a row of the sample, from 0 to 299, got 'row 300'" in refused
