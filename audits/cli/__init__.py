@@ -285,7 +285,8 @@ def _end_like_interrupts() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             previous = signal.signal(number, _interrupt)
-            os.register_at_fork(after_in_child=partial(signal.signal, number, previous))  # as by a player
+            # A process that is forked, as by a player, has the previous handler again.
+            os.register_at_fork(after_in_child=partial(signal.signal, number, previous))
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:

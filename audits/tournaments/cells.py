@@ -108,7 +108,8 @@ class CellResult:
 class TournamentLedger(Store[CellResult]):
     """The ledger of a tournament, with a block for each cell."""
 
-    decode = staticmethod(CellResult.from_bytes)
+    def decode(self, blob: bytes) -> CellResult:
+        return CellResult.from_bytes(blob)
 
     @cached_property
     def sizes(self) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -63,18 +64,15 @@ class Store(Generic[BlockType]):
     Only one run at a time: the file is locked until `close`, or until the process ends, in whatever way.
     Only one thread: the one that opened it. Whatever is read is checked, since anybody can compute checksums.
 
-    decode: the inverse of `to_bytes` of a result; raises InvalidArgument for any other bytes.
     """
 
-    decode: Callable[[bytes], BlockType]
+    @abstractmethod
+    def decode(self, blob: bytes) -> BlockType:
+        """The inverse of `to_bytes` of a result. Raises InvalidArgument unless it can be one of the plan."""
 
     @property
     def sizes(self) -> Any:
         """The number of pairs of each block of the plan, as a sequence; None if the plan does not say so."""
-
-    def find_fault(self, result: BlockType) -> str:
-        """Why this cannot be a result of the plan, in words; empty if it can."""
-        return ""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, seal: Seal) -> None:
         self.path, self._seal = path, seal
@@ -246,12 +244,10 @@ class Store(Generic[BlockType]):
         self._check_size(block, pairs)
         try:
             result = self.decode(scores)
-            fault = self.find_fault(result)
-            if result.pairs != pairs:
-                fault = f"it has {result.pairs:,} pairs of games, and says that it has {pairs!r}"
         except InvalidArgument as error:
-            fault = str(error)
-        if fault:
+            raise self._not_of_its_plan(block, str(error)) from error
+        if result.pairs != pairs:
+            fault = f"it has {result.pairs:,} pairs of games, and says that it has {pairs!r}"
             raise self._not_of_its_plan(block, fault)
         return result
 
@@ -295,8 +291,6 @@ class Store(Generic[BlockType]):
 class Ledger(Store[Block]):
     """The ledger of an audit: blocks of games."""
 
-    decode = staticmethod(decode_block)
-
     @cached_property
     def sizes(self) -> BlockSizes | None:
         games, first, largest = (self.plan.get(name) for name in ("games", "first_block", "block"))
@@ -304,10 +298,12 @@ class Ledger(Store[Block]):
             return BlockSizes(games, first, largest)  # type: ignore[arg-type]
         return None
 
-    def find_fault(self, result: Block) -> str:
-        has_views = isinstance(result, ViewCounts)
-        wrong = "distinguisher" in self.plan and has_views != (self.plan["distinguisher"] == "learned")
-        return f"it holds {'views' if has_views else 'scores'}" if wrong else ""
+    def decode(self, blob: bytes) -> Block:
+        block = decode_block(blob)
+        has_views = isinstance(block, ViewCounts)
+        if "distinguisher" in self.plan and has_views != (self.plan["distinguisher"] == "learned"):
+            raise InvalidArgument(f"it holds {'views' if has_views else 'scores'}")
+        return block
 
 
 def equal_results(one: Any, other: Any) -> bool:

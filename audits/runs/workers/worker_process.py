@@ -99,7 +99,8 @@ def start_worker(parent: int, for_thread: bool) -> None:
     end_with_parent(parent, for_thread)
     for number in ENDING[1:]:
         previous = signal.signal(number, _end_later)
-        os.register_at_fork(after_in_child=partial(signal.signal, number, previous))  # as by a player
+        # A process that is forked, as by a player, has the previous handler again.
+        os.register_at_fork(after_in_child=partial(signal.signal, number, previous))
 
 
 def _end_later(number: int, frame: object) -> None:
