@@ -14,7 +14,7 @@ import numpy as np
 
 from adversaries.figure1.halt_counter import HaltCounter
 from arena import Figure1, Sample, play
-from audits.data.csv_samples import load_sample
+from audits.data.csv_files import load_sample
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.everlasting.everlasting_v1 import EverlastingV1

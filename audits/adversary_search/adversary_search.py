@@ -30,7 +30,7 @@ from audits.adversary_search.script import SPACES, Script, SearchSpace
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
 from audits.adversary_search.search_report import SearchResult
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
-from audits.registry.tested_claim import get_given_curve
+from audits.registry.match import get_given_curve
 from audits.runs.first_games import check_learner_first, refuse_failures, warn_of_failures
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run

@@ -14,10 +14,9 @@ from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
 from audits.adversary_search.script import SPACES, Script
 from audits.registry.settings_text import summarize_player
-from audits.reports.document import Document, Facts, Listing, Part, Picture, Prose
 from audits.reports.formatting import nats
 from audits.reports.json_form import to_data
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
 from audits.runs.example_games import write_example_games
 from audits.runs.plan import Plan
 from audits.runs.replay import FOUND, FOUND_FILE, write_adversary

@@ -11,10 +11,9 @@ from typing import Any, TypeVar, Unpack
 
 import attrs
 
-from audits.api.arguments import claim_for_function, read_data, split_settings
-from audits.registry.default_adversary import POINT_SWAP
-from audits.registry.given_players import GivenAdversary, GivenLearner
-from audits.registry.match import build_match
+from arena import InvalidArgument, Sample
+from audits.registry.match import POINT_SWAP, PlayerSettings, build_match
+from audits.registry.players import GivenAdversary, GivenLearner, is_function, is_labelled, read_sample
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
 from audits.runs.first_games import plan_audit
@@ -107,3 +106,55 @@ def audit(
     from audits.runs.run_page import RecordedRun  # with sqlite3
 
     return attrs.evolve(verdict, notes=match.notes + notes, record=RecordedRun(recorded))
+
+
+def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSettings:
+    """Settings by player and name, of {name: value} and {"adversary.name": value}, as `--set` has them.
+
+    Raises: InvalidArgument.
+    """
+    players: PlayerSettings = {player: {} for player in ("learner", "adversary", *labels)}
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InvalidArgument(
+            "settings must be a mapping of names to values",
+            value=settings,
+            remedy='Write settings={"epsilon": 0.5}, or {"adversary.rounds": 100} for the adversary.',
+        )
+    for path, value in (settings or {}).items():
+        player, _, name = str(path).rpartition(".")
+        if (player or "learner") not in players:
+            raise InvalidArgument(f"no player is called {player}", value=path)
+        players[player or "learner"][name] = value
+    return players
+
+
+def read_data(
+    learner: object, data: object, neighbour: object, settings: PlayerSettings
+) -> tuple[Sample | None, PlayerSettings]:
+    """The user's data as a sample, and the settings with what follows from data and neighbour.
+
+    A function receives what is given: the points, or points and labels.
+    """
+    if data is None:
+        if neighbour is not None:
+            raise InvalidArgument("neighbour is given without data", remedy="Give data=, too.")
+        return None, settings
+    sample = read_sample("data", data)
+    own, opponent = dict(settings["learner"]), dict(settings["adversary"])
+    if is_function(learner):
+        own.setdefault("receives", "both" if is_labelled(data) else "points")
+        if sample.points.ndim > 1:
+            own.setdefault("dimension", sample.points.shape[1])
+    if neighbour is not None:
+        opponent["neighbour"] = read_sample("neighbour", neighbour)
+    return sample, {**settings, "learner": own, "adversary": opponent}
+
+
+def claim_for_function(
+    learner: object, settings: PlayerSettings, epsilon: object, delta: object
+) -> PlayerSettings:
+    """The settings with the claim under test as that of a function, which has none unless they give one."""
+    if not is_function(learner):
+        return settings
+    claim = {name: value for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
+    return {**settings, "learner": {**claim, **settings["learner"]}}

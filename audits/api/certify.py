@@ -15,11 +15,10 @@ from arena.points import as_numbers, check_integers, refuse_masks
 from arena.privacy_curves import PrivacyCurve
 from arena.randomness import generator
 from arena.settings import at_least, check_value, less_than, more_than, number
+from audits.registry.match import resolve_curve
 from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import resolve_curve
-from audits.reports.document import Document, Facts, Picture, Prose
 from audits.reports.formatting import nats, percent
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Picture, Prose, Report
 from audits.runs.plan import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
 from audits.statistics.betting import Betting, ceiling
 from audits.statistics.score_histogram import ScoreBins

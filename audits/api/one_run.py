@@ -12,15 +12,13 @@ from arena import InvalidArgument, OneRun, play
 from arena.privacy_curves import PrivacyCurve
 from arena.randomness import block_seed
 from arena.settings import at_least, check_value, less_than, more_than, number, whole
-from audits.api.arguments import split_settings
+from audits.api.audit import split_settings
 from audits.api.certify import Scores, check_claim, read_scores
-from audits.registry.given_players import GivenAdversary, GivenLearner, copy_learner, read_sample
-from audits.registry.match import Match, build_match
+from audits.registry.match import Match, build_match, check_protected, read_claim
+from audits.registry.players import GivenAdversary, GivenLearner, copy_learner, read_sample
 from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import check_protected, read_claim
-from audits.reports.document import Document, Facts, Picture, Prose
 from audits.reports.formatting import nats, percent
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Picture, Prose, Report
 from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid
 from audits.statistics.one_run import (
     MIN_CANARIES,

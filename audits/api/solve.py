@@ -9,15 +9,17 @@ import attrs
 
 from arena import InvalidArgument, Learner, OnlineLaw
 from arena.settings import is_number
-from audits.api.arguments import split_settings
-from audits.registry.given_players import (
+from audits.api.audit import read_data, split_settings
+from audits.exact_loss.exact_audit import exact as compute_exact
+from audits.exact_loss.exact_report import ExactAudit
+from audits.registry.match import build_match, find_protocol
+from audits.registry.players import (
     GivenAdversary,
     GivenLearner,
     configure_adversary,
     configure_learner,
     read_sample,
 )
-from audits.registry.pairing import find_protocol
 from audits.registry.suggestions import explain_arguments
 from audits.solver.choice_of_samples import (
     pose_against,
@@ -97,3 +99,37 @@ def solve(
     solution = solve_game(posed, rounds=rounds, epsilons=epsilons, delta=delta, watch=watch)
     given = learner if isinstance(learner, str) else configured.name
     return attrs.evolve(solution, given=given)
+
+
+@explain_arguments
+def exact(
+    learner: GivenLearner,
+    against: GivenAdversary | None = None,
+    *,
+    epsilon: float | Sequence[float] = (),
+    delta: float | None = None,
+    data: Any = None,
+    neighbour: Any = None,
+    protocol: str | None = None,
+    rounds: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> ExactAudit:
+    """Compute the distributions of the adversary's view in two neighbouring worlds, and ε and δ from them.
+
+    The learner must know its output distribution, and the adversary must draw no random numbers.
+
+    epsilon: one ε in nats or several, at which δ is computed beside that of the claim. delta: where ε is
+    computed; default: the claim's. The rest is as in `audits.audit`.
+
+    Raises: InvalidArgument; Unsupported if a distribution is unknown; NothingTested; NotConforming.
+
+    >>> import audits
+    >>> round(audits.exact("laplace-count", "count-swap", settings={"epsilon": 0.5}).epsilon, 6)
+    0.5
+    """
+    sample, asked = read_data(learner, data, neighbour, split_settings(settings))
+    match = build_match(learner, against, settings=asked, data=sample, protocol=protocol, rounds=rounds)
+    if isinstance(epsilon, str):
+        raise InvalidArgument("epsilon must be a number or several", value=epsilon)
+    epsilons: Any = [epsilon] if is_number(epsilon) else epsilon
+    return compute_exact(match.learner, match.adversary, match.referee, epsilons=tuple(epsilons), delta=delta)

@@ -44,13 +44,13 @@ Sections = Mapping[str, Mapping[str, tuple[str, str]]]
 
 _RUNS: Sections = {
     "Commands": {
-        "list": ("runs.list:list_runs", "List the runs whose ledgers are in a folder."),
-        "report": ("runs.report:report", "Write an HTML report on a run."),
-        "watch": ("runs.watch:watch", "Watch a run that another process plays."),
-        "resume": ("runs.resume:resume", "Continue a run that was interrupted."),
-        "merge": ("runs.merge:merge", "Combine the ledgers of several machines."),
-        "verify": ("runs.verify:verify", "Replay some games of a run and compare."),
-        "export": ("runs.export:export", "Write the games of a run as a table."),
+        "list": ("ledgers:list_runs", "List the runs whose ledgers are in a folder."),
+        "report": ("ledgers:report", "Write an HTML report on a run."),
+        "watch": ("ledgers:watch", "Watch a run that another process plays."),
+        "resume": ("resume:resume", "Continue a run that was interrupted."),
+        "merge": ("ledgers:merge", "Combine the ledgers of several machines."),
+        "verify": ("resume:verify", "Replay some games of a run and compare."),
+        "export": ("ledgers:export", "Write the games of a run as a table."),
     }
 }
 _RUNS_HELP = (
@@ -61,7 +61,7 @@ _ARENA: Sections = {
         "play": ("play:play", "Play one pair of games and print the transcript."),
         "audit": ("audit:audit", "Play many games and test a privacy claim."),
         "certify": ("certify:certify", "Bound ε by the scores of games or canaries of your own."),
-        "exact": ("exact:exact", "Compute output distributions and the exact privacy loss."),
+        "exact": ("solve:exact", "Compute output distributions and the exact privacy loss."),
         "solve": ("solve:solve", "Compute how much the best of all adversaries learns."),
         "search": ("search:search", "Search for an adversary that refutes a privacy claim."),
         "race": ("race:race", "Compare learners by mistakes, regret or errors."),
@@ -75,8 +75,8 @@ _ARENA: Sections = {
     "Runs and data": {
         "runs": ("", "List, report, continue and check recorded runs."),
         "fit": ("fit:fit", "Train a learner on your data and print its rules."),
-        "data": ("data:data", "Write the example data to a folder."),
-        "completion": ("common.completion:completion", "Print the line that turns on completion in a shell."),
+        "data": ("new:data", "Write the example data to a folder."),
+        "completion": ("completion:completion", "Print the line that turns on completion in a shell."),
     },
 }
 

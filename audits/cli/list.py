@@ -14,8 +14,9 @@ from typing import Any
 import click
 
 from arena import REFEREES, InvalidArgument
-from audits.cli.common.command import Json, argument, option, option_groups, option_record, print_note
-from audits.cli.common.completion import complete_protocols
+from audits.cli.completion import complete_protocols
+from audits.cli.options import argument, option, option_groups, option_record
+from audits.cli.output import Json, print_note
 from audits.registry.players import ADVERSARIES, LEARNERS, PlayerClass, Registry
 from audits.registry.suggestions import unknown_name
 

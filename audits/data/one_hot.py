@@ -14,7 +14,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.points import freeze
 from arena.settings import at_least, at_most, check_value, whole
-from audits.data.csv_samples import Table, read_table, resolve_labels
+from audits.data.csv_files import Table, read_table, resolve_labels
 
 MAX_VALUES = 64  # of a column
 MAX_RANGES = 64  # that a column is cut into

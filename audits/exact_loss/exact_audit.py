@@ -16,7 +16,7 @@ from audits.exact_loss.exact_report import DeltaBracket, EpsilonBracket, ExactAu
 from audits.exact_loss.privacy_loss import PrivacyLoss
 from audits.exact_loss.released_values import LabelledLoss
 from audits.exact_loss.view_laws import MAX_PATHS, view_law
-from audits.registry.tested_claim import check_protected, read_claim
+from audits.registry.match import check_protected, read_claim
 
 _MAX_REVEALING = 10  # views in the report
 

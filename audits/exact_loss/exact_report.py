@@ -15,11 +15,10 @@ from arena.testing.laws.goodness_of_fit import Comparison
 from audits.exact_loss.privacy_loss import Bracket
 from audits.exact_loss.view_laws import ViewLaw
 from audits.registry.settings_text import summarize_player
-from audits.reports.document import Document, Facts, Part, Picture, Prose, Table
 from audits.reports.formatting import WIDTH, wrap
 from audits.reports.json_form import describe_players, to_data
 from audits.reports.plots import BLUE, GREY, set_title
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Part, Picture, Prose, Report, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

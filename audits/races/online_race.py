@@ -25,9 +25,8 @@ from arena import (
 from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
 from audits.races.race_plan import Entrant, Measure, Race, Standing, set_fields
-from audits.registry.entrants import check_labels
-from audits.registry.suggestions import suggest
-from audits.reports.document import Table
+from audits.registry.suggestions import check_labels, suggest
+from audits.reports.report import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,8 +16,8 @@ from arena.randomness import streams
 from arena.settings import at_least, at_most, check_value, whole
 from audits.races.predictor_errors import TEST_POINTS, ErrorRecorder, EvaluationSet, ObservedLearner
 from audits.races.race_plan import Entrant, Measure, Race, Standing, concepts_of, set_fields
-from audits.registry.entrants import check_labels
-from audits.reports.document import Table
+from audits.registry.suggestions import check_labels
+from audits.reports.report import Table
 from audits.statistics.quantiles import format_figure
 
 if TYPE_CHECKING:

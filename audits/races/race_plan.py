@@ -16,7 +16,7 @@ from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.settings import at_least, less_than, more_than, whole
 from audits.registry.settings_text import blame_player
-from audits.reports.document import Table
+from audits.reports.report import Table
 from audits.runs.workers import Workers, map_missing
 from audits.statistics.quantiles import Quantile, lower_limit_of_mean, quantile
 

@@ -9,13 +9,12 @@ import numpy as np
 
 from arena import ERROR, Bound
 from audits.races.race_plan import BoundTest, Race, Standing, Watch, play_games
+from audits.registry.match import read_claim
 from audits.registry.settings_text import summarize_player
-from audits.registry.tested_claim import read_claim
-from audits.reports.document import Document, Facts, Listing, Picture, Prose, Table
 from audits.reports.formatting import WIDTH, percent, wrap
 from audits.reports.json_form import to_data
 from audits.reports.plots import choose_colour, draw_curve, set_title
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Listing, Picture, Prose, Report, Table
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ import numpy as np
 from arena.capabilities import UsesPackages
 from arena.errors import InvalidArgument, is_users_file
 from arena.randomness import STREAMS
-from audits.registry.own_packages import OWN
+from audits.registry import OWN_PACKAGES
 
 # Top-level modules that are compared otherwise, or on which no figure depends.
-_NOT_COMPARED = {*sys.stdlib_module_names, *OWN, "audits", "numpy", "attr", "attrs"}
+_NOT_COMPARED = {*sys.stdlib_module_names, *OWN_PACKAGES, "audits", "numpy", "attr", "attrs"}
 
 Origins = Mapping[str, Mapping[str, str]]  # digests of "files" and versions of "packages", by name
 

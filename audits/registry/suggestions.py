@@ -1,11 +1,11 @@
-"""Names that are misspelt: suggestions, and the errors, of calls among them."""
+"""Names that are misspelt, unknown or used twice: the errors, with suggestions, of calls among them."""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
 from arena.errors import InvalidArgument
@@ -32,6 +32,17 @@ def unknown_name(kind: str, name: str, names: Collection[str], alternative: str 
     else:
         remedy = f"{suggest(str(name), names)}Give a name from `arena list`{alternative}."
     return InvalidArgument(f"there is no {kind} of that name", value=name, remedy=remedy)
+
+
+def check_labels(labels: Sequence[str]) -> None:
+    """Raises: InvalidArgument if there are no labels of learners, or two are equal."""
+    if not labels:
+        raise InvalidArgument("a race needs at least one learner")
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InvalidArgument(
+                f"two learners are called {label}", remedy=f"Label one, as in other={label}."
+            )
 
 
 def explain_arguments(verb: Callable[P, R]) -> Callable[P, R]:

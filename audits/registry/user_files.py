@@ -21,8 +21,8 @@ import attrs
 from arena.errors import InvalidArgument, describe_error, is_users_file
 from arena.parcels import register_source
 from arena.settings import file_guard, read_file
+from audits.registry import OWN_PACKAGES, import_own_package
 from audits.registry.origins import list_imports
-from audits.registry.own_packages import OWN, import_own_package
 
 OUTSIDE = ".../"  # begins the name of a file that is in no plug-in's folder
 _MAX_SIZE = 4  # MiB
@@ -69,7 +69,7 @@ def _make_importable(folder: Path) -> None:
     If a plug-in of another folder has imported a file of the same name, that is forgotten. A folder of the
     user's may be called `learners`: dp-arena's own packages are imported before.
     """
-    for name in OWN:
+    for name in OWN_PACKAGES:
         import_own_package(name)
     others = [path for path in _folders if path != str(folder)]
     if str(folder) in _folders or str(folder) not in sys.path:

@@ -9,12 +9,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from arena import InvalidArgument
 from audits.data.output_files import check_extra, check_output_file, write_atomically
-from audits.reports.document import Chart, Document, Picture, render_page
 from audits.reports.json_form import describe_header, to_data
 from audits.reports.plots import plot
 
 if TYPE_CHECKING:
     from audits.reports.figure import ReportFigure
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from importlib import resources
+from string import Template
+from typing import TYPE_CHECKING
+
+import attrs
+
+from audits.reports.formatting import column_table, escape_controls, name_table, wrap
+from audits.reports.plots import draw_bars
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+import base64
+import hashlib
 
 
 class Report(ABC):
@@ -100,3 +114,216 @@ class Report(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.headline}>"
+
+
+_COPY_SCRIPT = """
+const button = document.getElementById("copy"), command = document.getElementById("command");
+button.hidden = false;
+button.addEventListener("click", async () => {
+  try {
+    await navigator.clipboard.writeText(command.textContent);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(command);
+    button.textContent = "Selected: copy it with Ctrl+C";
+  }
+});
+"""
+
+
+class Part(ABC):
+    """A part of a document. What only a page shows is no text."""
+
+    def text(self) -> str:
+        """The part for a terminal; empty if it is not shown there."""
+        return ""
+
+    @abstractmethod
+    def html(self) -> str:
+        """The part as HTML, with all texts of strangers escaped."""
+
+
+def _drop_empty(rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [row for row in rows if row[1]]
+
+
+@attrs.frozen
+class Facts(Part):
+    """Names and values; those with an empty value are left out."""
+
+    rows: Sequence[tuple[str, str]] = attrs.field(converter=_drop_empty)
+
+    def text(self) -> str:
+        return name_table(self.rows)
+
+    def html(self) -> str:
+        rows = (
+            f'<tr><th scope="row">{_safe(name)}</th><td>{_safe(value)}</td></tr>' for name, value in self.rows
+        )
+        return "\n".join(['<table class="facts">', *rows, "</table>"])
+
+
+@attrs.frozen
+class Prose(Part):
+    """A paragraph. role: its class on a page, such as "note"."""
+
+    prose: str
+    role: str = ""
+
+    def text(self) -> str:
+        return wrap(self.prose)
+
+    def html(self) -> str:
+        role = f' class="{self.role}"' if self.role else ""
+        return f"<p{role}>{_safe(self.prose)}</p>"
+
+
+@attrs.frozen
+class Table(Part):
+    """A table below a sentence that introduces it."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    introduction: str = ""
+
+    def text(self) -> str:
+        table = column_table(self.rows, self.headers)
+        return f"{self.introduction}\n{table}" if self.introduction else table
+
+    def html(self) -> str:
+        head = "".join(f"<th>{_safe(name)}</th>" for name in self.headers)
+        lines = ("".join(f"<td>{_safe(cell)}</td>" for cell in row) for row in self.rows)
+        table = [f"<thead><tr>{head}</tr></thead>", *(f"<tr>{line}</tr>" for line in lines)]
+        before = [f"<p>{_safe(self.introduction)}</p>"] if self.introduction else []
+        return "\n".join([*before, "<table>", *table, "</table>"])
+
+
+@attrs.frozen
+class Listing(Part):
+    """Lines that stay as they are, below a sentence that introduces them. None are not shown."""
+
+    lines: str
+    introduction: str = ""
+
+    def text(self) -> str:
+        return f"{self.introduction}\n\n{self.lines}" if self.introduction else self.lines
+
+    def html(self) -> str:
+        if not self.lines:
+            return ""
+        before = f"<p>{_safe(self.introduction)}</p>\n" if self.introduction else ""
+        return f'{before}<pre tabindex="0">{_safe(self.lines)}</pre>'
+
+
+@attrs.frozen
+class Heading(Part):
+    """The heading of a section of a page."""
+
+    title: str
+
+    def html(self) -> str:
+        return f"<h2>{_safe(self.title)}</h2>"
+
+
+@attrs.frozen
+class Conclusion(Part):
+    """What a result says, at the head of a page. alarming: whether it is bad news."""
+
+    word: str
+    explanation: str
+    meaning: str
+    alarming: bool
+
+    def html(self) -> str:
+        return (
+            f'<div class="verdict{" refuted" if self.alarming else ""}">\n'
+            f"<p><strong>{_safe(self.word)}</strong>: {_safe(self.explanation)}</p>\n"
+            f'<p class="note">{_safe(self.meaning)}</p>\n</div>'
+        )
+
+
+@attrs.frozen
+class Chart(Part):
+    """A chart with its caption. svg: as it stands on the page; empty if it cannot be drawn."""
+
+    svg: str
+    caption: str = ""
+
+    def html(self) -> str:
+        caption = f"\n<figcaption>{_safe(self.caption)}</figcaption>" if self.caption else ""
+        return f"<figure>\n{self.svg}{caption}\n</figure>"
+
+
+@attrs.frozen
+class CommandLine(Part):
+    """A command, with a button that copies it. A page has one at most."""
+
+    command: str
+
+    def html(self) -> str:
+        return (
+            f'<pre class="command" id="command">{_safe(self.command)}</pre>\n'
+            '<button id="copy" type="button" hidden>Copy the command</button>'
+        )
+
+
+@attrs.frozen
+class Picture:
+    """A chart that matplotlib draws on its axes. bars: whether it is low, since it shows a few bars."""
+
+    draw: Callable[[Axes], object]
+    bars: bool = False
+
+    @classmethod
+    def of_bars(
+        cls, rows: Iterable[tuple[str, float | None]], title: str, label: str = "ε (nats)"
+    ) -> Picture:
+        """One bar for each name and value that is known."""
+        known = [(name, value) for name, value in rows if value is not None]
+        return cls(partial(draw_bars, rows=known, label=label, title=title), bars=True)
+
+
+@attrs.frozen(kw_only=True)
+class Document:
+    """The parts of a result in order, and its picture, if it has one."""
+
+    parts: Sequence[Part]
+    picture: Picture | None = None
+
+    def text(self) -> str:
+        """The document for a terminal."""
+        return "\n\n".join(filter(None, (part.text() for part in self.parts)))
+
+
+def render_page(title: str, heading: str, parts: Iterable[Part]) -> str:
+    """One HTML page that loads nothing from the network: the same bytes for the same parts."""
+    shown = [*parts]
+    script = _COPY_SCRIPT if any(isinstance(part, CommandLine) for part in shown) else ""
+    content = [part.html() for part in shown] + ([f"<script>{script}</script>"] if script else [])
+    skeleton = resources.files("audits.reports").joinpath("page.html").read_text(encoding="utf-8")
+    return Template(skeleton).substitute(
+        policy=escape(make_policy(script)),
+        title=_safe(title),
+        heading=_safe(heading),
+        content="\n".join(content),
+    )
+
+
+def _safe(text: str) -> str:
+    """Text of strangers, without markup and without characters that would reorder the page."""
+    return escape(escape_controls(text))
+
+
+def make_policy(script: str = "") -> str:
+    """The policy of a page that loads nothing, sends nothing, and runs at most one script.
+
+    script: the text of its inline script, exactly as it stands in the page; empty: it runs none. Pages hold
+    texts of strangers, such as names in a ledger that was sent to the reader.
+    """
+    allowed = "'none'"
+    if script:
+        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; base-uri 'none'; "
+        "form-action 'none'"
+    )

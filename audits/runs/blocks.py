@@ -13,8 +13,8 @@ from arena import Adversary, GameAdversary, Learner, Played, Referee, Unsupporte
 from arena.randomness import block_seed, streams
 from arena.released import LEAST
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
+from audits.registry.match import check_protected
 from audits.registry.origins import find_other_versions, find_packages
-from audits.registry.tested_claim import check_protected
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, WorkersFailed, map_in_order
 from audits.statistics.score_histogram import EXACT, ScoreBins

@@ -31,8 +31,7 @@ from arena.referees.transcript import TrainingEntry
 from arena.testing import check_adversary, check_learner
 from arena.testing.independence import check_batches_independent, check_common_random_numbers
 from arena.testing.memory import Record, check_memory
-from audits.registry.match import Match
-from audits.registry.tested_claim import resolve_claim, resolve_curve
+from audits.registry.match import Match, resolve_claim, resolve_curve
 from audits.runs.blocks import check_outcome, choose_distinguisher, uses_common_random_numbers
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan, PlanArguments, list_arguments
 

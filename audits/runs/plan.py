@@ -30,9 +30,9 @@ from arena.settings import (
     whole,
     yes_or_no,
 )
-from audits.registry.given_players import check_player, copy_learner
+from audits.registry.match import read_claim
 from audits.registry.origins import versions
-from audits.registry.tested_claim import read_claim
+from audits.registry.players import check_player, copy_learner
 from audits.statistics.betting import LATE_START
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")

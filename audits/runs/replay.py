@@ -7,7 +7,7 @@ import textwrap
 
 from arena import REFEREES, Adversary, ArenaError, Learner
 from arena.privacy_curves import format_curve
-from audits.registry.pairing import configure_game
+from audits.registry.match import configure_game
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.record_code import write_assignment
 from audits.registry.settings_text import build_player, format_own_settings

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from audits.reports.document import Chart, Heading, Part, Prose
 from audits.reports.formatting import nats, percent
 from audits.reports.plots import BLACK, BLUE, LONGEST, ORANGE, set_title
+from audits.reports.report import Chart, Heading, Part, Prose
 from audits.runs.run_history import MAX_POINTS, RunHistory
 from audits.runs.verdict import Verdict
 from audits.statistics.estimates import TRADE_OFF

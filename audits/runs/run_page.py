@@ -14,7 +14,8 @@ import attrs
 
 from audits.data.output_files import check_output_file, write_atomically
 from audits.registry.settings_text import format_value
-from audits.reports.document import (
+from audits.reports.formatting import percent
+from audits.reports.report import (
     CommandLine,
     Conclusion,
     Facts,
@@ -25,7 +26,6 @@ from audits.reports.document import (
     Table,
     render_page,
 )
-from audits.reports.formatting import percent
 from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
 from audits.runs.run_history import RunHistory, read_history
 from audits.runs.verdict import describe_seed

@@ -9,12 +9,11 @@ import attrs
 
 from arena import ArenaError, Claim
 from arena.privacy_curves import PrivacyCurve
+from audits.registry.match import read_claim
 from audits.registry.settings_text import format_settings, summarize_player
-from audits.registry.tested_claim import read_claim
-from audits.reports.document import Document, Facts, Listing, Part, Picture, Prose
 from audits.reports.formatting import nats, percent
 from audits.reports.json_form import to_data
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
 from audits.runs.plan import Plan
 from audits.statistics.estimates import Estimate
 

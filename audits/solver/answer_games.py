@@ -10,7 +10,7 @@ import numpy as np
 
 from arena import AnswerLaw, Learner, PrivacyUnit, Sample, Unsupported
 from audits.exact_loss.answer_paths import AnswerLaws
-from audits.registry.pairing import find_protocol
+from audits.registry.match import find_protocol
 from audits.solver.linear_game import LinearGame, Step, Watch, compress, ignore_progress
 
 _PROBES = 3  # random measures by which ways to answer are told apart

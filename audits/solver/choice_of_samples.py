@@ -16,7 +16,7 @@ from arena.players import read_relation_of
 from arena.referees import name_protocols
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.exact_loss.wrapped_players import PresetStates
-from audits.registry.pairing import find_protocol
+from audits.registry.match import find_protocol
 from audits.solver.answer_games import answer_game, number_points
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena import Learner, OnlineLaw, Unsupported
 from arena.capabilities import DeclaresOnlineLaw
-from audits.registry.pairing import find_protocol
+from audits.registry.match import find_protocol
 from audits.solver.linear_game import LinearGame
 
 MOST_STATES = 5_000  # states of a learner that are listed

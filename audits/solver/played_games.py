@@ -29,7 +29,7 @@ from arena.players import Moves
 from arena.testing import RATE
 from arena.testing.laws.comparison import compare_with_law
 from arena.testing.laws.goodness_of_fit import Comparison
-from audits.registry.pairing import find_protocol
+from audits.registry.match import find_protocol
 from audits.solver.decision_graph import END, DecisionGraph
 from audits.solver.posed_game import GameMoves, PosedGame, QueryGame
 

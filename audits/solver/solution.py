@@ -12,7 +12,7 @@ from arena import Claim, InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
 from audits.exact_loss.answer_paths import MAX_ROUNDS
 from audits.exact_loss.exact_report import EpsilonBracket
-from audits.registry.tested_claim import read_claim
+from audits.registry.match import read_claim
 from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
 from audits.solver.bounds import FAR, Bounds, GraphBounds, GridBounds
 from audits.solver.decision_graph import DecisionGraph, Strategy, end_before_second_challenge

@@ -18,11 +18,10 @@ from audits.data.output_files import write_atomically
 from audits.exact_loss.exact_report import EpsilonBracket
 from audits.registry.record_code import write_assignment
 from audits.registry.settings_text import format_own_settings, format_value, summarize_player
-from audits.reports.document import Document, Facts, Listing, Picture, Prose, Table
 from audits.reports.formatting import WIDTH, wrap
 from audits.reports.json_form import to_data
 from audits.reports.plots import BLUE, GREY, ORANGE, plot, set_title
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Listing, Picture, Prose, Report, Table
 from audits.solver.decision_graph import END, DecisionGraph, Strategy
 from audits.solver.played_games import BestAdversary
 from audits.solver.posed_game import PosedGame

@@ -11,16 +11,17 @@ from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, check_value, is_number, number, whole
 from audits.adversary_search import Script, search, share_of_error
-from audits.registry.given_players import GivenLearner, configure_adversary, configure_learner
-from audits.registry.pairing import choose_protocol, configure_game
-from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import (
+from audits.registry.match import (
     change_claim,
+    choose_protocol,
+    configure_game,
     get_given_curve,
     read_claim,
     resolve_claim,
     resolve_curve,
 )
+from audits.registry.players import GivenLearner, configure_adversary, configure_learner
+from audits.registry.suggestions import explain_arguments
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.first_games import check_learner_first
 from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
@@ -278,7 +279,7 @@ def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[f
         assert delta is not None
         return change_claim(own, epsilon, delta, curve)
     if claim is None:
-        claim = resolve_claim(learner, claims="nothing", option="claim=(epsilon, delta), ε in nats")
+        claim = resolve_claim(learner, option="claim=(epsilon, delta), ε in nats")
     if not isinstance(claim, tuple | list) or len(claim) != 2 or not all(map(is_number, claim)):
         raise InvalidArgument(
             "claim must be a Claim or two numbers",

@@ -15,13 +15,18 @@ from arena.capabilities import DrawsFromPopulation
 from arena.errors import RAISED
 from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.races import Race, plan_online_race
-from audits.registry.given_players import GivenAdversary, check_player, is_function
-from audits.registry.match import Match, build_match
+from audits.registry.match import Match, build_match, list_common, read_claim
 from audits.registry.origins import versions
-from audits.registry.pairing import list_common
-from audits.registry.players import ADVERSARIES, LEARNERS, Registry, resolve_learner
+from audits.registry.players import (
+    ADVERSARIES,
+    LEARNERS,
+    GivenAdversary,
+    Registry,
+    check_player,
+    is_function,
+    resolve_learner,
+)
 from audits.registry.suggestions import unknown_name
-from audits.registry.tested_claim import read_claim
 from audits.tournaments.cells import REFERENCE_EPSILON, Cell, CellResult
 
 CONFIDENCE = 0.999  # of each cell: of a thousand true claims one is refuted

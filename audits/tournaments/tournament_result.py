@@ -15,12 +15,10 @@ import attrs
 
 from arena import REFEREES, InvalidArgument
 from audits.data.output_files import check_extra, write_atomically
-from audits.reports.document import Document, Facts, Picture, Prose, Table
 from audits.reports.formatting import escape_controls, nats, percent
 from audits.reports.json_form import to_data
-from audits.reports.page_policy import make_policy
 from audits.reports.plots import draw_bars
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Picture, Prose, Report, Table, make_policy
 from audits.runs.workers import Workers, map_missing
 from audits.tournaments.cells import (
     AUDITED,

@@ -24,7 +24,7 @@ from tabulate import tabulate
 from adversaries.figure1.honest import Honest
 from arena import Figure1, Learner, Sample, play
 from arena.concepts import Boxes, ConceptClass, FiniteClass, Halfplanes, RealIntervals, Stumps, Thresholds
-from audits.data.csv_samples import load_sample, read_table, resolve_labels
+from audits.data.csv_files import load_sample, read_table, resolve_labels
 from audits.races import PredictorStanding, plan_predictor_race, run_race
 from audits.races.predictor_errors import EvaluationSet
 from learners.everlasting.bbl_round import practical_chunk

@@ -9,7 +9,7 @@ from arena import Claim, Learner, Voting
 from audits.adversary_search.adversary_search import search
 from audits.adversary_search.solved_start import find_solved_start
 from audits.exact_loss.exact_audit import exact
-from audits.registry.given_players import configure_learner
+from audits.registry.players import configure_learner
 
 LEARNER = configure_learner(
     "pate-svt", {"teachers": 15, "queries": 3, "threshold": 4.0, "scale": 1.0, "unstable": 1}

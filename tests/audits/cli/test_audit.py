@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
-from functools import partial
 from pathlib import Path
 
 import pytest
 from support.command_line import Command, without_times
-from tqdm import tqdm
 
 from arena import PlayerError
 from audits.cli import audit as auditing
-from audits.cli.common.command import Output
-from audits.registry.match import build_match
-from audits.runs.plan import Plan
 from audits.runs.run import RunProgress
 
 COUNT = ("laplace-count", "--against", "count-swap")
@@ -214,40 +208,6 @@ def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
     assert status == 130
     assert (found["interrupted"], found["games"]) == (True, 100)
     assert "Interrupted; the games played so far count." in arena("audit", *COUNT, "--games", "1000").stdout
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("quiet", [False, True])
-def test_a_terminal_shows_progress_unless_quiet(monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr("tqdm.tqdm", partial(tqdm, mininterval=0))
-    players = build_match(
-        "laplace-count",
-        "count-swap",
-        settings={"learner": {}, "adversary": {}},
-        data=None,
-        protocol=None,
-        rounds=None,
-    )
-    plan = Plan(
-        learner=players.learner,
-        adversary=players.adversary,
-        referee=players.referee,
-        epsilon=1.0,
-        delta=0.0,
-        confidence=0.95,
-        games=200,
-    )
-    with auditing._show_progress(plan, Output(as_json=False, quiet=quiet)) as update:
-        update(RunProgress(games=100, games_planned=200, epsilon_lower=0.25, refuted=False))
-        update(RunProgress(games=200, games_planned=200, epsilon_lower=0.5, refuted=False))
-    shown = terminal.getvalue()
-    assert ("100/200" in shown and "ε ≥ 0.50" in shown) is not quiet
 
 
 # --- files --------------------------------------------------------------------------------------------

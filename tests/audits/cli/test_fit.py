@@ -9,7 +9,7 @@ from support.command_line import Command
 from support.paths import DATA
 
 from arena.concepts import DecisionLists, Variables
-from audits.api.fit import drop_dead_rules, fit
+from audits.cli.fit import drop_dead_rules, fit_to_data
 from audits.data.one_hot import OneHotData, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList, Rivest
 
@@ -166,7 +166,9 @@ def mushrooms() -> OneHotData:
 
 
 def test_what_is_held_out_is_not_trained_on(mushrooms: OneHotData) -> None:
-    found = fit(Rivest(concepts=DecisionLists(Variables(117))), mushrooms, holdout=0.25, splits=3, seed=1)
+    found = fit_to_data(
+        Rivest(concepts=DecisionLists(Variables(117))), mushrooms, holdout=0.25, splits=3, seed=1
+    )
     assert (found.trained, found.held_out) == (6_093, 2_031)
     assert found.limits is not None
     assert 0.99 < found.limits[0] <= found.accuracies.mean() <= found.limits[1] <= 1
@@ -174,7 +176,7 @@ def test_what_is_held_out_is_not_trained_on(mushrooms: OneHotData) -> None:
 
 def test_a_private_list_is_nearly_right_about_mushrooms(mushrooms: OneHotData) -> None:
     learner = PrivateDecisionList(concepts=DecisionLists(Variables(117)))
-    found = fit(learner, mushrooms, holdout=0.1, splits=5, seed=1)
+    found = fit_to_data(learner, mushrooms, holdout=0.1, splits=5, seed=1)
     assert found.accuracies.mean() > 0.97
 
 

@@ -13,7 +13,7 @@ import audits
 from arena import InvalidArgument
 from arena.concepts import FiniteClass
 from arena.privacy_curves import parse_curve
-from audits.data.csv_samples import load_sample
+from audits.data.csv_files import load_sample
 
 COUNT = ("laplace-count", "--against", "count-swap")
 PREDICTOR = ("static-erm", "--against", "training-swap")

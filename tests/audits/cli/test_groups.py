@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from support.command_line import Command
 
 from audits import cli
-from audits.cli.common.command import colour_verdicts
+from audits.cli.output import colour_verdicts
 
 arena = Command()
 
@@ -92,12 +92,12 @@ def test_verdicts_are_coloured_on_terminals_only(monkeypatch: pytest.MonkeyPatch
     green = click.style("Not refuted", fg="green", bold=False)
     assert colour_verdicts("Refuted: x\nNot refuted") == f"{red}: x\n{green}"
     assert "\x1b" not in CliRunner().invoke(cli.arena, words, color=True).stdout
-    monkeypatch.setattr("audits.cli.common.command._has_colour", lambda: True)
+    monkeypatch.setattr("audits.cli.output._has_colour", lambda: True)
     assert green in CliRunner().invoke(cli.arena, words, color=True).stdout
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
-    from audits.cli.common import command as output
+    from audits.cli import output
 
     class Terminal:
         def isatty(self) -> bool:

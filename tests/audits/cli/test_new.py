@@ -12,7 +12,7 @@ import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-from audits.data.example_data import FILES
+from audits.cli.new import DATA_SETS
 
 arena = Command("new")
 
@@ -92,7 +92,7 @@ def test_nothing_is_overwritten_or_hidden(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.py", "test_mine.py"]
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", DATA_SETS)
 def test_example_data_are_written(tmp_path: Path, name: str) -> None:
     Command("data").text(name, tmp_path)
-    assert gzip.decompress((tmp_path / FILES[name]).read_bytes()).count(b"\n") > 8_000
+    assert gzip.decompress((tmp_path / DATA_SETS[name]).read_bytes()).count(b"\n") > 8_000

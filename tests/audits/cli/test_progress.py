@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 import sys
@@ -11,10 +12,12 @@ from contextlib import contextmanager
 
 import pytest
 from support.command_line import Command
+from tqdm import tqdm
 
 import audits
-from audits.cli.common import command as output_module
-from audits.cli.common.command import Output
+from audits import cli
+from audits.cli import output as output_module
+from audits.cli.output import Output
 
 
 class Terminal(io.StringIO):
@@ -60,6 +63,17 @@ def test_nothing_is_shown_beside_json_or_if_quiet(options: dict[str, bool]) -> N
     with open_terminal() as terminal, Output(**options).stage_progress() as show:
         show("rounds", 1, 2)
     assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_an_audit_shows_its_games_and_its_bound_unless_quiet(
+    monkeypatch: pytest.MonkeyPatch, quiet: bool
+) -> None:
+    monkeypatch.setattr("tqdm.tqdm", functools.partial(tqdm, mininterval=0))
+    words = [*["audit", "laplace-count", "--against", "count-swap", "--games", "1000"], *["--quiet"] * quiet]
+    with open_terminal() as terminal, pytest.raises(SystemExit):
+        cli.arena.main(words)
+    assert ("1.00k/1.00k" in terminal.getvalue() and "ε ≥ 0." in terminal.getvalue()) is not quiet
 
 
 def test_nothing_is_shown_without_a_terminal() -> None:

@@ -15,7 +15,7 @@ from support.exact_online_games import delta_of_scores
 
 import audits
 from arena import InvalidArgument, Sample
-from audits.registry.given_players import configure_adversary, configure_learner
+from audits.registry.players import configure_adversary, configure_learner
 
 SMALL = ("above-threshold", "--set", "size=5", "--set", "epsilon=1", "--rounds", "3")
 arena = Command("solve")

@@ -12,7 +12,7 @@ from support.paths import DATA
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
-from audits.data.csv_samples import load_sample
+from audits.data.csv_files import load_sample
 
 ADULT = DATA / "adult.csv.gz"
 MUSHROOM = ADULT.with_name("mushroom.csv.gz")

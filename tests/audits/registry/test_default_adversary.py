@@ -25,7 +25,7 @@ from arena import (
     Training,
     Unsupported,
 )
-from audits.registry.default_adversary import choose_adversary
+from audits.registry.match import choose_adversary
 from audits.registry.players import ADVERSARIES, LEARNERS
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority

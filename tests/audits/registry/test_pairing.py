@@ -6,7 +6,7 @@ import pytest
 
 from adversaries.online.random_sequences import IidExamples
 from arena import REFEREES, InvalidArgument, Oblivious
-from audits.registry.pairing import choose_protocol, configure_game
+from audits.registry.match import choose_protocol, configure_game
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.laplace_count import LaplaceCount
 

@@ -14,10 +14,8 @@ from support.paths import ROOT
 
 import audits
 from arena.concepts import FiniteClass
-from audits.reports.class_text import describe_class
-from audits.reports.document import Document, Listing, Picture
-from audits.reports.page_policy import make_policy
-from audits.reports.report import Report
+from audits.cli.show import describe_class
+from audits.reports.report import Document, Listing, Picture, Report, make_policy
 from audits.runs.run_page import write_html
 
 COUNT = ("laplace-count", "count-swap")

@@ -19,7 +19,7 @@ from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show,
 from audits.adversary_search.protocols.query_scripts import Hand
 from audits.adversary_search.protocols.training_scripts import Pull, TrainingScript
 from audits.adversary_search.script import Memory
-from audits.registry.pairing import configure_game
+from audits.registry.match import configure_game
 from audits.registry.players import ADVERSARIES
 from audits.registry.record_code import write_assignment
 from audits.runs.replay import format_replay, write_adversary

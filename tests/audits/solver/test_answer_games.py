@@ -11,7 +11,7 @@ from support.challenge_rounds import best_with_challenge
 from arena import PrivacyUnit, Sample, Unsupported
 from arena.referees import REFEREES, Figure1
 from audits.exact_loss.view_laws import view_law
-from audits.registry.given_players import configure_adversary, configure_learner
+from audits.registry.players import configure_adversary, configure_learner
 from audits.solver.answer_games import answer_game, build_game, challenge_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_against

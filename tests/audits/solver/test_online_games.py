@@ -9,7 +9,7 @@ import pytest
 from support.exact_online_games import best_online, delta_of_scores
 
 from arena import Learner, Unsupported
-from audits.registry.given_players import configure_learner
+from audits.registry.players import configure_learner
 from audits.solver import online_games
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.decision_graph import end_before_second_challenge, extract_decisions

@@ -13,7 +13,7 @@ import audits
 from arena import Unsupported
 from arena.referees import Figure1
 from audits.exact_loss.view_laws import view_law
-from audits.registry.given_players import configure_learner
+from audits.registry.players import configure_learner
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_every_vote
 from audits.solver.decision_graph import extract_decisions

@@ -162,9 +162,8 @@ def test_the_line_of_a_race_repeats_its_figures(small: TournamentResult) -> None
 
 @pytest.mark.thorough
 def test_every_race_is_the_one_of_its_line() -> None:
-    from audits.api.race import plan_race
-    from audits.cli.common.options import parse_settings
-    from audits.registry.entrants import find_entrants
+    from audits.api.race import find_entrants, plan_race
+    from audits.cli.options import parse_settings
 
     for cell in plan_tournament(protocols=("Adaptive", "Oblivious")).cells:
         if not isinstance(cell.game, Race):

@@ -1,34 +1,151 @@
-"""The options that several commands share, and how their text is parsed."""
+"""Options of commands: records declare groups of them, of which those that several commands share are here.
+
+A group of options is an attrs record whose fields are options, filled by one decorator. The annotation of a
+field says what its option takes: a number, a flag, or several values.
+"""
 
 from __future__ import annotations
 
+import functools
 import inspect
-import os
-import stat
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar, dataclass_transform, get_type_hints
 
+import attrs
 import click
 
 from arena import InvalidArgument, Sample
 from arena.privacy_curves import parse_curve
-from audits.cli.common.command import TextType, argument, option, option_record
-from audits.cli.common.completion import (
+from audits.cli.completion import (
     complete_adversaries,
     complete_learners,
     complete_protocols,
     complete_settings,
 )
-from audits.registry.match import DataSource, Match, PlayerSettings, build_match
+from audits.data.csv_files import load_sample
+from audits.data.output_files import check_output_file
+from audits.registry.match import Match, PlayerSettings, build_match
+from audits.registry.settings_text import parse_value
 from audits.runs.plan import list_arguments
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
 
 Record = TypeVar("Record")
+Command = Callable[..., Any]
 
-_MIN_KEY, _MAX_KEY = 16, 4096  # bytes; 128 bits cannot be guessed, and a longer file is hardly a key
-_MAKE_KEY = "Make one: (umask 077; head -c 32 /dev/urandom > FILE)."
+
+class TextType(click.ParamType):
+    """A value that `parse` reads from the option's name and a text. Its refusals become invalid usage."""
+
+    def __init__(self, name: str, parse: Callable[[str, str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        name = "a value" if parameter is None else parameter.opts[0]
+        try:
+            return self._parse(name, value)
+        except InvalidArgument as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+
+
+# Numbers are written as for `--set`: 20_001 and 1e5 are integers.
+REAL = TextType("number", functools.partial(parse_value, kind=float))
+_SETTINGS_BY_ANNOTATION: dict[str, dict[str, Any]] = {
+    "int": {"type": TextType("integer", functools.partial(parse_value, kind=int))},
+    "float": {"type": REAL},
+    "bool": {"is_flag": True},
+    "tuple[str, ...]": {"multiple": True},
+    "tuple[float, ...]": {"type": REAL, "multiple": True},
+}
+
+
+class _Option(click.Option):
+    """An option that is named in messages by its long flag, and that also has flags which no help shows."""
+
+    def __init__(self, *arguments: Any, synonyms: tuple[str, ...] = (), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._synonyms = synonyms
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        shown = self.opts
+        self.opts = [*shown, *self._synonyms]
+        super().add_to_parser(parser, ctx)
+        self.opts = shown
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return f"'{self.opts[0]}'"
+
+
+def option(*flags: str, **settings: Any) -> Any:
+    """A field of an option group that `click.option(*flags, **settings)` fills. A default is shown.
+
+    flags: the long one first, which messages and recorded commands name. synonyms: flags without a help.
+    """
+
+    def declare(field: attrs.Attribute[Any]) -> Callable[[Command], Command]:
+        implied = _SETTINGS_BY_ANNOTATION.get(str(field.type).removesuffix(" | None"), {})
+        settled = {"show_default": "default" in settings, **implied, **settings}
+        return click.option(field.name, *flags, cls=_Option, **settled)
+
+    return attrs.field(metadata={"declare": declare})
+
+
+def argument(**settings: Any) -> Any:
+    """A field of an option group that `click.argument(**settings)` fills."""
+    return attrs.field(metadata={"declare": lambda field: click.argument(field.name, **settings)})
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
+def option_record(cls: type[Record]) -> type[Record]:
+    """Make a class an option group: a frozen attrs class, all of whose fields are options or arguments."""
+    # Without what no command needs: comparing groups, and the slots that would forbid multiple inheritance.
+    return attrs.frozen(cls, kw_only=True, slots=False, eq=False, repr=False)
+
+
+def option_groups(command: Command) -> Command:
+    """Give a command the options of the records that annotate its parameters, in order."""
+    records = get_type_hints(command)
+    records.pop("return", None)
+
+    @functools.wraps(command)
+    def call(**values: Any) -> Any:
+        return command(**{name: fill_record(record, values) for name, record in records.items()})
+
+    for record in reversed(records.values()):
+        for field in reversed(attrs.fields(record)):
+            call = field.metadata["declare"](field)(call)
+    return call
+
+
+def list_options(*records: type) -> tuple[str, ...]:
+    """The names of the options of these records."""
+    return tuple(field.name for record in records for field in attrs.fields(record))
+
+
+def fill_record(record: type[Record], values: Mapping[str, Any]) -> Record:
+    """The record with the values of its options, of the parameters of a click context."""
+    return record(**{name: values[name] for name in list_options(record)})
+
+
+def file_option(flag: str, text: str, kind: str, *, packages: Sequence[str] = (), **settings: Any) -> Any:
+    """The option of an output file, which is refused at once if it could not be written.
+
+    kind: what error messages call the file; a "chart" is a PNG or an SVG. packages: that it needs.
+    """
+
+    def check(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
+        if path is not None and kind == "chart":
+            from audits.reports.plots import check_plot  # few commands draw
+
+            check_plot(path)
+        elif path is not None:
+            check_output_file(kind, path, packages=packages)
+        return path
+
+    return option(flag, **{"metavar": "FILE", "help": text, "callback": check, **settings})
 
 
 def _check_curve(name: str, text: str) -> str:
@@ -77,22 +194,6 @@ class GivenArguments:
 @option_record
 class SeedOption:
     seed: int = plan_option("seed")
-
-
-@plan_options("epsilon", "delta", "curve")
-class ClaimOptions(GivenArguments):
-    """The claim under test."""
-
-
-@option_record
-class PlotOption:
-    plot: str | None = option("--plot", metavar="FILE", help="Also draw a chart: FILE.png or FILE.svg.")
-
-    def __attrs_post_init__(self) -> None:
-        if self.plot is not None:
-            from audits.reports.plots import check_plot
-
-            check_plot(self.plot)
 
 
 @option_record
@@ -144,37 +245,6 @@ class LedgerOption:
 
 
 @option_record
-class ChangesOption:
-    allow_changes: bool = option(
-        "--allow-changes",
-        help="Continue although files or packages of the players have changed. The ledger then holds games "
-        "from before and after the change.",
-    )
-
-
-@option_record
-class KeyOption:
-    key: str | None = option(
-        "--key",
-        metavar="FILE",
-        help="Sign the ledger, and check its signatures, with the secret key in FILE, of at least 16 bytes. "
-        "Default: no signatures.",
-    )
-
-    def load_key(self) -> bytes | None:
-        """The key, if one is given; raises InvalidArgument as `read_key` does."""
-        return None if self.key is None else read_key(self.key)
-
-
-@option_record
-class TrustOption:
-    trust: bool = option(
-        "--trust",
-        help="Run the files and packages that the ledger's command names. Read them first: they are code.",
-    )
-
-
-@option_record
 class DataOptions:
     """The user's data, for the adversary and the sizes of the learner."""
 
@@ -193,52 +263,51 @@ class DataOptions:
         "number is the last coordinate of the points. Default: points hold the columns --x only.",
     )
 
-    def get_source(self) -> DataSource | None:
-        """The data source, if one is given. Raises: UsageError if it is incomplete."""
+    def get_source(self) -> Callable[[], Sample] | None:
+        """A function that reads the data, if they are given. Raises: UsageError if columns are missing."""
         if self.data is None:
             if self.x or self.y or self.positive is not None or self.user is not None:
                 raise click.UsageError("--x, --y, --positive and --user need --data, which is missing.")
             return None
         if not self.x or self.y is None:
             raise click.UsageError("--data needs --x COLUMN for the points and --y COLUMN for the labels.")
-        return DataSource(path=self.data, x=self.x, y=self.y, positive=self.positive, user=self.user)
-
-    def load_sample(self) -> Sample | None:
-        """The labelled examples, if data are given."""
-        source = self.get_source()
-        return None if source is None else source.load()
+        x = self.x[0] if len(self.x) == 1 else self.x
+        return functools.partial(
+            load_sample, self.data, x=x, y=self.y, positive=self.positive, user=self.user
+        )
 
 
-def settings_option() -> Any:
-    """The option --set of a learner and an adversary."""
-    return option(
-        "--set",
-        metavar="NAME=VALUE",
-        shell_complete=complete_settings,
-        help="A setting of the learner or, as adversary.NAME=VALUE, of the adversary. `arena show PLAYER` "
-        "lists them. May be repeated.",
-    )
+def settings_option(
+    text: str = "A setting of the learner or, as adversary.NAME=VALUE, of the adversary. `arena show PLAYER` "
+    "lists them. May be repeated.",
+) -> Any:
+    """The option --set; its help is that of a learner and an adversary unless another is given."""
+    return option("--set", metavar="NAME=VALUE", shell_complete=complete_settings, help=text)
+
+
+def protocol_option(text: str) -> Any:
+    """The option --protocol."""
+    return option("--protocol", metavar="NAME", shell_complete=complete_protocols, help=text)
+
+
+def adversary_option(text: str) -> Any:
+    """The option --against."""
+    return option("--against", metavar="ADVERSARY", shell_complete=complete_adversaries, help=text)
 
 
 @option_record
 class PlayerOptions:
     learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
-    against: str | None = option(
-        "--against",
-        metavar="ADVERSARY",
-        shell_complete=complete_adversaries,
-        help="The adversary. Default: the usual one of the learner, by what its claim protects.",
+    against: str | None = adversary_option(
+        "The adversary. Default: the usual one of the learner, by what its claim protects."
     )
     settings: tuple[str, ...] = settings_option()
     set_adversary: tuple[str, ...] = option(
         "--set-adversary", metavar="NAME=VALUE", help="Short for --set adversary.NAME=VALUE."
     )
-    protocol: str | None = option(
-        "--protocol",
-        metavar="NAME",
-        shell_complete=complete_protocols,
-        help="Rules of the game; `arena list --help` explains them. Default: one that both players play, "
-        "Figure1 before others.",
+    protocol: str | None = protocol_option(
+        "Rules of the game; `arena list --help` explains them. Default: one that both players play, "
+        "Figure1 before others."
     )
     rounds: int | None = option(
         "--rounds",
@@ -253,10 +322,7 @@ class MatchOptions(SeedOption, DataOptions, PlayerOptions):
     """The players, the protocol, the user's data and the seed."""
 
     def build(self, *, protocol: str | None = None) -> Match:
-        """The configured players and the referee; raises as `build_match` and `parse_settings` do.
-
-        protocol: unless --protocol names one.
-        """
+        """The configured players and the referee. protocol: unless --protocol names one."""
         return build_match(
             self.learner,
             self.against,
@@ -288,25 +354,3 @@ def parse_settings(
             raise click.UsageError(f"{name} of the {player} is set twice.")
         settings[player][name] = text
     return settings
-
-
-def read_key(path: str) -> bytes:
-    """The key in a file: all its bytes. Raises: InvalidArgument if it is none, or is not the user's alone."""
-    try:
-        status = os.stat(path)
-        is_small = stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_KEY
-        content = Path(path).read_bytes() if is_small else b""
-    except OSError as error:
-        raise InvalidArgument(
-            f"the key {path} cannot be read ({error.strerror})", remedy=_MAKE_KEY
-        ) from error
-    if len(content) < _MIN_KEY:
-        raise InvalidArgument(
-            f"a key must be a file of {_MIN_KEY} to {_MAX_KEY:,} bytes", value=path, remedy=_MAKE_KEY
-        )
-    if os.name == "posix" and status.st_mode & 0o066:
-        raise InvalidArgument(
-            f"other users can read or write the key {path}, and so sign with it or replace it",
-            remedy=f"Run chmod 600 {path}.",
-        )
-    return content

@@ -1,4 +1,4 @@
-"""`arena runs resume`: continue a run from the command line that its ledger records.
+"""`arena runs resume` and `arena runs verify` play a run by the command line that its ledger records.
 
 Whoever wrote the ledger chose that command. So no code that it names is run before the user agreed, and no
 data that it names are parsed before they were compared with the ledger's digests.
@@ -12,7 +12,10 @@ from typing import Any
 import click
 
 from arena.errors import ArenaError, InvalidArgument
+from audits.cli import REFUTED
 from audits.cli.audit import (
+    ChangesOption,
+    KeyOption,
     PlanOptions,
     RunOptions,
     audit,
@@ -20,11 +23,20 @@ from audits.cli.audit import (
     get_exit_status,
     make_plan,
 )
-from audits.cli.common.command import UNRECORDED, Output, Quiet, fill_record, option_groups
-from audits.cli.common.options import LedgerArgument, MatchOptions, TrustOption, WorkerOptions
+from audits.cli.options import (
+    LedgerArgument,
+    MatchOptions,
+    WorkerOptions,
+    fill_record,
+    option,
+    option_groups,
+    option_record,
+)
+from audits.cli.output import UNRECORDED, Output, Quiet
 from audits.registry.origins import check_origins, read_origins
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.user_files import NotTrusted, UsedFiles
+from audits.runs import verify as verification
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.run import describe_origins
@@ -34,11 +46,19 @@ from audits.runs.verdict import Verdict
 _COMMAND = ["arena", "audit"]
 
 
+@option_record
+class TrustOption:
+    trust: bool = option(
+        "--trust",
+        help="Run the files and packages that the ledger's command names. Read them first: they are code.",
+    )
+
+
 @click.command("resume")
 @option_groups
 def resume(
     source: LedgerArgument, agreed: TrustOption, workers: WorkerOptions, run: RunOptions, output: Output
-) -> None:
+) -> int:
     """Continue RUN, the ledger of an audit, by the command line that it records.
 
     The figures are those of a run without interruption. If the run is finished, its verdict is printed, and
@@ -58,11 +78,11 @@ def resume(
     verdict = None if run.estimators or run.html is not None else _read_final_verdict(follower)
     if verdict is not None:
         output.print_result(verdict)
-        click.get_current_context().exit(get_exit_status(verdict))
+        return get_exit_status(verdict)
     plan, files, command = rebuild_plan(
         source.run, output, trust=agreed.trust, allow_changes=run.allow_changes
     )
-    execute_plan(plan, files, run, workers.build(), output, ledger=source.run, command=command)
+    return execute_plan(plan, files, run, workers.build(), output, ledger=source.run, command=command)
 
 
 def _read_final_verdict(follower: RunFollower) -> Verdict | None:
@@ -149,3 +169,86 @@ def _blame_command(path: str, command: str, error: Exception) -> InvalidArgument
         f"the plan in the ledger {path} cannot be rebuilt from its command, {command}: {reason.rstrip('.')}",
         remedy="Relative paths start from the folder in which the run was begun: try again from there.",
     )
+
+
+@option_record
+class VerifyOptions(TrustOption, KeyOption, ChangesOption):
+    blocks: int | None = option(
+        "--blocks",
+        metavar="K",
+        help="Replay K blocks of games, chosen at random. "
+        f"Default: {verification.DEFAULT_BLOCKS}; with --key none.",
+    )
+    seed: int | None = option(
+        "--seed",
+        help="Random seed of the choice of blocks. Default: random numbers of the operating system, which "
+        "nobody can foresee.",
+    )
+    all_blocks: bool = option("--all", help="Replay all blocks.")
+
+
+@click.command("verify")
+@option_groups
+def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions, output: Output) -> int:
+    """Check RUN, the ledger of an audit: every checksum, and some blocks by replaying them.
+
+    The plan is rebuilt from the command that the ledger records. Whoever wrote the ledger chose that command,
+    so plug-ins run only with --trust. With --key the signatures are checked, and no games are replayed unless
+    --blocks or --all asks for it. Exit
+    status: 0 all replayed blocks are equal bit for bit, 3 a block differs, 2 the ledger is damaged, was not
+    signed with the key, or cannot be replayed.
+
+    \b
+    Examples:
+      arena runs verify run.ledger
+      arena runs verify run.ledger --all --jobs 8
+      arena runs verify run.ledger --key secret.key
+    """
+    if chosen.all_blocks and chosen.blocks is not None:
+        raise click.UsageError("--all replays all blocks, so it excludes --blocks.")
+    key = chosen.load_key()
+    if key is not None and chosen.blocks is None and not chosen.all_blocks:
+        result = verification.verify_signatures(source.run, key)
+    else:
+        plan, _, _ = rebuild_plan(source.run, output, trust=chosen.trust, allow_changes=chosen.allow_changes)
+        count = verification.DEFAULT_BLOCKS if chosen.blocks is None else chosen.blocks
+        blocks = None if chosen.all_blocks else count
+        with output.progress_bar("blocks", blocks) as bar:
+            result = verification.verify(
+                source.run,
+                plan,
+                blocks=blocks,
+                seed=chosen.seed,
+                allow_changes=chosen.allow_changes,
+                key=key,
+                jobs=workers.build(),
+                watch=bar.update,
+            )
+    output.print_result(result, _format_verification)
+    return REFUTED if result.differing else 0
+
+
+def _format_verification(result: verification.Verification) -> str:
+    if result.differing:
+        return (
+            f"{len(result.differing):,} of {len(result.played):,} replayed blocks differ from the ledger: "
+            f"{', '.join(map(str, result.differing))}.\n"
+            "They were altered, or played by a player, a library or a machine that computes other values."
+        )
+    checked = "checksums and signatures" if result.signatures == "correct" else "checksums"
+    text = f"All {checked} of the plan, the notes and {result.blocks:,} blocks are correct"
+    if not result.played:
+        return f"{text}: who wrote them had the key."
+    text += f", and {len(result.played):,} replayed blocks are equal bit for bit."
+    if result.signatures == "not checked":
+        text += "\nIts signatures were not checked: give the key, --key FILE."
+    if result.seed is not None:
+        digits = 2  # or as many as tell the probability from 1
+        while round(result.miss_probability, digits) == 1:
+            digits += 1
+        text += (
+            "\nIf one block were forged, this would have missed it with probability "
+            f"{result.miss_probability:.{digits}f}; --all plays all. (--seed {result.seed} chooses the same "
+            "blocks again.)"
+        )
+    return text
