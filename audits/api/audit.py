@@ -10,10 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, Unpack
 
 import attrs
+import numpy as np
 
 from arena import InvalidArgument, Sample
 from audits.registry.match import POINT_SWAP, PlayerSettings, build_match
-from audits.registry.players import GivenAdversary, GivenLearner, is_function, is_labelled, read_sample
+from audits.registry.players import GivenAdversary, GivenLearner, is_function
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
 from audits.runs.first_games import plan_audit
@@ -158,3 +159,31 @@ def claim_for_function(
         return settings
     claim = {name: value for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
     return {**settings, "learner": {**claim, **settings["learner"]}}
+
+
+def read_sample(name: str, data: object) -> Sample:
+    """Data as users give them: an array of points (k,) or (k, d), a pair (points, labels), or a `Sample`.
+
+    name: of the argument. Raises: InvalidArgument.
+    """
+    if isinstance(data, Sample):
+        return data
+    points, labels = data if isinstance(data, tuple) and is_labelled(data) else (data, None)
+    try:
+        array = np.asarray(points)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if isinstance(data, str) or array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
+        raise InvalidArgument(
+            f"{name} must be an array of numbers, one row a record, or a pair (points, labels)",
+            value=data if np.isscalar(data) else type(data).__name__,
+            remedy="audits.load_sample reads a CSV file.",
+        )
+    return Sample(array.astype(float), np.zeros(len(array), int) if labels is None else labels)
+
+
+def is_labelled(data: object) -> bool:
+    """Whether data have labels: a pair (points, labels), or a `Sample`."""
+    if isinstance(data, Sample):
+        return True
+    return isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[1])

@@ -11,7 +11,7 @@ import attrs
 
 from arena import Adversary, InvalidArgument, Learner, Sample
 from arena.capabilities import HasPracticalConstants
-from audits.api.audit import split_settings
+from audits.api.audit import read_sample, split_settings
 from audits.races import Race, RaceResult, plan_online_race, plan_predictor_race, run_race
 from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds
 from audits.races.race_plan import concepts_of
@@ -22,7 +22,6 @@ from audits.registry.players import (
     GivenAdversary,
     check_player,
     configure_learner,
-    read_sample,
 )
 from audits.registry.settings_text import build_player, summarize_player
 from audits.registry.suggestions import check_labels, explain_arguments
@@ -133,8 +132,8 @@ def plan_race(
 ) -> tuple[Race, list[str]]:
     """The race of online learners, or of predictors, and notes on how settings were chosen.
 
-    entrants: labels, and classes of the learners or learners as they are set. settings: of "learner" (all
-    learners), of every label, and of "adversary". others: games, confidence and seed; None: the default.
+    settings: of "learner" (all learners), of every label, and of "adversary". others: games, confidence and
+    seed; None: the default.
 
     Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
     """

@@ -9,7 +9,7 @@ import attrs
 
 from arena import InvalidArgument, Learner, OnlineLaw
 from arena.settings import is_number
-from audits.api.audit import read_data, split_settings
+from audits.api.audit import read_data, read_sample, split_settings
 from audits.exact_loss.exact_audit import exact as compute_exact
 from audits.exact_loss.exact_report import ExactAudit
 from audits.registry.match import build_match, find_protocol
@@ -18,7 +18,6 @@ from audits.registry.players import (
     GivenLearner,
     configure_adversary,
     configure_learner,
-    read_sample,
 )
 from audits.registry.suggestions import explain_arguments
 from audits.solver.choice_of_samples import (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -34,19 +35,26 @@ def completion(shell: str) -> None:
     click.echo(f"# Add this line to {file}:\n{line}")
 
 
-def complete_learners(context: click.Context, parameter: Any, incomplete: str) -> list[CompletionItem]:
-    """The learners whose names begin so; files if there are none."""
-    return _complete_players(incomplete, ("learner",))
+def _complete_players(*kinds: str) -> Callable[[click.Context, Any, str], list[CompletionItem]]:
+    """The players of these kinds whose names begin so; files if there are none."""
+
+    def complete(context: click.Context, parameter: Any, incomplete: str) -> list[CompletionItem]:
+        from audits.registry.players import ADVERSARIES, LEARNERS  # slow to import
+
+        label, equals, _ = incomplete.rpartition("=")  # LABEL=PLAYER
+        names: list[str] = []
+        with suppress(ArenaError):
+            for registry in (LEARNERS, ADVERSARIES):
+                names += registry.list_names() if registry.kind in kinds else []
+        found = _match((f"{label}{equals}{name}" for name in names), incomplete)
+        return found or [CompletionItem(incomplete, type="file")]
+
+    return complete
 
 
-def complete_adversaries(context: click.Context, parameter: Any, incomplete: str) -> list[CompletionItem]:
-    """The adversaries whose names begin so; files if there are none."""
-    return _complete_players(incomplete, ("adversary",))
-
-
-def complete_players(context: click.Context, parameter: Any, incomplete: str) -> list[CompletionItem]:
-    """The players whose names begin so; files if there are none."""
-    return _complete_players(incomplete, ("learner", "adversary"))
+complete_learners = _complete_players("learner")
+complete_adversaries = _complete_players("adversary")
+complete_players = _complete_players("learner", "adversary")
 
 
 def complete_protocols(context: click.Context, parameter: Any, incomplete: str) -> list[CompletionItem]:
@@ -71,23 +79,6 @@ def complete_settings(context: click.Context, parameter: Any, incomplete: str) -
     if given.get("against"):
         names += [f"adversary.{name}" for name in _list_settings(given["against"])]
     return _match((f"{name}=" for name in dict.fromkeys(names)), incomplete)
-
-
-def _complete_players(incomplete: str, kinds: tuple[str, ...]) -> list[CompletionItem]:
-    from audits.registry.players import ADVERSARIES, LEARNERS  # slow to import
-
-    label, equals, _ = incomplete.rpartition("=")  # LABEL=PLAYER
-    try:
-        names = [
-            name
-            for registry in (LEARNERS, ADVERSARIES)
-            if registry.kind in kinds
-            for name in registry.list_names()
-        ]
-    except ArenaError:
-        names = []
-    found = _match((f"{label}{equals}{own}" for own in names), incomplete)
-    return found or [CompletionItem(incomplete, type="file")]
 
 
 def _list_settings(player: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sized
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import attrs
 import click
@@ -31,9 +31,13 @@ from audits.data.one_hot import OneHotData, load_one_hot
 from audits.registry.match import read_claim
 from audits.registry.players import LEARNERS
 from audits.registry.settings_text import build_player, summarize_player
-from audits.reports.formatting import name_table
+from audits.reports.report import Document, Facts, Listing, Report
 from audits.statistics.confidence_limits import clopper_pearson
 
+CONFIDENCE = 0.95  # of the limits of the accuracy
+PUBLIC_FRACTION = 0.02  # of the examples, as in section 5 of the paper of pate-psq and pate-asq
+_SPLIT_BLOCK, _PUBLIC_BLOCK = 0, 1  # of the seed
+_REMEDY = "For instance private-decision-list, rivest or logistic does."
 FEATURES = ("variables", "literals", "conjunctions2", "conjunctions3")
 
 
@@ -108,87 +112,16 @@ def fit(asked: FitOptions, output: Output) -> None:
     learner = build_data_learner(asked.learner, settings, data, features=asked.features)
     learner, data = set_public_points_aside(learner, data, asked.public, asked.seed)
     result = fit_to_data(learner, data, holdout=asked.holdout, splits=asked.splits, seed=asked.seed)
-    output.print_result(_describe_fit(result) if output.as_json else result, _format_fit)
-
-
-def _format_fit(result: FitResult) -> str:
-    """The data, the rules of the first split, the accuracy, the claim and its cost by other analyses."""
-    data, splits, limits = result.data, len(result.accuracies), result.limits
-    header = (
-        f"{result.learner.name} on {data.path}: {len(data.labels):,} examples, "
-        f"{len(data.names):,} variables from {len(data.columns)} columns\n"
-        f"label 1 is {data.y} = {data.values[1]} ({int(data.labels.sum()):,} examples), 0 is {data.values[0]}"
-    )
-    public = _count_public_points(result.learner)
-    if public:
-        header += f"\nbesides these, the points of {public:,} examples are public and unprotected"
-    rules = "\n".join(result.describe_rules())
-    if splits > 1:
-        rules = f"The first of {splits} splits released:\n{rules}"
-    accuracy = f"{result.accuracies.mean():.2%}" + (f" (mean over {splits} splits)" if splits > 1 else "")
-    if limits is not None:
-        accuracy += f", 95 % limits {limits[0]:.2%} to {limits[1]:.2%}"
-    examples = f"{result.held_out:,} held-out" if result.held_out else f"its {result.trained:,} training"
-    rows = [(f"accuracy on {examples} examples", accuracy), ("claim", str(read_claim(result.learner)))]
-    rows += [(f"by {name}", f"ε = {cost:.4g}") for name, cost in _get_other_costs(result.learner).items()]
-    return f"{header}\n\n{rules}\n\n{name_table(rows)}"
-
-
-def _describe_fit(result: FitResult) -> dict[str, Any]:
-    """The figures and the rules, for `to_json`."""
-    data, (lower, upper) = result.data, result.limits or (None, None)
-    return {
-        "learner": summarize_player(result.learner),
-        "data": {
-            "file": data.path,
-            "examples": len(data.labels),
-            "variables": len(data.names),
-            "columns": data.columns,
-            "y": data.y,
-            "label_0": data.values[0],
-            "label_1": data.values[1],
-        },
-        "rules": result.describe_rules(),
-        "trained": result.trained,
-        "held_out": result.held_out,
-        "public": _count_public_points(result.learner),
-        "splits": len(result.accuracies),
-        "accuracy": {
-            "mean": result.accuracies.mean(),
-            "lower": lower,
-            "upper": upper,
-            "each": result.accuracies,
-        },
-        "claim": read_claim(result.learner),
-        "costs": _get_other_costs(result.learner),
-    }
-
-
-def _count_public_points(learner: Learner) -> int:
-    points = getattr(learner, "public", None)
-    return 0 if points is None else len(points)
-
-
-def _get_other_costs(learner: Learner) -> dict[str, float]:
-    return learner.other_costs() if isinstance(learner, ComparesCosts) else {}
-
-
-CONFIDENCE = 0.95  # of the limits of the accuracy
-PUBLIC_FRACTION = 0.02  # of the examples, as in section 5 of the paper of pate-psq and pate-asq
-_SPLIT_BLOCK, _PUBLIC_BLOCK = 0, 1  # of the seed
-_REMEDY = "For instance private-decision-list, rivest or logistic does."
+    output.print_result(result)
 
 
 @runtime_checkable
 class UsesPublicPoints(Protocol):
-    """A learner that asks about public points, its setting `public`."""
+    """A learner that asks about public points, its setting `public`, which a copy of it can be given."""
 
-    @property
-    def public(self) -> Sized | None:
-        """The public points, if they are set."""
+    public: Sized | None
 
-    def with_public_points(self, points: np.ndarray) -> Learner:
-        """The same learner with these public points (m, ...)."""
+    def with_public_points(self, points: np.ndarray) -> Learner: ...
 
 
 def build_data_learner(name: str, settings: dict[str, str], data: OneHotData, *, features: str) -> Learner:
@@ -214,11 +147,9 @@ def build_data_learner(name: str, settings: dict[str, str], data: OneHotData, *,
 def set_public_points_aside(
     learner: Learner, data: OneHotData, fraction: float | None, seed: int
 ) -> tuple[Learner, OneHotData]:
-    """Give the learner the points of a random fraction of the data as public points; and the other data.
+    """The learner with the points of a random fraction of the data as public points, and the other data.
 
     fraction: default 0.02 for a learner that has such a setting and no public points yet, otherwise 0.
-
-    Raises: InvalidArgument if the fraction is not in [0, 1), or the learner uses no public points.
     """
     if fraction is None:
         needs_points = isinstance(learner, UsesPublicPoints) and learner.public is None
@@ -235,13 +166,15 @@ def set_public_points_aside(
     return learner.with_public_points(data.points[order[:count]]), kept
 
 
-@attrs.frozen(eq=False)
-class FitResult:
+@attrs.frozen(eq=False, repr=False)
+class FitResult(Report):
     """Hypotheses of a learner on random splits of the data, and their accuracy.
 
     hypothesis: one concept for each split. trained, held_out: numbers of examples of a split. accuracies:
     (splits,), on the held-out examples; if there are none, on the training examples.
     """
+
+    kind: ClassVar[str] = "fit"
 
     learner: Learner
     data: OneHotData
@@ -249,6 +182,10 @@ class FitResult:
     trained: int
     held_out: int
     accuracies: np.ndarray
+
+    @property
+    def headline(self) -> str:
+        return f"{self.learner.name} on {self.data.path}: accuracy {self.accuracies.mean():.2%}"
 
     @property
     def limits(self) -> tuple[float, float] | None:
@@ -268,6 +205,67 @@ class FitResult:
         margin = stdtrit(splits - 1, 1 - tail) * self.accuracies.std(ddof=1) / math.sqrt(splits)
         mean = self.accuracies.mean()
         return max(0.0, float(mean - margin)), min(1.0, float(mean + margin))
+
+    @property
+    def public(self) -> int:
+        """The number of public points."""
+        points = getattr(self.learner, "public", None)
+        return 0 if points is None else len(points)
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """The ε of the claim by other analyses, by their names."""
+        return self.learner.other_costs() if isinstance(self.learner, ComparesCosts) else {}
+
+    def document(self) -> Document:
+        """The data, the rules of the first split, the accuracy, the claim and its cost by other analyses."""
+        data, splits, limits = self.data, len(self.accuracies), self.limits
+        header = (
+            f"{self.learner.name} on {data.path}: {len(data.labels):,} examples, "
+            f"{len(data.names):,} variables from {len(data.columns)} columns\n"
+            f"label 1 is {data.y} = {data.values[1]} ({int(data.labels.sum()):,} examples), "
+            f"0 is {data.values[0]}"
+        )
+        if self.public:
+            header += f"\nbesides these, the points of {self.public:,} examples are public and unprotected"
+        title = [f"The first of {splits} splits released:"] if splits > 1 else []
+        accuracy = f"{self.accuracies.mean():.2%}" + (f" (mean over {splits} splits)" if title else "")
+        if limits is not None:
+            accuracy += f", 95 % limits {limits[0]:.2%} to {limits[1]:.2%}"
+        examples = f"{self.held_out:,} held-out" if self.held_out else f"its {self.trained:,} training"
+        rows = [(f"accuracy on {examples} examples", accuracy), ("claim", str(read_claim(self.learner)))]
+        rows += [(f"by {name}", f"ε = {cost:.4g}") for name, cost in self.costs.items()]
+        return Document(
+            parts=[Listing(header), Listing("\n".join([*title, *self.describe_rules()])), Facts(rows)]
+        )
+
+    def _describe(self) -> dict[str, Any]:
+        data, (lower, upper) = self.data, self.limits or (None, None)
+        return {
+            "learner": summarize_player(self.learner),
+            "data": {
+                "file": data.path,
+                "examples": len(data.labels),
+                "variables": len(data.names),
+                "columns": data.columns,
+                "y": data.y,
+                "label_0": data.values[0],
+                "label_1": data.values[1],
+            },
+            "rules": self.describe_rules(),
+            "trained": self.trained,
+            "held_out": self.held_out,
+            "public": self.public,
+            "splits": len(self.accuracies),
+            "accuracy": {
+                "mean": self.accuracies.mean(),
+                "lower": lower,
+                "upper": upper,
+                "each": self.accuracies,
+            },
+            "claim": read_claim(self.learner),
+            "costs": self.costs,
+        }
 
     def describe_rules(self) -> list[str]:
         """The hypothesis of the first split, one rule a line."""

@@ -88,8 +88,7 @@ class Json:
     ) -> None:
         """Print a result as text, or as one line of JSON that begins with a header.
 
-        format_text, format_json: make these of a result that is no `Report`; the second of the result and the
-        header. Default: its summary, and `to_json`.
+        format_text, format_json: of a result that is no `Report`; the second also takes the header.
         """
         context = click.get_current_context()
         context.meta[PRINTED] = True
@@ -114,10 +113,9 @@ class Output(Quiet, Json):
     def progress_bar(
         self, unit: str, total: int | None = None, *, scaled: bool = False, beside_json: bool = False
     ) -> Iterator[Any]:
-        """A progress bar on standard error. It is shown on a terminal only, and removed at the end.
+        """A progress bar on standard error, on a terminal only. The time that it shows goes on in long steps.
 
-        The time that it shows goes on while a step takes long. scaled: whether thousands are written as k.
-        beside_json: whether it is shown also with --json.
+        scaled: whether thousands are written as k. beside_json: whether it is shown also with --json.
         """
         from tqdm import tqdm
 
@@ -143,9 +141,9 @@ class Output(Quiet, Json):
 
     @contextmanager
     def stage_progress(self) -> Iterator[Callable[[str, int, int], None]]:
-        """A progress bar of several stages. The time, and its estimate, are those of the stage.
+        """A progress bar as a function of the stage, how much of it is done, and the whole, 0 if not known.
 
-        It is a function of the stage, how much of it is done, and the whole, which is 0 if it is not known.
+        The time, and its estimate, are those of the stage.
         """
         with self.progress_bar("done") as bar:
             if bar.disable:

@@ -37,12 +37,11 @@ def load_sample(
     """The labelled examples of a CSV file, as a multiset: one run for each distinct example, sorted.
 
     path: UTF-8 text with commas and a first line of column names; gzipped if the name ends in .gz. Empty
-    lines, and spaces around a field, are ignored.
+        lines, and spaces around a field, are ignored.
     x: the column of the points (k,), which are numbers; a sequence of d columns gives points (k, d).
-    y: the column of the labels, which takes two values.
-    positive: the value of y that becomes label 1. It may be left out if y contains the numbers 0 and 1.
-    user: the column that says whose an example is, for claims about users. Its values are numbered from 0 in
-    alphabetical order, and the number of the user becomes the last coordinate of the point.
+    y: the column of the labels. positive: its value that becomes label 1, by default the number 1 beside 0.
+    user: the column that says whose an example is. Its values are numbered from 0 in alphabetical order, and
+        the number of the user becomes the last coordinate of the point.
 
     Raises: InvalidArgument, with the file, the line, the column, the value and the remedy.
     """
@@ -139,12 +138,9 @@ def read_table(name: str) -> Table:
 
 
 def resolve_labels(table: Table, label: int, positive: str | None, *, guess: bool = False) -> tuple[str, str]:
-    """The values of column `label` that become label 0 and label 1.
+    """The values of column `label` that become label 0 and label 1. Raises: InvalidArgument.
 
-    positive: the value of label 1; by default the number 1 beside 0, or if `guess` is true, the later of two
-    other values in alphabetical order.
-
-    Raises: InvalidArgument if there are not two values, if `positive` is none of them, or without a default.
+    positive: of label 1; by default the number 1 beside 0, or if `guess` is true, the later in the alphabet.
     """
     location = f"{table.name}, column {table.columns[label]!r}"
     first_line: dict[str, int] = {}

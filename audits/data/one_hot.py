@@ -25,8 +25,7 @@ class OneHotData:
     """Examples of a CSV file as points of 0 and 1.
 
     Shapes: points (n, d) int8, labels (n,) int8, names (d,), such as "Odor = f", column_of (d,), the index of
-    the column of each coordinate.
-    columns: the columns of the points. y: that of the labels. values: its values of label 0 and of label 1.
+    the column of each coordinate. values: those of the column y that are label 0 and label 1.
     """
 
     path: str

@@ -161,10 +161,7 @@ def choose_protocol(learner: Learner, adversary: Adversary, name: str | None = N
 
 
 def list_common(learner: Sequence[str], adversary: Sequence[str]) -> list[str]:
-    """The protocols that a learner and an adversary with these protocols play, as the learner names them.
-
-    Only a game of two worlds tests privacy, so those come first.
-    """
+    """The protocols of both, as the learner names them; those of two worlds come first."""
     common = [
         name
         for own in learner
@@ -265,10 +262,7 @@ def get_given_curve(learner: Learner, claim: Claim) -> PrivacyCurve | None:
 
 
 def change_claim(own: Claim, epsilon: float, delta: float, curve: PrivacyCurve | None = None) -> Claim:
-    """The claim (ε in nats, δ) with the units and neighbours of a learner's own, and a curve, if any.
-
-    The claim's own point keeps its curve.
-    """
+    """The claim (ε in nats, δ) with the rest of a learner's own claim, whose point keeps its curve."""
     if curve is None and (epsilon, delta) == (own.epsilon, own.delta):
         return own
     return attrs.evolve(own, epsilon=epsilon, delta=delta, curve=curve)

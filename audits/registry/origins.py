@@ -42,9 +42,9 @@ def find_changes(recorded: Mapping[str, str], present: Mapping[str, str]) -> dic
 
 
 def check_origins(path: Path, recorded: Origins, present: Origins, where: str = "now") -> None:
-    """Compare what the ledger at `path` records with the present, or with what another ledger records.
+    """Raises: InvalidArgument, which names what differs from the record of the ledger at `path`.
 
-    where: what is compared is, in words. Raises: InvalidArgument that names what differs.
+    where: in words, where the present values are.
     """
     changes = [
         f"{name} ({recorded[entry][name]!s:.18} in {path}, {value!s:.18} {where})"
@@ -71,10 +71,8 @@ def versions() -> dict[str, str]:
 def find_packages(
     players: Iterable[object], *, sources: Iterable[Path] = (), more: Collection[str] = ()
 ) -> dict[str, str]:
-    """The versions of the packages that players, their settings and source files of the user's come from.
-
-    They are by the name of the distribution. more: top-level modules of further packages.
-    """
+    """The versions, by distribution, of the packages that players, their settings and source files of the
+    user's come from. more: top-level modules of further packages."""
     roots = {root for player in players for root in _list_roots(player)} | set(more)
     files = (str(getattr(sys.modules.get(root), "__file__", None)) for root in roots)
     own = {Path(file) for file in files if file.endswith(".py") and is_users_file(file)}

@@ -21,7 +21,6 @@ from types import ModuleType
 from typing import Any
 
 import attrs
-import numpy as np
 
 from arena.errors import RAISED, InvalidArgument, describe_error
 from arena.players import Adversary, Learner
@@ -34,16 +33,11 @@ from audits.registry.user_files import load_module
 PlayerClass = type[Learner] | type[Adversary]
 FUNCTION_LEARNER = "function"  # name of the learner that plays a function, and of its setting for it
 _FILE_FORM = "; or path/to/file.py:ClassName"
-_WITH_ARTICLE = {"learner": "a learner", "adversary": "an adversary"}
 
 
 @attrs.frozen
 class Registry:
-    """The players of one kind.
-
-    kind: "learner" or "adversary". base: their base class. package: the package of the shipped players.
-    group: the entry point group of installed packages.
-    """
+    """The players of one kind. package: of the shipped ones. group: of entry points of installed packages."""
 
     kind: str
     base: PlayerClass
@@ -60,13 +54,13 @@ class Registry:
             self._check(player, text)
             return player
         # Unless a file has the name in its text, all modules are imported.
-        shipped = self._load_by_text(text).get(text) or self._load_shipped().get(text)
+        shipped = self.load_by_text(text).get(text) or self._load_shipped().get(text)
         entry_points = self._list_entry_points(text)
         if shipped is None and not entry_points:
             for other in (LEARNERS, ADVERSARIES):
                 if other is not self and text in other.list_names():
                     raise InvalidArgument(
-                        f"{text} is {_WITH_ARTICLE[other.kind]}, not {_WITH_ARTICLE[self.kind]}",
+                        f"{text} is {_add_article(other.kind)}, not {_add_article(self.kind)}",
                         remedy="The learner is the argument, the adversary follows --against.",
                     )
             raise unknown_name(self.kind, text, self.list_names(), _FILE_FORM)
@@ -111,10 +105,6 @@ class Registry:
         """Whether an installed package announces a player of that name."""
         return bool(self._list_entry_points(name))
 
-    def has_file_or_entry_point(self, name: str) -> bool:
-        """Whether a file that has the name in its text defines the player, or an installed package does."""
-        return name in self._load_by_text(name) or self.is_announced(name)
-
     def _choose(
         self, name: str, shipped: PlayerClass | None, entry_points: list[metadata.EntryPoint]
     ) -> PlayerClass:
@@ -124,8 +114,8 @@ class Registry:
             raise _name_clash(self.kind, name, [*locations, *(point.value for point in entry_points)])
         return self._load_entry_point(entry_points[0]) if shipped is None else shipped
 
-    def _load_by_text(self, name: str) -> dict[str, PlayerClass]:
-        """The players in files with the line `name = "laplace-count"`: the others need not be imported."""
+    def load_by_text(self, name: str) -> dict[str, PlayerClass]:
+        """The shipped players in files with the line `name = "laplace-count"`, without importing others."""
         root, line = import_own_package(self.package), f'name = "{name}"'.encode()
         paths = (
             path.relative_to(folder)
@@ -192,17 +182,11 @@ class Registry:
         if inspect.isabstract(player):
             missing = ", ".join(sorted(player.__abstractmethods__))
             return f"is abstract: it does not define {missing}", "Define what is missing, or name a subclass."
-        if not _is_decorated(player):
+        if "__attrs_attrs__" not in vars(player):  # attrs may have made a class that it inherits from
             return "is not an attrs class", "Decorate it with @attrs.frozen."
         if not isinstance(player.name, str) or not player.name:
             return "has no name", f'Give it one: name = "my-{self.kind}".'
         return None
-
-
-def _is_decorated(player: type) -> bool:
-    """Whether attrs made the class itself, and not only a class that it inherits from."""
-    inherited = [attrs.fields(parent) for parent in player.__mro__[1:] if attrs.has(parent)]
-    return attrs.has(player) and all(attrs.fields(player) is not fields for fields in inherited)
 
 
 LEARNERS = Registry("learner", Learner, "learners", "arena.learners")
@@ -220,7 +204,7 @@ def find_player(text: str) -> Any:
             )
         return (LEARNERS if issubclass(player, Learner) else ADVERSARIES).find(text)
     registries = (LEARNERS, ADVERSARIES)
-    holders = [registry for registry in registries if registry.has_file_or_entry_point(text)]
+    holders = [own for own in registries if text in own.load_by_text(text) or own.is_announced(text)]
     if not holders:
         holders = [registry for registry in registries if text in registry.list_names()]
     if not holders:
@@ -283,6 +267,10 @@ def _format_location(player: PlayerClass) -> str:
     return f"{player.__module__}:{player.__qualname__}"
 
 
+def _add_article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
 GivenLearner = Learner | str | Callable[..., Any]
 GivenAdversary = Adversary | str
 _FORMS = {
@@ -293,13 +281,9 @@ _FORMS = {
 
 
 def check_player(role: str, player: object, base: type) -> None:
-    """Refuse what is no instance of the base class of a role, "learner", "adversary" or "referee".
-
-    Also refused are players whose data are something else than a `Sample`.
-
-    Raises: InvalidArgument.
-    """
-    rule = f"{'an' if role[0] in 'aeiou' else 'a'} {role} is given as an instance"
+    """Raises: InvalidArgument for what is no instance of the base class of a role, "learner", "adversary" or
+    "referee", and for adversaries whose data are something else than a `Sample`."""
+    rule = f"{_add_article(role)} is given as an instance"
     rule += "" if role == "referee" else " or a name"
     if inspect.isclass(player):
         raise InvalidArgument(
@@ -308,16 +292,11 @@ def check_player(role: str, player: object, base: type) -> None:
         )
     if not isinstance(player, base):
         raise InvalidArgument(rule, value=player, remedy=_FORMS[role])
-    sample = getattr(player, "sample", None)
-    if role == "adversary" and "sample" in attrs.fields_dict(type(player)):  # type: ignore[arg-type]
-        check_sample(f"sample of {getattr(player, 'name', role)}", sample)
-
-
-def check_sample(name: str, sample: object) -> None:
-    """Raises: InvalidArgument unless the value is a `Sample` or None."""
-    if sample is not None and not isinstance(sample, Sample):
+    name, sample = getattr(player, "name", role), getattr(player, "sample", None)
+    has_data = role == "adversary" and "sample" in attrs.fields_dict(type(player))  # type: ignore[arg-type]
+    if has_data and sample is not None and not isinstance(sample, Sample):
         raise InvalidArgument(
-            f"{name} must be an arena.Sample, got a {type(sample).__name__}",
+            f"sample of {name} must be an arena.Sample, got a {type(sample).__name__}",
             remedy="Write Sample(points, labels).",
         )
 
@@ -383,31 +362,3 @@ def _refuse_settings(player: Learner | Adversary, settings: Mapping[str, Any]) -
             value=", ".join(settings),
             remedy="Set them where it is made, or give its name instead of the instance.",
         )
-
-
-def read_sample(name: str, data: object) -> Sample:
-    """Data as users give them: an array of points (k,) or (k, d), a pair (points, labels), or a `Sample`.
-
-    name: of the argument. Raises: InvalidArgument.
-    """
-    if isinstance(data, Sample):
-        return data
-    points, labels = data if isinstance(data, tuple) and is_labelled(data) else (data, None)
-    try:
-        array = np.asarray(points)
-    except ValueError:  # rows of different lengths
-        array = np.array(None)
-    if isinstance(data, str) or array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
-        raise InvalidArgument(
-            f"{name} must be an array of numbers, one row a record, or a pair (points, labels)",
-            value=data if np.isscalar(data) else type(data).__name__,
-            remedy="audits.load_sample reads a CSV file.",
-        )
-    return Sample(array.astype(float), np.zeros(len(array), int) if labels is None else labels)
-
-
-def is_labelled(data: object) -> bool:
-    """Whether data have labels: a pair (points, labels), or a `Sample`."""
-    if isinstance(data, Sample):
-        return True
-    return isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[1])

@@ -16,9 +16,9 @@ R = TypeVar("R")
 _FEW = 10  # names that a message lists
 
 
-def suggest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str:
+def suggest(name: str, names: Iterable[str]) -> str:
     """The sentence "Did you mean ...? " with at most three names close to `name`; empty if none is."""
-    close = difflib.get_close_matches(name, list(names), n=3, cutoff=cutoff)
+    close = difflib.get_close_matches(name, list(names))
     return f"Did you mean {' or '.join(close)}? " if close else ""
 
 
@@ -27,10 +27,8 @@ def unknown_name(kind: str, name: str, names: Collection[str], alternative: str 
 
     alternative: what may be given instead of a name.
     """
-    if len(names) <= _FEW:
-        remedy = f"{suggest(str(name), names)}There are: {', '.join(names)}{alternative}."
-    else:
-        remedy = f"{suggest(str(name), names)}Give a name from `arena list`{alternative}."
+    known = f"There are: {', '.join(names)}" if len(names) <= _FEW else "Give a name from `arena list`"
+    remedy = f"{suggest(str(name), names)}{known}{alternative}."
     return InvalidArgument(f"there is no {kind} of that name", value=name, remedy=remedy)
 
 

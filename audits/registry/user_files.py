@@ -1,7 +1,7 @@
 """Python files of the user: their modules, the functions in them, and what tells whether they have changed.
 
-A plan names its players. What they compute also depends on the modules that a plug-in imports, and on data.
-Their digests tell whether two parts of a run were played by the same players.
+What players compute depends on the modules that a plug-in imports, and on data. Their digests tell whether
+two parts of a run were played by the same players.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ def load_function(text: str) -> Callable[..., Any]:
 def load_module(path: str) -> ModuleType:
     """The module in a file. It is imported once, and again if the file has changed.
 
-    It may import files in its folder. Worker processes receive its source, and those of these files, so they
-    need not be able to find them.
+    It may import files in its folder. Worker processes receive all these sources, and need not find them.
     """
     source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
     location = Path(os.path.realpath(path))
@@ -66,8 +65,8 @@ def load_module(path: str) -> ModuleType:
 def _make_importable(folder: Path) -> None:
     """Let a plug-in import the files of its folder, unless Python or a package has a module of that name.
 
-    If a plug-in of another folder has imported a file of the same name, that is forgotten. A folder of the
-    user's may be called `learners`: dp-arena's own packages are imported before.
+    A file of the same name that a plug-in of another folder has imported is forgotten. dp-arena's own
+    packages are imported before, since a folder of the user's may have the name of one.
     """
     for name in OWN_PACKAGES:
         import_own_package(name)
@@ -118,8 +117,7 @@ class UsedFiles:
     """The files of one command: those that its options name, and the modules that its plug-ins import.
 
     trusted: whether code may run, and other files than those of the digests `agreed` be read.
-    allow_changes: whether a run continues with other files than before.
-    digests: SHA-256 in hexadecimal, by path, when the file was first read. folders: of the plug-ins.
+    digests: SHA-256 in hexadecimal when the file was first read. folders: of the plug-ins.
     """
 
     trusted: bool = True

@@ -1,120 +1,30 @@
-"""What every result can do: a summary, a chart, a page, and plain data."""
+"""A result as people read it: parts of a document, shown as a summary, a chart, a page and plain data."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 from abc import ABC, abstractmethod
-from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar
-
-from arena import InvalidArgument
-from audits.data.output_files import check_extra, check_output_file, write_atomically
-from audits.reports.json_form import describe_header, to_data
-from audits.reports.plots import plot
-
-if TYPE_CHECKING:
-    from audits.reports.figure import ReportFigure
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from html import escape
 from importlib import resources
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from arena import InvalidArgument
+from audits.data.output_files import check_extra, check_output_file, write_atomically
 from audits.reports.formatting import column_table, escape_controls, name_table, wrap
-from audits.reports.plots import draw_bars
+from audits.reports.json_form import describe_header, to_data
+from audits.reports.plots import draw_bars, plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-import base64
-import hashlib
 
-
-class Report(ABC):
-    """Base of all results, attrs records. Each defines its headline and its document; all else follows."""
-
-    __slots__ = ()
-
-    kind: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def headline(self) -> str:
-        """The result in one line."""
-
-    @abstractmethod
-    def document(self) -> Document:
-        """The result in parts, with a picture, of which the summary, the chart and the page are made."""
-
-    def summary(self) -> str:
-        """The result as text, as the command line prints it."""
-        return self.document().text()
-
-    def plot(self) -> ReportFigure:
-        """A chart of the result: a matplotlib figure, which notebooks display.
-
-        Raises: InvalidArgument without matplotlib, or if the result has none.
-        """
-        check_extra("a chart", "matplotlib")
-        from audits.reports.figure import make_figure  # an extra, and slow to import
-
-        picture = self._get_picture()
-        return make_figure(picture.draw, of=self.kind, bars=picture.bars)
-
-    def write_plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw the chart into a file, PNG or SVG: the same bytes for the same figures.
-
-        Raises: as `plot`, and as `audits.reports.plots.plot` does.
-        """
-        with plot(path, of=self.kind, columns=2) as axes:
-            self._get_picture().draw(axes)
-
-    def _get_picture(self) -> Picture:
-        picture = self.document().picture
-        if picture is None:
-            raise InvalidArgument("this result has no chart", remedy="Show its summary.")
-        return picture
-
-    def _describe(self) -> dict[str, Any]:
-        """The entries of `to_dict` after its header."""
-        entries: dict[str, Any] = to_data(self)
-        return entries
-
-    def to_dict(self, command: str | None = None) -> dict[str, Any]:
-        """The result as dicts, lists, numbers and strings, ready for `json.dumps`.
-
-        It begins with the schema number, the kind of the result, the version of dp-arena and the command
-        line, if there was one. None stands for a number that is not finite.
-        """
-        return {**describe_header(self.kind, command), **self._describe()}
-
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The result as one HTML page that loads nothing from the network. path: also write it there.
-
-        Raises: InvalidArgument without matplotlib, or if the file cannot be written.
-        """
-        if path is not None:
-            check_output_file("HTML report", path)
-        page = self._render_page()
-        if path is not None:
-            with write_atomically("HTML report", path) as unfinished:
-                unfinished.write_text(page, encoding="utf-8")
-        return page
-
-    def _render_page(self) -> str:
-        parts = [*self.document().parts]
-        if self.document().picture is not None:
-            parts.append(Chart(self.plot().to_svg(description=self.headline)))
-        return render_page(self.headline, self.headline, parts)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return f"<div><strong>{escape(self.headline)}</strong><pre>{escape(self.summary())}</pre></div>"
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.headline}>"
-
+    from audits.reports.figure import ReportFigure
 
 _COPY_SCRIPT = """
 const button = document.getElementById("copy"), command = document.getElementById("command");
@@ -217,7 +127,7 @@ class Listing(Part):
 
 @attrs.frozen
 class Heading(Part):
-    """The heading of a section of a page."""
+    """The heading of a section, on a page only."""
 
     title: str
 
@@ -320,10 +230,92 @@ def make_policy(script: str = "") -> str:
     script: the text of its inline script, exactly as it stands in the page; empty: it runs none. Pages hold
     texts of strangers, such as names in a ledger that was sent to the reader.
     """
-    allowed = "'none'"
-    if script:
-        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    allowed = f"'sha256-{digest}'" if script else "'none'"
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; base-uri 'none'; "
         "form-action 'none'"
     )
+
+
+class Report(ABC):
+    """Base of all results, attrs records. Each defines its headline and its document; all else follows."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def headline(self) -> str:
+        """The result in one line."""
+
+    @abstractmethod
+    def document(self) -> Document:
+        """The result in parts, with a picture, of which the summary, the chart and the page are made."""
+
+    def summary(self) -> str:
+        """The result as text, as the command line prints it."""
+        return self.document().text()
+
+    def plot(self) -> ReportFigure:
+        """A chart of the result: a matplotlib figure, which notebooks display.
+
+        Raises: InvalidArgument without matplotlib, or if the result has none.
+        """
+        check_extra("a chart", "matplotlib")
+        from audits.reports.figure import make_figure  # an extra, and slow to import
+
+        picture = self._get_picture()
+        return make_figure(picture.draw, of=self.kind, bars=picture.bars)
+
+    def write_plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the chart into a file, PNG or SVG: the same bytes for the same figures.
+
+        Raises: as `plot`, and as `audits.reports.plots.plot` does.
+        """
+        with plot(path, of=self.kind, columns=2) as axes:
+            self._get_picture().draw(axes)
+
+    def _get_picture(self) -> Picture:
+        picture = self.document().picture
+        if picture is None:
+            raise InvalidArgument("this result has no chart", remedy="Show its summary.")
+        return picture
+
+    def _describe(self) -> dict[str, Any]:
+        """The entries of `to_dict` after its header."""
+        return dict(to_data(self))
+
+    def to_dict(self, command: str | None = None) -> dict[str, Any]:
+        """The result as dicts, lists, numbers and strings, ready for `json.dumps`, after a header.
+
+        None stands for a number that is not finite.
+        """
+        return {**describe_header(self.kind, command), **self._describe()}
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The result as one HTML page that loads nothing from the network. path: also write it there.
+
+        Raises: InvalidArgument without matplotlib, or if the file cannot be written.
+        """
+        if path is not None:
+            check_output_file("HTML report", path)
+        page = self._render_page()
+        if path is not None:
+            with write_atomically("HTML report", path) as unfinished:
+                unfinished.write_text(page, encoding="utf-8")
+        return page
+
+    def _render_page(self) -> str:
+        parts = [*self.document().parts]
+        if self.document().picture is not None:
+            parts.append(Chart(self.plot().to_svg(description=self.headline)))
+        return render_page(self.headline, self.headline, parts)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<div><strong>{escape(self.headline)}</strong><pre>{escape(self.summary())}</pre></div>"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.headline}>"

@@ -21,7 +21,7 @@ _MAX_GAMES = 10**10  # in each world; more cannot be played
 
 @attrs.frozen
 class Budget:
-    """How much to play. Budgets are numbers and not durations: a test plays the same games on every machine.
+    """How much to play, the same on every machine.
 
     games: in each world, against one adversary. examples: adversaries that a search tries.
     """
@@ -36,8 +36,7 @@ BUDGETS = {"quick": Budget(4_000, 100), "usual": Budget(20_000, 500), "long": Bu
 class Underpowered(InvalidArgument):
     """Too few games to refute the claim, even for a learner without privacy.
 
-    Attributes: `games`, the planned number in each world; `needed`, a sufficient number, or None if it is too
-    large to play.
+    games: in each world. needed: a sufficient number; None if it is too large to play.
     """
 
     def __init__(self, claim: Claim, *, error: float, games: int, needed: int | None) -> None:
@@ -78,8 +77,7 @@ def games_needed(claim: Claim, *, error: float, until_refuted: bool = False) -> 
 
     A learner that keeps some privacy needs more games. None if the number is too large to play.
 
-    error: the maximum probability that a true claim is refuted. until_refuted: whether the games end when the
-        claim is refuted, as in `assert_refuted`.
+    error: the maximum probability that a true claim is refuted. until_refuted: as in `assert_refuted`.
     """
     if claim.epsilon > EPSILON_MAX or claim.delta >= 1:
         return None
@@ -100,10 +98,7 @@ def compute_ceiling(
     until_refuted: bool = False,
     block: int = MAX_BLOCK_PAIRS,
 ) -> float:
-    """The largest ε in nats that so many games can certify: that of an adversary that is always right.
-
-    block: pairs of games in the largest block.
-    """
+    """The largest ε in nats that so many games, in blocks of at most `block` pairs, can certify."""
     sizes, settings = _plan_betting(games, claim, error, until_refuted, block)
     return ceiling(sizes, **settings)
 
