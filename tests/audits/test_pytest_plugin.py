@@ -62,7 +62,9 @@ def test_something_else():
 
 
 PLUGIN = "audits.pytest_plugin"
-COMMAND = ("-p", "no:cacheprovider", "-W", "error", "--strict-markers")
+# Newer versions of pytest warn of plug-ins in PYTEST_PLUGINS, which they import twice.
+TWICE = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
+COMMAND = ("-p", "no:cacheprovider", "-W", "error", "-W", TWICE, "--strict-markers")
 WORKERS = ("-p", "xdist", "-n", "2")
 
 

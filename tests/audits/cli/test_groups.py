@@ -1,4 +1,4 @@
-"""The groups of commands, mistyped names, short options, completion and colours."""
+"""What all commands share: groups, help, mistyped names, errors, exit status, completion and colours."""
 
 from __future__ import annotations
 
@@ -49,10 +49,6 @@ def test_mistyped_names_are_answered_with_the_command(words: tuple[str, ...], me
     assert f"Did you mean {meant}?" in arena.refusal(*words)
 
 
-def test_a_name_like_no_command_gets_no_suggestion() -> None:
-    assert arena.refusal("xyzzy") == "No such command 'xyzzy'. See arena --help."
-
-
 def test_short_options_and_synonyms() -> None:
     def read(*options: str) -> Any:
         found = arena.json("search", "laplace-count", "--examples", "3", "-q", "-j", "1", *options)
@@ -64,6 +60,9 @@ def test_short_options_and_synonyms() -> None:
 
 def test_debugging_may_be_asked_for_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("audits.cli.show.find_player", lambda name: 1 / 0)
+    with monkeypatch.context() as debugging:
+        debugging.setenv("ARENA_DEBUG", "1")
+        assert isinstance(arena("show", "x").exception, ZeroDivisionError)
     for words in (("--debug", "show", "x"), ("show", "--debug", "x"), ("show", "x", "--debug")):
         assert isinstance(arena(*words).exception, ZeroDivisionError)
 
@@ -109,3 +108,70 @@ def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert output._has_colour()
     monkeypatch.setenv("NO_COLOR", "1")
     assert not output._has_colour()
+
+
+@pytest.mark.parametrize("words", [("-h",), ("list", "--help"), ("runs", "watch", "-h")], ids=" ".join)
+def test_every_command_explains_itself(words: tuple[str, ...]) -> None:
+    assert arena.text(*words).startswith(" ".join(["Usage: arena", *words[:-1]]))
+
+
+def test_the_version_is_printed() -> None:
+    assert arena("--version").stdout.startswith("arena, dp-arena ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("xyzzy", "No such command 'xyzzy'. See arena --help."),
+        ("lst", "No such command 'lst'. Did you mean arena list? See arena --help."),
+        ("show", "Missing argument 'PLAYER'. See arena show --help."),
+        (
+            f"show {__file__}:Command",
+            f"{__file__}:Command is no player: it is neither a subclass of arena.Learner nor of "
+            "arena.Adversary. Name a subclass of one of them.",
+        ),
+    ],
+)
+def test_bad_use_is_one_line_and_status_2(words: str, message: str) -> None:
+    assert arena.refusal(*words.split()) == message
+
+
+def test_an_unexpected_error_is_one_line_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ARENA_DEBUG", raising=False)
+    monkeypatch.setattr("audits.cli.show.find_player", lambda name: 1 / 0)
+    failed = arena("show", "static-erm")
+    assert (failed.exit_code, failed.stdout) == (1, "")
+    assert failed.stderr == (
+        "arena: unexpected ZeroDivisionError: division by zero; --debug shows the traceback\n"
+    )
+
+
+def test_too_little_memory_for_a_player_is_told_likewise() -> None:
+    refused = arena.refusal("audit", "everlasting-v2", "--against", "query-swap", "--set", "teachers=1e12")
+    assert refused.startswith("not enough memory (learner everlasting-v2 raised MemoryError: Unable to ")
+    assert refused.endswith(": make the data, the sizes of the players (--set), --rounds or --jobs smaller")
+
+
+def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("audits.cli.show.find_player", interrupt)
+    stopped = arena("show", "static-erm")
+    assert (stopped.exit_code, stopped.stdout) == (130, "")
+    assert stopped.stderr == "arena: interrupted: the command was not finished\n"
+
+
+@pytest.mark.parametrize("text", ["", "Unable to allocate 8.00 TiB for an array"])
+def test_too_little_memory_is_status_2_with_what_to_make_smaller(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    def fill_memory(name: str) -> None:
+        raise MemoryError(text)
+
+    monkeypatch.setattr("audits.cli.show.find_player", fill_memory)
+    reason = f" ({text})" if text else ""
+    assert arena.refusal("show", "static-erm") == (
+        f"not enough memory{reason}: make the data, the sizes of the players (--set), --rounds or --jobs "
+        "smaller"
+    )
