@@ -13,22 +13,6 @@ from audits.cli import audit as auditing
 from audits.runs.run import RunProgress
 
 COUNT = ("laplace-count", "--against", "count-swap")
-KEYS = {
-    "learner",
-    "adversary",
-    "protocol",
-    "claim",
-    "refuted",
-    "epsilon_lower",
-    "delta",
-    "confidence",
-    "ceiling",
-    "games",
-    "seconds",
-    "games_per_second",
-    "seed",
-}
-
 arena = Command()
 
 PLUGIN = """
@@ -60,20 +44,8 @@ def audit(*arguments: str) -> tuple[int, dict]:
 def test_a_claim_that_holds_is_not_refuted() -> None:
     status, found = audit(*COUNT, "--games", "20_000")
     assert status == 0
-    assert set(found) >= KEYS
-    assert (found["learner"], found["adversary"], found["protocol"]) == (
-        "laplace-count",
-        "count-swap",
-        "Release",
-    )
-    assert found["claim"] == {
-        "epsilon": 1.0,
-        "delta": 0.0,
-        "protects": ["a training example"],
-        "neighbours": "replace one",
-        "curve": None,
-        "text": "(1, 0)-DP for a training example (replace one)",
-    }
+    assert (found["learner"], found["protocol"]) == ("laplace-count", "Release")
+    assert found["claim"]["text"] == "(1, 0)-DP for a training example (replace one)"
     assert (found["refuted"], found["games"], found["seed"], found["confidence"]) == (False, 20_000, 0, 0.95)
     assert 0.7 < found["epsilon_lower"] < 1 < found["ceiling"]
 
@@ -101,14 +73,6 @@ def test_the_halt_of_the_first_version_refutes_its_claim() -> None:
     assert status == 3
     assert found["claim"]["protects"] == ["a training example", "a query"]
     assert found["epsilon_lower"] > 5
-
-
-def test_the_report_is_readable() -> None:
-    done = arena("audit", *COUNT, "--games", "5000", "--set", "epsilon=2", "--epsilon", "0.5")
-    assert (done.exit_code, done.stderr) == (3, "")
-    assert "laplace-count with epsilon=2\n" in done.stdout
-    assert "(0.5, 0)-DP for a training example (replace one)" in done.stdout
-    assert "Refuted: with confidence 95 %, the claim is false, and no claim below ε = " in done.stdout
 
 
 def test_games_default_to_a_hundred_thousand_and_to_ten_million_until_refuted(monkeypatch) -> None:
@@ -208,37 +172,6 @@ def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
     assert status == 130
     assert (found["interrupted"], found["games"]) == (True, 100)
     assert "Interrupted; the games played so far count." in arena("audit", *COUNT, "--games", "1000").stdout
-
-
-# --- files --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.thorough
-def test_html_is_written_beside_the_report(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    done = arena("audit", *COUNT, "--games", "1000", "--html", str(path))
-    assert done.exit_code == 0
-    page = path.read_text()
-    assert "<h1>laplace-count against count-swap" in page
-    assert "<svg" in page
-    assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.thorough
-def test_data_size_the_learner(tmp_path: Path) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text("age,rich\n" + "30,no\n30,yes\n" * 15_000 + "50,yes\n" * 3_000)
-    data = ("--data", str(path), "--x", "age", "--y", "rich", "--positive", "yes")
-    options = ("--against", "halt-counter", "--games", "500", "--json")
-    done = arena("audit", "everlasting-v1", *options, *data)
-    assert "sized for 33,000 examples" in done.stderr
-    assert json.loads(done.stdout)["claim"]["epsilon"] < 1
-
-
-@pytest.mark.parametrize("name", ["everlasting-v1", "between-thresholds", "static-erm"])
-def test_training_swap_plays_every_predictor(name: str) -> None:
-    status, found = audit(name, "--against", "training-swap", "--epsilon", "3", "--games", "200")
-    assert status == (3 if found["refuted"] else 0)
 
 
 # --- distinguishers and estimators --------------------------------------------------------------------

@@ -19,11 +19,7 @@ def test_every_player_has_a_line() -> None:
     assert lines[0] == "learners"
     assert "adversaries" in lines
     (line,) = (line for line in lines if "halt-counter" in line)
-    assert line.split(maxsplit=2) == [
-        "halt-counter",
-        "Figure1",
-        HALT_COUNTER,
-    ]
+    assert line.split(maxsplit=2) == ["halt-counter", "Figure1", HALT_COUNTER]
     (line,) = (line for line in lines if "noisy-majority" in line)
     assert "Oblivious, Adaptive, SpecialRound" in line
 

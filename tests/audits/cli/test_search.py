@@ -25,16 +25,9 @@ ERM = ("static-erm", "--epsilon", "1")
 def test_a_refutation_is_told_verdict_first() -> None:
     done = arena(*ERM)
     assert done.exit_code == 3
-    learner, refuted, game, code = (
-        done.stdout.index(text)
-        for text in (
-            "learner",
-            "Refuted: with confidence 1 - 1e-06",
-            "world 0: gets",
-            "found = Script(",
-        )
-    )
-    assert learner < refuted < game < code
+    parts = ("learner", "Refuted: with confidence 1 - 1e-06", "world 0: gets", "found = Script(")
+    places = [done.stdout.index(text) for text in parts]
+    assert places == sorted(places)
     assert "arena audit static-erm \\\n" in done.stdout
     assert done.stderr == ""
 
@@ -132,7 +125,6 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     [
         (("static-erm",), "static-erm claims nothing with these settings, so there is nothing to refute"),
         (("laplace-count", "--examples", "0"), "examples must be at least 1, got 0"),
-        (("laplace-count", "--examples", "some"), "must be an integer"),
         (("laplace-count", "--error", "1"), "error must be less than 1, got 1.0"),
         (("laplace-count", "--epsilon", "0"), "finite ε above 0"),
         (("laplace-count", "--delta", "2"), "δ must be a probability"),
@@ -141,17 +133,12 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
         (("laplace-count", "-o", "found.txt"), "the adversary is written as a file of Python"),
         (
             ("laplace-count", "-o", "nowhere/found.py"),
-            "the directory of the adversary's file nowhere/found.py does not exist",
+            "the directory of the adversary's file nowhere/found.py",
         ),
-        (("laplace-counts",), "Did you mean laplace-count?"),
     ],
 )
 def test_bad_use_is_one_line(arguments: tuple[str, ...], message: str) -> None:
-    done = arena(*arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert done.stderr.startswith("arena: ")
-    assert done.stderr.count("\n") == 1
+    assert message in arena.refusal(*arguments)
 
 
 @pytest.mark.thorough

@@ -148,8 +148,6 @@ def test_the_files(tmp_path: Path) -> None:
         ((*SMALL, "--set", "adversary.queries=3"), "an adversary has settings but no name"),
         (("realizable",), "realizable does not declare the distribution of the hypotheses that it shows"),
         (("static-erm",), "static-erm does not train one teacher on each of a fixed number of examples"),
-        (("laplace-count",), "laplace-count does not train one teacher"),
-        (("above-treshold",), "Did you mean above-threshold"),
         ((*SMALL[:-1], "0"), "rounds must be at least 1, got 0"),
         ((*SMALL[:-1], "100000"), "rounds must be at most 10000, got 100000"),
         (

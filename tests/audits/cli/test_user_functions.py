@@ -10,8 +10,7 @@ import pytest
 from click.testing import Result
 from support.command_line import Command
 
-from arena import InvalidArgument, PlayerError
-from audits.registry.players import resolve_learner
+from arena import InvalidArgument
 from audits.registry.user_files import load_function
 
 MINE = """
@@ -123,12 +122,6 @@ def test_what_is_no_function(file: str, named: str, message: str) -> None:
     assert str(refused.value) == message.format(file=file)
 
 
-def test_other_names_stay_what_they_are(file: str) -> None:
-    assert resolve_learner("laplace-count") == ("laplace-count", {})
-    assert resolve_learner(f"{file}:Mechanism") == (f"{file}:Mechanism", {})
-    assert resolve_learner(f"{file}:noisy") == ("function", {"function": f"{file}:noisy"})
-
-
 # --- errors and neighbours --------------------------------------------------------------------------------
 
 
@@ -147,13 +140,6 @@ def test_an_exception_names_the_file_and_the_line(tmp_path: Path) -> None:
     result = audit(f"{path}:fail", "--epsilon", "1")
     assert result.exit_code == 2
     assert f"has no attribute 'total' in round 1 ({path}, line 6)" in result.stderr
-
-
-def test_debug_may_stand_behind_the_command(tmp_path: Path) -> None:
-    path = tmp_path / "failing.py"
-    path.write_text("def fail(data, rng):\n    raise KeyError('oops')\n")
-    result = audit(f"{path}:fail", "--epsilon", "1", "--debug")
-    assert isinstance(result.exception, PlayerError)
 
 
 @pytest.mark.thorough
