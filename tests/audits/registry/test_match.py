@@ -1,4 +1,4 @@
-"""The adversary of audits that name none: chosen by what the claim protects, for every shipped learner."""
+"""Players that meet: their protocol, and the usual adversary of every learner, by what its claim protects."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ import pytest
 from support.players.search_players import HalfTheNoise
 
 import audits
+from adversaries.online.random_sequences import IidExamples
 from arena import (
+    REFEREES,
     Adversary,
     InvalidArgument,
     Learner,
     Moves,
+    Oblivious,
     PrivacyUnit,
     Sample,
     Train,
     Training,
     Unsupported,
 )
-from audits.registry.match import choose_adversary
+from audits.registry.match import choose_adversary, choose_protocol, configure_game
 from audits.registry.players import ADVERSARIES, LEARNERS
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
@@ -184,3 +187,27 @@ def test_every_shipped_learner_has_a_default_that_works(player: type[Learner]) -
     assert report.notes[0].startswith("no adversary is named, so ")
     # Learners without privacy have no claim of their own that could be false.
     assert not report.refuted or claim or player.name in KNOWN
+
+
+@pytest.mark.parametrize("protocol", ["Oblivious", "Adaptive"])
+def test_an_adversary_of_several_protocols_plays_the_one_of_its_setting(protocol: str) -> None:
+    assert choose_protocol(NoisyMajority(), IidExamples(protocol=protocol)) == protocol
+
+
+@pytest.mark.parametrize("protocol", ["Oblivious", "Adaptive"])
+def test_a_protocol_given_by_name_sets_the_adversarys_own(protocol: str) -> None:
+    name = choose_protocol(NoisyMajority(), IidExamples(), protocol)
+    adversary, referee = configure_game(REFEREES[name], IidExamples(), 7)
+    assert adversary == IidExamples(protocol=protocol, rounds=7)
+    assert referee == REFEREES[protocol](T=7)
+
+
+def test_players_without_a_common_protocol_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="laplace-count and iid play no protocol in common"):
+        choose_protocol(LaplaceCount(), IidExamples())
+
+
+def test_rounds_are_the_adversarys_own_by_default() -> None:
+    assert configure_game(Oblivious, IidExamples(rounds=9))[1] == Oblivious(9)
+    with pytest.raises(InvalidArgument, match="the rounds are set twice"):
+        configure_game(Oblivious, IidExamples(rounds=9), 7, rounds_set=True)
