@@ -154,22 +154,22 @@ TOO_MUCH = (
 )
 
 
+def check_refusal(ran: Run) -> None:
+    assert ran.status == 1
+    assert "1 failed in" in ran.text
+    assert TOO_MUCH in ran.text.splitlines()
+
+
 @pytest.mark.thorough
 def test_a_run_with_privacy_tests(run: Callable[..., Run]) -> None:
     check_report(run(PRIVACY))
-    refused = run(PRIVACY, ini="privacy_error_total = 1e-4")
-    assert refused.status == 1
-    assert "1 failed in" in refused.text
-    assert TOO_MUCH in refused.text.splitlines()
+    check_refusal(run(PRIVACY, ini="privacy_error_total = 1e-4"))
 
 
 @pytest.mark.thorough
 def test_a_run_with_privacy_tests_on_workers(tmp_path: Path) -> None:
     check_report(run_process(tmp_path, PRIVACY, *WORKERS))
-    refused = run_process(tmp_path, PRIVACY, *WORKERS, ini="privacy_error_total = 1e-4")
-    assert refused.status == 1
-    assert "1 failed in" in refused.text
-    assert TOO_MUCH in refused.text.splitlines()
+    check_refusal(run_process(tmp_path, PRIVACY, *WORKERS, ini="privacy_error_total = 1e-4"))
 
 
 @pytest.mark.parametrize("style", ["native", "no"])
@@ -231,7 +231,3 @@ def test_the_tests_of_the_page_pass(run: Callable[..., Run]) -> None:
     ran = run(source)
     assert "6 passed" in ran.text, ran.text
     assert "2 tests; errors granted 0.000101, spent 0.000101; " in ran.text
-
-
-def test_it_is_registered() -> None:
-    assert "pytest11 =\n    dp-arena = audits.pytest_plugin\n" in (ROOT / "setup.cfg").read_text()

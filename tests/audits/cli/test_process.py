@@ -43,21 +43,6 @@ def test_help_does_not_wait_for_what_it_does_not_need() -> None:
 
 
 @pytest.mark.thorough
-def test_status_tells_the_verdict() -> None:
-    refuted = arena(*COUNT, "--games", "5000", "--epsilon", "0.5", "--json")
-    assert (refuted.returncode, json.loads(refuted.stdout)["refuted"]) == (3, True)
-    stands = arena(*COUNT, "--games", "5000", "--json")
-    assert (stands.returncode, json.loads(stands.stdout)["refuted"], stands.stderr) == (0, False, "")
-
-
-@pytest.mark.thorough
-def test_bad_use_is_status_2_without_a_traceback() -> None:
-    refused = arena(*COUNT, "--confidence", "2")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "arena: confidence must be less than 1, got 2.0. Write 0.95 for 95 %.\n"
-
-
-@pytest.mark.thorough
 def test_debugging_shows_where_an_error_came_from() -> None:
     shown = arena("--debug", *COUNT, "--confidence", "2")
     assert shown.returncode == 1

@@ -49,18 +49,6 @@ def test_it_is_the_page_that_an_audit_writes(ledger: Path, tmp_path: Path) -> No
     assert pages[0].read_bytes() == pages[1].read_bytes() == pages[2].read_bytes()
 
 
-@pytest.mark.thorough
-def test_the_command_is_the_one_that_figures_hang_on(tmp_path: Path) -> None:
-    path = tmp_path / "run.ledger"
-    options = "--games 100 --set epsilon=0.5 --faults --against count-swap --epsilon 1e-1 --jobs 1"
-    arena("audit", "laplace-count", *options.split(), "--ledger", str(path))
-    with Ledger.read(path) as ledger:
-        assert ledger.notes["command"] == (
-            "arena audit laplace-count --against count-swap --set epsilon=0.5 --epsilon 0.1 --games 100 "
-            "--faults"
-        )
-
-
 def test_an_audit_without_games_has_no_page(tmp_path: Path, monkeypatch) -> None:
     def interrupt(*block: object, **options: object) -> None:
         raise KeyboardInterrupt
