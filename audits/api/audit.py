@@ -110,10 +110,7 @@ def audit(
 
 
 def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSettings:
-    """Settings by player and name, of {name: value} and {"adversary.name": value}, as `--set` has them.
-
-    Raises: InvalidArgument.
-    """
+    """Settings by player and name, of {name: value} and {"adversary.name": value}, as `--set` has them."""
     players: PlayerSettings = {player: {} for player in ("learner", "adversary", *labels)}
     if settings is not None and not isinstance(settings, Mapping):
         raise InvalidArgument(
@@ -132,10 +129,7 @@ def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSe
 def read_data(
     learner: object, data: object, neighbour: object, settings: PlayerSettings
 ) -> tuple[Sample | None, PlayerSettings]:
-    """The user's data as a sample, and the settings with what follows from data and neighbour.
-
-    A function receives what is given: the points, or points and labels.
-    """
+    """The user's data as a sample, and the settings with what follows from data and neighbour."""
     if data is None:
         if neighbour is not None:
             raise InvalidArgument("neighbour is given without data", remedy="Give data=, too.")
@@ -162,10 +156,7 @@ def claim_for_function(
 
 
 def read_sample(name: str, data: object) -> Sample:
-    """Data as users give them: an array of points (k,) or (k, d), a pair (points, labels), or a `Sample`.
-
-    name: of the argument. Raises: InvalidArgument.
-    """
+    """Data as users give them: an array of points (k,) or (k, d), a pair (points, labels), or a `Sample`."""
     if isinstance(data, Sample):
         return data
     points, labels = data if isinstance(data, tuple) and is_labelled(data) else (data, None)

@@ -90,14 +90,12 @@ class Auditor:
     A score is what an attack makes of one game: train, or release, on one of two neighbouring data sets,
     world 0 or world 1, and compute a number from the result, higher if it looks like world 1.
 
-    Assumed: games are independent of each other; every game of world b is the same mechanism on data set b;
-    and the score is computed in the same way in all games, chosen without looking at these games (an attack
-    may be fitted on others). The order of the scores in an update does not matter: they are shuffled with a
-    fixed seed. Nothing is assumed about the mechanism or the distribution of the scores.
+    Assumed: games are independent; every game of world b is the same mechanism on data set b; and the score
+    is computed in the same way in all games, chosen without looking at these games (an attack may be fitted
+    on others). Scores of an update are shuffled with a fixed seed. Nothing else is assumed.
 
     Then, with probability at least `confidence`, `certificate.epsilon_lower` never exceeds the true ε at this
-    δ, over all updates together. Proof: docs/proofs/betting.md, with pairs of games, for which the scores of
-    the larger world wait.
+    δ, over all updates together. Proof: docs/proofs/betting.md. Surplus scores of one world wait.
 
     delta: a probability; default: 0, or 1e-5 with a curve. epsilon: a claim in nats to test, if any. curve: a
     privacy curve to test instead, as in `audits.audit`; it is tested beside (ε, δ), each with half the error.
@@ -135,10 +133,7 @@ class Auditor:
         self._updates = 0
 
     def update(self, scores_0: Scores, scores_1: Scores) -> Auditor:
-        """Use the scores (n,) of more games of world 0, and (m,) of world 1, and return the auditor itself.
-
-        Raises: InvalidArgument if they are not arrays of numbers, or contain NaN.
-        """
+        """Use the scores of more games of world 0, (n,), and of world 1, (m,); returns the auditor itself."""
         rng = generator(np.random.SeedSequence(self._updates))
         arrived = [read_scores(f"scores_{world}", s) for world, s in enumerate((scores_0, scores_1))]
         self._updates += 1

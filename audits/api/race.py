@@ -94,12 +94,7 @@ def race(
 
 
 def find_entrants(texts: Sequence[str | Learner]) -> list[LabelledClass]:
-    """The label of every learner, and its class or, if it is given as an instance, the learner itself.
-
-    texts: LEARNER, whose name is the label, or LABEL=LEARNER.
-
-    Raises: InvalidArgument if there is no such learner, or if a label is reserved or used twice.
-    """
+    """The label of every LEARNER or LABEL=LEARNER, and its class, or the learner itself if it is given."""
     entrants: list[LabelledClass] = []
     for text in texts:
         if not isinstance(text, str):
@@ -219,10 +214,7 @@ def build_predictor(
     as_set: bool,
     sample: Sample | None = None,
 ) -> tuple[Learner, list[str]]:
-    """A learner with its settings, and with practical constants if it has them; and notes about these.
-
-    Raises: InvalidArgument if it does not play so many rounds, or the data are no points of its class.
-    """
+    """A learner with its settings, and with practical constants if it has them; and notes about these."""
     notes = []
     if isinstance(player, Learner):
         learner: Any = configure_learner(player, texts)

@@ -234,27 +234,9 @@ def _report_error(error: Exception) -> int:
     return status
 
 
-def _print_version(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
-    if not requested or context.resilient_parsing:
-        return
-    from importlib import metadata  # slow to import, and rarely needed
-
-    try:
-        version = metadata.version("dp-arena")
-    except metadata.PackageNotFoundError:
-        version = "(not installed)"
-    click.echo(f"arena, dp-arena {version}")
-    context.exit()
-
-
 @click.group(cls=Arena, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Show the version.",
+@click.version_option(
+    package_name="dp-arena", message="arena, dp-arena %(version)s", help="Show the version."
 )
 @click.option(
     "--debug",

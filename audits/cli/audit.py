@@ -148,10 +148,7 @@ def audit(
 
 
 def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: UsedFiles) -> Plan:
-    """The plan that the options of `arena audit` describe. Prints notes on how it was chosen.
-
-    files: notes the user's files that are read for it.
-    """
+    """The plan that the options describe. files: notes the user's files that are read for it."""
     with files.watch():
         match = game.build()
     output.print_notes(match.notes)
@@ -174,10 +171,7 @@ def execute_plan(
     ledger: str | None,
     command: str,
 ) -> int:
-    """Play a plan, print the verdict, and return the exit status.
-
-    files: what its players come from. command: its command line, for the notes of a new ledger.
-    """
+    """Play a plan, whose players come from `files`, print the verdict, and return the exit status."""
     if run.key is not None and ledger is None:
         raise click.UsageError("--key signs a ledger, so it needs --ledger FILE.")
     key = run.load_key()
@@ -266,10 +260,7 @@ def _play_part(
 def _audit_one_run(
     game: MatchOptions, canaries: int, confidence: float, html: str | None, output: Output
 ) -> int:
-    """Train once with so many canaries, print the certificate, and return the exit status.
-
-    Raises: UsageError if an option is given that one run does not have; otherwise as `certify_match`.
-    """
+    """Train once with so many canaries, print the certificate, and return the exit status."""
     from audits.api.one_run import certify_match  # few audits are of one run
 
     context = click.get_current_context()

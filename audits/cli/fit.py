@@ -125,12 +125,7 @@ class UsesPublicPoints(Protocol):
 
 
 def build_data_learner(name: str, settings: dict[str, str], data: OneHotData, *, features: str) -> Learner:
-    """The learner called `name`, sized for points of the data.
-
-    features: the features of rules, as in `lists:4:literals`.
-
-    Raises: InvalidArgument if there is no such learner, or it does not learn from one-hot encoded data.
-    """
+    """The learner called `name`, sized for points of the data. features: as in `lists:4:literals`."""
     player: type[Learner] = LEARNERS.find(name)
     variables = len(data.names)
     sizes = {
@@ -280,12 +275,7 @@ class FitResult(Report):
 
 
 def fit_to_data(learner: Learner, data: OneHotData, *, holdout: float, splits: int, seed: int) -> FitResult:
-    """Train `learner` on a random part of the data, and test it on the rest, once for each split.
-
-    holdout: the fraction of the examples to hold out, rounded to whole examples.
-
-    Raises: InvalidArgument if a number is out of range, or the learner releases no hypothesis on such points.
-    """
+    """Train on a random part of the data, and test on the rest, a fraction, once for each split."""
     check_value("splits", splits, whole, at_least(1))
     check_value("holdout", holdout, at_least(0), less_than(1))
     size = len(data.labels)

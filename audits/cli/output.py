@@ -86,10 +86,7 @@ class Json:
         format_text: Callable[[Any], str] | None = None,
         format_json: Callable[[Any, dict[str, Any]], str] | None = None,
     ) -> None:
-        """Print a result as text, or as one line of JSON that begins with a header.
-
-        format_text, format_json: of a result that is no `Report`; the second also takes the header.
-        """
+        """Print a result, by default a `Report`, as text or as one line of JSON that begins with a header."""
         context = click.get_current_context()
         context.meta[PRINTED] = True
         if not self.as_json:
@@ -113,10 +110,7 @@ class Output(Quiet, Json):
     def progress_bar(
         self, unit: str, total: int | None = None, *, scaled: bool = False, beside_json: bool = False
     ) -> Iterator[Any]:
-        """A progress bar on standard error, on a terminal only. The time that it shows goes on in long steps.
-
-        scaled: whether thousands are written as k. beside_json: whether it is shown also with --json.
-        """
+        """A progress bar on standard error, on a terminal only, whose time goes on in long steps."""
         from tqdm import tqdm
 
         hidden = self.quiet or (self.as_json and not beside_json)
@@ -141,10 +135,7 @@ class Output(Quiet, Json):
 
     @contextmanager
     def stage_progress(self) -> Iterator[Callable[[str, int, int], None]]:
-        """A progress bar as a function of the stage, how much of it is done, and the whole, 0 if not known.
-
-        The time, and its estimate, are those of the stage.
-        """
+        """A progress bar as a function of the stage, how much of it is done, and the whole, 0 if unknown."""
         with self.progress_bar("done") as bar:
             if bar.disable:
                 yield lambda stage, done, total: None

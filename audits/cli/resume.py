@@ -98,14 +98,11 @@ def rebuild_plan(
 ) -> tuple[Plan, UsedFiles, str]:
     """The plan of the run in the ledger at `path`, the files that it comes from, and the command line.
 
-    The recorded command is parsed by those options of `arena audit` on which a plan depends, and the
-    resulting plan must be the ledger's.
-
     trust: whether code may run, and data be parsed that the ledger has no digest of. allow_changes: whether
     they may have changed.
 
-    Raises: InvalidArgument if the ledger cannot be read or records no such command, if trust is needed, if a
-    file or a package has changed, if one is not found, or if the command now describes another plan.
+    Raises: InvalidArgument if the ledger records no such command, if trust is needed, if a file or a package
+    has changed or is not found, or if the command now describes another plan than the ledger's.
     """
     with Ledger.read(path) as ledger:
         command, recorded = str(ledger.notes.get("command", "")), read_origins(ledger.notes)

@@ -248,13 +248,7 @@ class ClassFigures(Report):
 
 
 def describe_class(concepts: ConceptClass, depth: int | None = None) -> ClassFigures:
-    """The VC and Littlestone dimensions of a class and of its dual, and the first levels of a shattered tree.
-
-    depth: the number of levels; by default all, if they are few.
-
-    Raises: InvalidArgument if there are too many levels, `depth` is below 1, or there is no tree; Unsupported
-    if the class is too large.
-    """
+    """The dimensions of a class and of its dual, and the first levels of a shattered tree, by default all."""
     if concepts.domain is None:
         return _describe_infinite(concepts, depth)
     # Slow to import, and only this command needs it.

@@ -246,10 +246,7 @@ _BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true
 
 
 def load_scores(path: str, *, scores: str, bits: str) -> tuple[np.ndarray, np.ndarray]:
-    """The scores (n,) and the bits (n,) in two columns of a CSV file; bits are 0 and 1, or false and true.
-
-    Raises: InvalidArgument, with the file, the line, the column, the value and the remedy.
-    """
+    """The scores (n,), and the bits (n,), 0 and 1 or false and true, in two columns of a CSV file."""
     table = read_table(path)
     score, bit = table.find_column(scores), table.find_column(bits)
     if score == bit:

@@ -126,10 +126,7 @@ def _parse_numbers(values: np.ndarray) -> np.ndarray | None:
 def _make_ranges(
     values: np.ndarray, numbers: np.ndarray, codes: np.ndarray, quantiles: int
 ) -> tuple[list[str], np.ndarray]:
-    """The ranges of a column, each named by its least and greatest value, and the index of each row's range.
-
-    A range ends at the number at a quantile. Texts of one number, such as 1 and 1.0, are in one range.
-    """
+    """The ranges of a column, named by their least and greatest values, and the index of each row's range."""
     cuts = np.quantile(numbers[codes], np.arange(1, quantiles) / quantiles, method="inverted_cdf")
     range_of_value = np.searchsorted(np.unique(cuts), numbers, side="left")
     order = np.argsort(numbers, kind="stable")

@@ -51,8 +51,7 @@ GivenData = Sample | Callable[[], Sample]
 class Match:
     """The players and the referee of a game.
 
-    notes: what the user should know about how they were chosen.
-    default: the name of the adversary, if none was given.
+    notes: on how they were chosen. default: the name of the adversary, if none was given.
     """
 
     learner: Learner
@@ -134,10 +133,7 @@ def choose_protocol(learner: Learner, adversary: Adversary, name: str | None = N
     """The protocol called `name`, or by default one that both players play.
 
     The default is the adversary's field `protocol` if it has one; otherwise the first that the learner names,
-    those of two worlds before others.
-
-    Raises: InvalidArgument if there is no protocol `name`, or if the players do not both play it, or have
-    none in common.
+    those of two worlds before others. Raises: InvalidArgument if there is none.
     """
     if name is not None:
         if name not in REFEREES:
@@ -176,14 +172,12 @@ def configure_game(
 ) -> tuple[Adversary, Referee]:
     """The adversary and the referee of a game of so many rounds.
 
-    rounds: the number of rounds, or their maximum. If every game has a fixed number, it becomes the
-        adversary's setting `rounds`, if there is one. None: the adversary's `rounds`, or else the default.
+    rounds: the number of rounds, or their maximum; None: the adversary's `rounds`, or else the default. If
+        every game has a fixed number, it becomes the adversary's setting `rounds`, if there is one.
     rounds_set: whether the user has set the adversary's `rounds`, so that another value is refused.
 
-    The adversary's setting `protocol`, if it has one, becomes that of the referee. Other settings of the
-    referee are those of the same name that the adversary has, as `every` of TrainingRun.
-
-    Raises: InvalidArgument if the protocol has no number of rounds, or if it is set twice.
+    The adversary's setting `protocol` becomes that of the referee. Other settings of the referee are those of
+    the same name that the adversary has, as `every` of TrainingRun.
     """
     fields = attrs.fields_dict(type(adversary))
     if "protocol" in fields:
@@ -276,10 +270,7 @@ def resolve_claim(
     purpose: str = "test",
     option: str = "--epsilon, in nats",
 ) -> tuple[float, float]:
-    """ε in nats and δ of the claim to test: the given values, and the learner's own where none is given.
-
-    Raises: InvalidArgument, with the texts purpose and option, if there is no ε.
-    """
+    """ε in nats and δ of the claim to test, by default the learner's. purpose, option: for the refusal."""
     own = read_claim(learner)
     if epsilon is None and own.empty:
         raise InvalidArgument(
@@ -292,14 +283,12 @@ def resolve_claim(
 
 
 def choose_adversary(learner: Learner, sample: Sample | None, protocol: str | None = None) -> tuple[str, str]:
-    """The name of the usual adversary of a learner, and a note for the user: the first that plays against it
-    with its usual settings, in two worlds that differ in what the learner protects.
+    """The name of the usual adversary of a learner, and a note for the user.
 
-    The learner's own `usual_adversary` comes first, then the shipped adversaries that are usual for what the
-    claim protects, in the order of its units, then other shipped ones, and at last those of other packages.
-
-    For a function or a wrapped mechanism without one of its own, it is the one that changes one record of the
-    data, or its label if the function receives labels only, whether or not that plays.
+    It is the first that plays with its usual settings, in two worlds that differ in what the learner
+    protects: the learner's own `usual_adversary`, then the shipped ones that are usual for what the claim
+    protects, in the order of its units, then other shipped ones, and at last those of other packages. For a
+    function without one of its own, it is the one that changes one record of the data, or its label.
 
     Raises: InvalidArgument, which names candidates, if there is none, or if the learner's own is unknown.
     """

@@ -42,10 +42,7 @@ def find_changes(recorded: Mapping[str, str], present: Mapping[str, str]) -> dic
 
 
 def check_origins(path: Path, recorded: Origins, present: Origins, where: str = "now") -> None:
-    """Raises: InvalidArgument, which names what differs from the record of the ledger at `path`.
-
-    where: in words, where the present values are.
-    """
+    """Raises: InvalidArgument if values present `where` differ from those of the ledger at `path`."""
     changes = [
         f"{name} ({recorded[entry][name]!s:.18} in {path}, {value!s:.18} {where})"
         for entry in recorded

@@ -45,10 +45,7 @@ class Registry:
     group: str
 
     def find(self, text: str) -> Any:
-        """The class of the player named `text`, or at `path/to/file.py:ClassName`.
-
-        Raises: InvalidArgument if there is none or more than one, or if it cannot be loaded or is no player.
-        """
+        """The class of the player named `text`, or at path/to/file.py:ClassName. Raises: InvalidArgument."""
         if _is_file(text):
             player = _load_from_file(text, self)
             self._check(player, text)
@@ -67,10 +64,7 @@ class Registry:
         return self._choose(text, shipped, entry_points)
 
     def find_instance(self, text: str) -> Any | None:
-        """The player at `path/to/file.py:name`, an instance; None if `text` denotes something else.
-
-        Raises: InvalidArgument if the file cannot be loaded, or has no such name.
-        """
+        """The player at `path/to/file.py:name`, an instance; None if `text` denotes something else."""
         item = _load_from_file(text, self) if _is_file(text) else None
         return item if isinstance(item, self.base) else None
 
@@ -216,10 +210,7 @@ def find_player(text: str) -> Any:
 
 
 def resolve_learner(text: str) -> tuple[str, dict[str, str]]:
-    """The name of the learner that `text` denotes, and settings that come with it.
-
-    A function at `path/to/file.py:function` denotes the learner `function` with that function as its setting.
-    """
+    """The name of the learner that `text` denotes, and the setting that comes with it if it is a function."""
     path, _, name = text.rpartition(":")
     item = vars(load_module(path)).get(name) if path.endswith(".py") else None
     if not callable(item) or inspect.isclass(item):
@@ -309,10 +300,7 @@ def is_function(learner: object) -> bool:
 
 
 def configure_learner(learner: object, settings: Mapping[str, Any], sample: Sample | None = None) -> Learner:
-    """The learner that is given. settings: by name, as text or as values; for an instance there are none.
-
-    Raises: InvalidArgument if it is none, or a setting is refused.
-    """
+    """The learner that is given. settings: by name, as text or as values; for an instance there are none."""
     if isinstance(learner, str):
         name, own_settings = resolve_learner(learner)
         named: Learner = build_player(LEARNERS.find(name), own_settings | dict(settings), sample=sample)

@@ -83,10 +83,7 @@ def build_player(
 
 @contextmanager
 def blame_player(name: str, action: str) -> Iterator[None]:
-    """Turn exceptions of a player's code, but not refusals, into InvalidArgument that names the player.
-
-    action: what was done with the player, a participle such as "created".
-    """
+    """Turn exceptions of a player's code into InvalidArgument. action: a participle such as "created"."""
     try:
         yield
     except ArenaError:

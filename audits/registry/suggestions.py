@@ -23,10 +23,7 @@ def suggest(name: str, names: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, names: Collection[str], alternative: str = "") -> InvalidArgument:
-    """The error for a name that is none of `names`, which are names of players if they are many.
-
-    alternative: what may be given instead of a name.
-    """
+    """The error for a name that is none of `names`. alternative: what may be given instead of a name."""
     known = f"There are: {', '.join(names)}" if len(names) <= _FEW else "Give a name from `arena list`"
     remedy = f"{suggest(str(name), names)}{known}{alternative}."
     return InvalidArgument(f"there is no {kind} of that name", value=name, remedy=remedy)

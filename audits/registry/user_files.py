@@ -42,10 +42,7 @@ def load_function(text: str) -> Callable[..., Any]:
 
 
 def load_module(path: str) -> ModuleType:
-    """The module in a file. It is imported once, and again if the file has changed.
-
-    It may import files in its folder. Worker processes receive all these sources, and need not find them.
-    """
+    """The module in a file, which may import others of its folder. Imported again if the file has changed."""
     source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
     location = Path(os.path.realpath(path))
     # The name distinguishes versions of a file, and does not depend on its folder.
@@ -63,11 +60,7 @@ def load_module(path: str) -> ModuleType:
 
 
 def _make_importable(folder: Path) -> None:
-    """Let a plug-in import the files of its folder, unless Python or a package has a module of that name.
-
-    A file of the same name that a plug-in of another folder has imported is forgotten. dp-arena's own
-    packages are imported before, since a folder of the user's may have the name of one.
-    """
+    """Let a plug-in import the files of its folder, unless Python or a package has a module of that name."""
     for name in OWN_PACKAGES:
         import_own_package(name)
     others = [path for path in _folders if path != str(folder)]

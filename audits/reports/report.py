@@ -225,10 +225,9 @@ def _safe(text: str) -> str:
 
 
 def make_policy(script: str = "") -> str:
-    """The policy of a page that loads nothing, sends nothing, and runs at most one script.
+    """The policy of a page that loads nothing, sends nothing, and runs at most one script, of this text.
 
-    script: the text of its inline script, exactly as it stands in the page; empty: it runs none. Pages hold
-    texts of strangers, such as names in a ledger that was sent to the reader.
+    Pages hold texts of strangers, such as names in a ledger that was sent to the reader.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     allowed = f"'sha256-{digest}'" if script else "'none'"
@@ -259,10 +258,7 @@ class Report(ABC):
         return self.document().text()
 
     def plot(self) -> ReportFigure:
-        """A chart of the result: a matplotlib figure, which notebooks display.
-
-        Raises: InvalidArgument without matplotlib, or if the result has none.
-        """
+        """A chart of the result: a matplotlib figure, which notebooks display. Raises: InvalidArgument."""
         check_extra("a chart", "matplotlib")
         from audits.reports.figure import make_figure  # an extra, and slow to import
 
@@ -270,10 +266,7 @@ class Report(ABC):
         return make_figure(picture.draw, of=self.kind, bars=picture.bars)
 
     def write_plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw the chart into a file, PNG or SVG: the same bytes for the same figures.
-
-        Raises: as `plot`, and as `audits.reports.plots.plot` does.
-        """
+        """Draw the chart into a file, PNG or SVG: the same bytes for the same figures."""
         with plot(path, of=self.kind, columns=2) as axes:
             self._get_picture().draw(axes)
 
@@ -295,10 +288,7 @@ class Report(ABC):
         return {**describe_header(self.kind, command), **self._describe()}
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The result as one HTML page that loads nothing from the network. path: also write it there.
-
-        Raises: InvalidArgument without matplotlib, or if the file cannot be written.
-        """
+        """The result as one HTML page that loads nothing from the network. path: also write it there."""
         if path is not None:
             check_output_file("HTML report", path)
         page = self._render_page()

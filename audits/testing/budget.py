@@ -59,10 +59,7 @@ def get_budget(budget: str | Budget) -> Budget:
 
 
 def compute_confidence(error: float) -> float:
-    """The confidence 1 - error of an audit, rounded up.
-
-    Raises: InvalidArgument unless the error is a probability of at least 1e-12 and below 1.
-    """
+    """The confidence 1 - error of an audit, rounded up. Raises: InvalidArgument if there is none."""
     if not MIN_ERROR <= error < 1:
         raise InvalidArgument(
             f"the error of an audit must be a probability of at least {MIN_ERROR:g} and below 1", value=error

@@ -117,10 +117,7 @@ class Outcome:
 
 
 class NotPrivate(AssertionError):
-    """A claim of privacy is refuted. Attributes: `outcome`, and its main parts by name.
-
-    brief: whether the message is only one line.
-    """
+    """A claim of privacy is refuted. brief: whether the message is only one line."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome)
