@@ -98,7 +98,6 @@ def test_tests_and_examples_run_from_the_source_distribution(
     (source,) = tmp_path.iterdir()
     tests = (
         "tests/test_docs.py",
-        "tests/test_startup.py",
         "tests/test_packaging.py",
         "tests/audits/runs/ledger/test_reading.py",
     )

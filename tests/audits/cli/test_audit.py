@@ -15,22 +15,6 @@ from audits.runs.run import RunProgress
 COUNT = ("laplace-count", "--against", "count-swap")
 arena = Command()
 
-PLUGIN = """
-import attrs
-from arena import Adversary, Sample, Train
-
-SAMPLE = Sample([0.0], [0], [10])
-
-@attrs.frozen
-class Mine(Adversary):
-    name = "mine"
-    protocols = ("Release",)
-
-    def play(self, games, rng):
-        reply = yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1))
-        return reply.value
-"""
-
 
 def audit(*arguments: str) -> tuple[int, dict]:
     done = arena("audit", *arguments, "--json")
@@ -66,15 +50,6 @@ def test_a_learner_that_claims_nothing_is_tested_against_a_claim_of_the_users() 
     assert (found["protocol"], found["claim"]["epsilon"], found["delta"]) == ("Figure1", 2.0, 0.0)
 
 
-def test_the_halt_of_the_first_version_refutes_its_claim() -> None:
-    learner = ("everlasting-v1", "--set", "halts=1", "--set", "noise=0.99", "--set", "teachers=471")
-    options = ("--against", "halt-counter", "--set", "training_rate=0.1", "--games", "5000")
-    status, found = audit(*learner, *options)
-    assert status == 3
-    assert found["claim"]["protects"] == ["a training example", "a query"]
-    assert found["epsilon_lower"] > 5
-
-
 def test_games_default_to_a_hundred_thousand_and_to_ten_million_until_refuted(monkeypatch) -> None:
     plans = []
 
@@ -94,22 +69,6 @@ def test_games_default_to_a_hundred_thousand_and_to_ten_million_until_refuted(mo
     assert {(plan.confidence, plan.seed) for plan in plans} == {(0.95, 0)}
 
 
-def test_until_refuted_stops_early() -> None:
-    status, found = audit(*COUNT, "--epsilon", "0.5", "--until-refuted")
-    assert status == 3
-    assert found["games"] < 100_000
-
-
-def test_every_adversary_is_checked_before_it_plays(monkeypatch) -> None:
-    seen = []
-    monkeypatch.setattr(
-        "audits.runs.first_games.check_adversary",
-        lambda *p, games: seen.append([player.name for player in p]),
-    )
-    audit(*COUNT, "--games", "10")
-    assert seen == [["count-swap", "laplace-count", "Release"]]
-
-
 # --- what the figures do not depend on ----------------------------------------------------------------
 
 
@@ -125,16 +84,6 @@ def test_the_seed_decides_the_figures() -> None:
 def test_processes_do_not_change_the_figures() -> None:
     alone, together = (without_times(audit(*COUNT, "--games", "3000", "--jobs", jobs)[1]) for jobs in "12")
     assert alone == together
-
-
-@pytest.mark.thorough
-def test_a_player_in_a_file_plays_in_other_processes_too(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(PLUGIN)
-    players = ("laplace-count", "--against", f"{path}:Mine", "--games", "3000")
-    alone, together = (without_times(audit(*players, "--jobs", jobs)[1]) for jobs in "12")
-    assert alone == together
-    assert alone["epsilon_lower"] > 0.5
 
 
 def test_a_ledger_is_resumed(tmp_path: Path) -> None:
@@ -195,12 +144,3 @@ def test_every_estimator_speaks_on_the_same_games() -> None:
 def test_without_a_score_the_likelihood_ratio_is_used_and_said() -> None:
     done = arena("audit", "report-noisy-max-3", "--against", "statdp", "--games", "5000")
     assert "statdp returns no score, so the likelihood ratio distinguishes the worlds" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "distinguisher", ["score", pytest.param("learned", marks=pytest.mark.thorough), "likelihood"]
-)
-def test_any_distinguisher_may_be_asked_for(distinguisher: str) -> None:
-    status, figures = audit(*COUNT, "--games", "20000", "--epsilon", "0.3", "--distinguisher", distinguisher)
-    assert status == 3
-    assert 0.3 < figures["epsilon_lower"] <= 1

@@ -265,16 +265,18 @@ READERS = (
     ("runs", "merge", "it", "--into", "whole.ledger"),
     ("runs", "merge", "it", "other.ledger", "--into", "whole.ledger"),
     (
-        "audit",
-        "laplace-count",
-        "--against",
-        "count-swap",
-        "--games",
-        "20_000",
-        "--seed",
-        "1",
-        "--ledger",
-        "it",
+        *[
+            "audit",
+            "laplace-count",
+            "--against",
+            "count-swap",
+            "--games",
+            "20_000",
+            "--seed",
+            "1",
+            "--ledger",
+            "it",
+        ],
     ),
 )
 
