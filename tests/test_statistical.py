@@ -82,12 +82,8 @@ def test_a_mean_off_by_the_effect_is_rejected(rng: np.random.Generator) -> None:
 def test_counts_keep_rate_and_power(p: float) -> None:
     size, rate, effect, power = 100, 0.05, 0.25, 0.9
     heads = np.arange(size + 1)
-    kept = np.array(
-        [
-            accepts(check_counts, [k, size - k], [p, 1 - p], rate=rate, effect=effect, power=power)
-            for k in heads
-        ]
-    )
+    options = {"rate": rate, "effect": effect, "power": power}
+    kept = np.array([accepts(check_counts, [k, size - k], [p, 1 - p], **options) for k in heads])
     assert stats.binom.pmf(heads, size, p)[~kept].sum() <= rate
     for lie in (p - effect, p + effect, p - 2 * effect, p + 2 * effect):
         if 0 <= lie <= 1:
@@ -108,20 +104,9 @@ def test_counts_of_three_cells_keep_the_rate_together() -> None:
 def test_means_keep_rate_and_power() -> None:
     size, rate, effect, power = 100, 0.05, 0.3, 0.9
     heads = np.arange(size + 1)
-    kept = np.array(
-        [
-            accepts(
-                check_mean,
-                np.repeat([3.0, 1.0], [k, size - k]),
-                2.0,
-                bounds=(1, 3),
-                rate=rate,
-                effect=2 * effect,
-                power=power,
-            )
-            for k in heads
-        ]
-    )
+    options = {"bounds": (1, 3), "rate": rate, "effect": 2 * effect, "power": power}
+    samples = [np.repeat([3.0, 1.0], [k, size - k]) for k in heads]
+    kept = np.array([accepts(check_mean, sample, 2.0, **options) for sample in samples])
     assert stats.binom.pmf(heads, size, 0.5)[~kept].sum() <= rate
     assert stats.binom.pmf(heads, size, 0.5 + effect)[~kept].sum() >= power
     assert stats.binom.pmf(heads, size, 0.5 - effect)[~kept].sum() >= power

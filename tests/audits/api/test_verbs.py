@@ -58,12 +58,6 @@ def test_the_given_neighbour_is_the_other_world() -> None:
     assert not report.refuted
 
 
-def test_the_claim_of_a_function_is_the_one_that_is_given() -> None:
-    report = audits.audit(release_mean, data=DATA, epsilon=2.0, games=600)
-    assert report.plan.learner.claim.epsilon == 2
-    assert "not function's own" not in report.summary()
-
-
 def test_labels_reach_a_function() -> None:
     def count(data: Any, rng: np.random.Generator) -> float:
         points, labels = data

@@ -46,15 +46,6 @@ def test_data_for_an_adversary_that_takes_none_are_refused(tmp_path: Path) -> No
     )
 
 
-def test_too_few_data_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text(GOOD)
-    data = ("--data", str(path), "--x", "age", "--y", "income", "--positive", ">50K")
-    said = refusal("audit", "everlasting-v1", "--against", "halt-counter", *data)
-    assert said.startswith("everlasting-v1 needs at least ")
-    assert said.endswith("got 3. Use more data, or set teachers, chunk and training_rate yourself.")
-
-
 # --- the claim and the plan ---------------------------------------------------------------------------
 
 
@@ -206,16 +197,6 @@ def test_an_adversary_that_breaks_the_rules_is_named(
     options = ["--epsilon", "1", "--games", "50"] if command == "audit" else []
     said = refusal(command, "static-erm", "--against", f"{path}:Mine", *options)
     assert re.match(f"adversary mine,? {re.escape(message)}", said)
-
-
-def test_an_adversary_without_a_score_cannot_audit(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(ADVERSARY.format(play="yield Train(SAMPLE)"))
-    against = ("--against", f"{path}:Mine", "--epsilon", "1", "--distinguisher", "score")
-    assert refusal("audit", "static-erm", *against) == (
-        "mine returns no score, so an audit cannot tell the worlds apart by it. Let play() return one number "
-        "for each game, higher if it looks like world 1, or have a distinguisher learned."
-    )
 
 
 def test_an_adversary_whose_score_looks_at_other_games_is_refused(tmp_path: Path) -> None:

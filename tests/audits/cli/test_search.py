@@ -8,13 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import attrs
 import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-from audits.adversary_search import SearchProgress, search
-from learners.releases.laplace_count import LaplaceCount
+from audits.adversary_search import SearchProgress
 
 arena = Command("search")
 PLAYERS = ROOT / "tests" / "support" / "players" / "search_players.py"
@@ -61,14 +59,6 @@ def test_data_of_the_user_are_tried(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "of them from the constants of its code" in " ".join(done.stdout.split())
     assert "--data needs --x COLUMN" in arena(file, *settings, *data[:2]).stderr
-
-
-def test_confirmations_that_fail_often_are_a_sign_of_dependent_games() -> None:
-    result = search(LaplaceCount(), examples=10, pairs=16)
-    assert "share random numbers" not in result.summary()
-    failed = attrs.evolve(result, confirmations=5)
-    text = " ".join(failed.summary().split())
-    assert "5 confirmations on fresh games failed, which is rare if games are independent" in text
 
 
 def test_json_is_one_object() -> None:

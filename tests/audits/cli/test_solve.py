@@ -33,6 +33,7 @@ def test_python_and_the_command_line_agree() -> None:
     assert (printed["outcome"], printed["moves"], printed["strategy"]["decisions"]) == ("proved", 16, 3)
 
 
+@pytest.mark.thorough
 def test_the_report_says_what_is_proved_and_what_the_best_adversary_does() -> None:
     report = " ".join(arena.text(*SMALL).split())
     assert (
@@ -46,11 +47,6 @@ def test_the_report_says_what_is_proved_and_what_the_best_adversary_does() -> No
 def test_a_game_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("audits.solver.linear_game._MOST_NUMBERS", 10_000)
     assert "lead to more measures than memory holds" in arena.refusal(*SMALL)
-
-
-def test_an_unprotected_learner_is_not_proved_to_be_anything() -> None:
-    report = " ".join(arena.text("noisy-votes", "--set", "size=3", "--rounds", "1", "--delta", "0.5").split())
-    assert "least ε at δ = 0.5 0 nats" in report
 
 
 @pytest.mark.thorough

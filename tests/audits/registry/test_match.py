@@ -48,14 +48,8 @@ SHIPPED = [
 # Wrapped libraries, which may be missing, and what needs a function: tests/learners/foreign plays them.
 FOREIGN = "learners.foreign."
 # Broken as printed: their usual adversaries may refute their claims.
-KNOWN = {
-    "everlasting-v1",
-    "noisy-hist-2",
-    "report-noisy-max-3",
-    "report-noisy-max-4",
-    "sparse-vector-printed",
-}
-KNOWN |= {f"svt-{number}" for number in (3, 4, 5, 6)}
+KNOWN = {"everlasting-v1", "noisy-hist-2", "report-noisy-max-3", "report-noisy-max-4"}
+KNOWN |= {"sparse-vector-printed", *(f"svt-{number}" for number in (3, 4, 5, 6))}
 MIDDLE = 0.5
 
 
@@ -190,21 +184,11 @@ def test_every_shipped_learner_has_a_default_that_works(player: type[Learner]) -
 
 
 @pytest.mark.parametrize("protocol", ["Oblivious", "Adaptive"])
-def test_an_adversary_of_several_protocols_plays_the_one_of_its_setting(protocol: str) -> None:
-    assert choose_protocol(NoisyMajority(), IidExamples(protocol=protocol)) == protocol
-
-
-@pytest.mark.parametrize("protocol", ["Oblivious", "Adaptive"])
 def test_a_protocol_given_by_name_sets_the_adversarys_own(protocol: str) -> None:
     name = choose_protocol(NoisyMajority(), IidExamples(), protocol)
     adversary, referee = configure_game(REFEREES[name], IidExamples(), 7)
     assert adversary == IidExamples(protocol=protocol, rounds=7)
     assert referee == REFEREES[protocol](T=7)
-
-
-def test_players_without_a_common_protocol_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="laplace-count and iid play no protocol in common"):
-        choose_protocol(LaplaceCount(), IidExamples())
 
 
 def test_rounds_are_the_adversarys_own_by_default() -> None:

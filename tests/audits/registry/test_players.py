@@ -139,10 +139,6 @@ def test_a_player_in_a_file_of_its_name_is_found_without_importing_other_files(p
     assert "broken cannot be imported" in refusal(registry.find, "plain")
 
 
-def test_another_name_for_a_class_is_not_another_player(package) -> None:
-    assert package(one=PLAYERS + "\nSame = Quiet\n").list_names() == ["quiet"]
-
-
 def test_two_shipped_players_of_one_name_are_refused(package) -> None:
     registry = package(one=PLAYERS, two=PLAYERS)
     assert refusal(registry.find, "quiet") == (

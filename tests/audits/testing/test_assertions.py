@@ -120,12 +120,6 @@ def test_searches_refute_no_tight_claim(learner: Learner) -> None:
     assert outcome.games > 0
 
 
-@statistical(rate=1e-6)
-def test_a_weaker_claim_of_the_same_neighbours_may_be_tested() -> None:
-    claim = attrs.evolve(LaplaceCount().claim, epsilon=2, delta=0.1)
-    assert assert_private(LaplaceCount(), claim=claim, against="count-swap", budget="quick").claim == claim
-
-
 # --- what is refuted --------------------------------------------------------------------------------------
 
 
@@ -199,11 +193,6 @@ def test_an_adversary_that_has_no_name_is_printed_and_played_from_a_file(
     again = arena(failure.replay + " --json")
     assert again.exit_code == 3
     assert f'"epsilon_lower": {failure.verdict.epsilon_lower!r}' in again.stdout
-
-
-def test_what_was_found_may_be_played_again() -> None:
-    found = refute(StaticErm(), claim=(1, 0), budget="quick").adversary
-    assert refute(StaticErm(), claim=(1, 0), against=found, budget="quick").verdict.protocol == "Figure1"
 
 
 def test_the_likelihood_ratio_serves_where_there_is_no_score() -> None:
