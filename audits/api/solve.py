@@ -68,10 +68,7 @@ def solve(
     >>> report.outcome.value, round(report.epsilon_at.upper, 9)
     ('proved', 1.0)
     """
-    if isinstance(epsilon, str):
-        raise InvalidArgument("epsilon must be a number or several", value=epsilon)
-    several: Any = [epsilon] if is_number(epsilon) else epsilon
-    epsilons = tuple(several)
+    epsilons = _read_epsilons(epsilon)
     asked = split_settings(settings)
     chosen = [against is not None, data is not None or neighbour is not None, worst_samples]
     if sum(chosen) > 1:
@@ -126,7 +123,11 @@ def exact(
     """
     sample, asked = read_data(learner, data, neighbour, split_settings(settings))
     match = build_match(learner, against, settings=asked, data=sample, protocol=protocol, rounds=rounds)
+    epsilons = _read_epsilons(epsilon)
+    return compute_exact(match.learner, match.adversary, match.referee, epsilons=epsilons, delta=delta)
+
+
+def _read_epsilons(epsilon: Any) -> tuple[float, ...]:
     if isinstance(epsilon, str):
         raise InvalidArgument("epsilon must be a number or several", value=epsilon)
-    epsilons: Any = [epsilon] if is_number(epsilon) else epsilon
-    return compute_exact(match.learner, match.adversary, match.referee, epsilons=tuple(epsilons), delta=delta)
+    return (epsilon,) if is_number(epsilon) else tuple(epsilon)

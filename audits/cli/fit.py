@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sized
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import attrs
 import click
@@ -115,15 +114,6 @@ def fit(asked: FitOptions, output: Output) -> None:
     output.print_result(result)
 
 
-@runtime_checkable
-class UsesPublicPoints(Protocol):
-    """A learner that asks about public points, its setting `public`, which a copy of it can be given."""
-
-    public: Sized | None
-
-    def with_public_points(self, points: np.ndarray) -> Learner: ...
-
-
 def build_data_learner(name: str, settings: dict[str, str], data: OneHotData, *, features: str) -> Learner:
     """The learner called `name`, sized for points of the data. features: as in `lists:4:literals`."""
     player: type[Learner] = LEARNERS.find(name)
@@ -140,19 +130,19 @@ def build_data_learner(name: str, settings: dict[str, str], data: OneHotData, *,
 
 
 def set_public_points_aside(
-    learner: Learner, data: OneHotData, fraction: float | None, seed: int
+    learner: Any, data: OneHotData, fraction: float | None, seed: int
 ) -> tuple[Learner, OneHotData]:
     """The learner with the points of a random fraction of the data as public points, and the other data.
 
     fraction: default 0.02 for a learner that has such a setting and no public points yet, otherwise 0.
     """
+    has_setting = "public" in attrs.fields_dict(type(learner))
     if fraction is None:
-        needs_points = isinstance(learner, UsesPublicPoints) and learner.public is None
-        fraction = PUBLIC_FRACTION if needs_points else 0.0
+        fraction = PUBLIC_FRACTION if has_setting and learner.public is None else 0.0
     check_value("public", fraction, at_least(0), less_than(1))
     if not fraction:
         return learner, data
-    if not isinstance(learner, UsesPublicPoints):
+    if not has_setting:
         raise InvalidArgument(f"{learner.name} uses no public points", remedy="Leave out --public.")
     count = max(1, round(fraction * len(data.labels)))
     order = generator(block_seed(seed, _PUBLIC_BLOCK)).permutation(len(data.labels))

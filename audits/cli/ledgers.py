@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from contextlib import suppress
@@ -194,13 +195,8 @@ def report(asked: ReportOptions, output: Output) -> None:
       arena runs report run.ledger -o report.html
     """
     path = str(Path(asked.run).parent / f"{Path(asked.run).stem}.html") if asked.page is None else asked.page
-    with output.progress_bar("blocks") as bar:
-
-        def update(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        write_html(asked.run, path, update)
+    with output.stage_progress() as show:
+        write_html(asked.run, path, functools.partial(show, "blocks"))
     output.print_result({"report": path}, lambda result: f"The report is in {result['report']}.")
 
 

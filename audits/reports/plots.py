@@ -84,7 +84,7 @@ def set_title(axes: Axes, subject: str, explanation: str) -> None:
     axes.set_title(f"{subject}\n{explanation}", fontsize=11, loc="left")
 
 
-def draw_bars(axes: Axes, rows: Sequence[tuple[str, float]], *, label: str, title: str) -> None:
+def draw_bars(axes: Axes, rows: Sequence[tuple[str, float]], *, title: str, label: str = "ε (nats)") -> None:
     """One horizontal bar for each name and value; the first one is emphasised."""
     names, values = zip(*rows, strict=True)
     places: Any = range(len(rows))

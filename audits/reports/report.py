@@ -53,15 +53,11 @@ class Part(ABC):
         """The part as HTML, with all texts of strangers escaped."""
 
 
-def _drop_empty(rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [row for row in rows if row[1]]
-
-
 @attrs.frozen
 class Facts(Part):
     """Names and values; those with an empty value are left out."""
 
-    rows: Sequence[tuple[str, str]] = attrs.field(converter=_drop_empty)
+    rows: Sequence[tuple[str, str]] = attrs.field(converter=lambda rows: [row for row in rows if row[1]])
 
     def text(self) -> str:
         return name_table(self.rows)
@@ -185,12 +181,10 @@ class Picture:
     bars: bool = False
 
     @classmethod
-    def of_bars(
-        cls, rows: Iterable[tuple[str, float | None]], title: str, label: str = "ε (nats)"
-    ) -> Picture:
-        """One bar for each name and value that is known."""
+    def of_bars(cls, rows: Iterable[tuple[str, float | None]], title: str) -> Picture:
+        """One bar for each name and value of ε that is known."""
         known = [(name, value) for name, value in rows if value is not None]
-        return cls(partial(draw_bars, rows=known, label=label, title=title), bars=True)
+        return cls(partial(draw_bars, rows=known, title=title), bars=True)
 
 
 @attrs.frozen(kw_only=True)

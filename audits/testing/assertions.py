@@ -24,7 +24,7 @@ from audits.registry.players import GivenLearner, configure_adversary, configure
 from audits.registry.suggestions import explain_arguments
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.first_games import check_learner_first
-from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
+from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.testing.budget import (
@@ -174,8 +174,16 @@ class _PrivacyTest:
             if verdict.refuted:
                 refutation = Refutation(plan=plan, verdict=verdict)
                 break
-        played, block = sum(verdict.games for verdict in verdicts), max(plan.block for plan in plans)
-        return self._make_outcome(verdicts, games, share, refutation, played=played, block=block)
+        block = max(plan.block for plan in plans)
+        return Outcome(
+            learner=self.learner.name,
+            claim=self.claim,
+            error=self.error,
+            verdicts=tuple(verdicts),
+            ceiling=compute_ceiling(games, claim=self.claim, error=share, block=block),
+            games=sum(verdict.games for verdict in verdicts),
+            refutation=refutation,
+        )
 
     def _make_plan(self, opponent: Opponent, games: int, share: float) -> Plan:
         adversary, referee = self._configure(opponent)
@@ -229,37 +237,23 @@ class _PrivacyTest:
         )
         if result.interrupted:
             raise KeyboardInterrupt
-        verdicts = [] if result.verdict is None else [result.verdict]
+        verdicts = () if result.verdict is None else (result.verdict,)
         refutation = None
         if result.plan is not None and result.verdict is not None:
             refutation = Refutation(plan=result.plan, verdict=result.verdict, search=result)
-        played = result.games + sum(verdict.games for verdict in verdicts)
-        return self._make_outcome(verdicts, games, share, refutation, played=played)
-
-    def _check_power(self, games: int, share: float) -> None:
-        if not self.allow_underpowered:
-            check_power(games, claim=self.claim, error=share, until_refuted=self.until_refuted)
-
-    def _make_outcome(
-        self,
-        verdicts: Sequence[Verdict],
-        games: int,
-        share: float,
-        refutation: Refutation | None,
-        *,
-        played: int,
-        block: int = MAX_BLOCK_PAIRS,
-    ) -> Outcome:
-        ceiling = compute_ceiling(games, claim=self.claim, error=share, block=block)
         return Outcome(
             learner=self.learner.name,
             claim=self.claim,
             error=self.error,
-            verdicts=tuple(verdicts),
-            ceiling=ceiling,
-            games=played,
+            verdicts=verdicts,
+            ceiling=compute_ceiling(games, claim=self.claim, error=share),
+            games=result.games + sum(verdict.games for verdict in verdicts),
             refutation=refutation,
         )
+
+    def _check_power(self, games: int, share: float) -> None:
+        if not self.allow_underpowered:
+            check_power(games, claim=self.claim, error=share, until_refuted=self.until_refuted)
 
 
 def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[float, float] | None) -> Claim:
