@@ -16,13 +16,7 @@ from audits.races import Race, RaceResult, plan_online_race, plan_predictor_race
 from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds
 from audits.races.race_plan import concepts_of
 from audits.registry.match import GivenData, PlayerSettings, load_data
-from audits.registry.players import (
-    ADVERSARIES,
-    LEARNERS,
-    GivenAdversary,
-    check_player,
-    configure_learner,
-)
+from audits.registry.players import ADVERSARIES, LEARNERS, GivenAdversary, check_player, configure_learner
 from audits.registry.settings_text import build_player, summarize_player
 from audits.registry.suggestions import check_labels, explain_arguments
 from audits.runs.workers import Workers

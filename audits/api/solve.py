@@ -13,19 +13,9 @@ from audits.api.audit import read_data, read_sample, split_settings
 from audits.exact_loss.exact_audit import exact as compute_exact
 from audits.exact_loss.exact_report import ExactAudit
 from audits.registry.match import build_match, find_protocol
-from audits.registry.players import (
-    GivenAdversary,
-    GivenLearner,
-    configure_adversary,
-    configure_learner,
-)
+from audits.registry.players import GivenAdversary, GivenLearner, configure_adversary, configure_learner
 from audits.registry.suggestions import explain_arguments
-from audits.solver.choice_of_samples import (
-    pose_against,
-    pose_every_vote,
-    pose_samples,
-    pose_smallest,
-)
+from audits.solver.choice_of_samples import pose_against, pose_every_vote, pose_samples, pose_smallest
 from audits.solver.linear_game import Watch, ignore_progress
 from audits.solver.posed_game import ExampleGame, PosedGame
 from audits.solver.solution import solve as solve_game

@@ -16,13 +16,7 @@ from tqdm import tqdm
 from arena.errors import ArenaError, InvalidArgument
 from audits.cli import INTERRUPTED
 from audits.cli.audit import ChangesOption, KeyOption, get_exit_status
-from audits.cli.options import (
-    LedgerArgument,
-    argument,
-    option,
-    option_groups,
-    option_record,
-)
+from audits.cli.options import LedgerArgument, argument, option, option_groups, option_record
 from audits.cli.output import Output, print_note
 from audits.reports.formatting import escape_controls, name_table, nats
 from audits.runs.export import check_table, export_blocks, export_figures

@@ -6,9 +6,7 @@ import click
 
 from audits.api.race import find_entrants, plan_race
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.completion import (
-    complete_learners,
-)
+from audits.cli.completion import complete_learners
 from audits.cli.options import (
     DataOptions,
     SeedOption,

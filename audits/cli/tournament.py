@@ -35,9 +35,7 @@ class TournamentOptions(SeedOption):
     )
     protocols: tuple[str, ...] = protocol_option("Play this protocol only; may be repeated. Default: all.")
     games: int | None = option(
-        "--games",
-        metavar="N",
-        help=f"Games of each pair, in each world. Default: {_GAMES}.",
+        "--games", metavar="N", help=f"Games of each pair, in each world. Default: {_GAMES}."
     )
     confidence: float = option(
         "--confidence", default=CONFIDENCE, help="Confidence of the bound of each pair, by itself."

@@ -30,8 +30,7 @@ def check_output_file(
     # A link to a pipe leads nowhere, and one to itself is never resolved.
     if not location.is_file() and (os.path.exists(path) or os.path.lexists(location)):
         raise InvalidArgument(
-            f"the {kind} {path} is a pipe, a device or the like",
-            remedy="Name a regular or a new file.",
+            f"the {kind} {path} is a pipe, a device or the like", remedy="Name a regular or a new file."
         )
     if not location.parent.is_dir():
         raise InvalidArgument(f"the directory of the {kind} {path} does not exist", remedy="Create it first.")

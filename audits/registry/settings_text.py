@@ -27,10 +27,7 @@ Player = Learner | Adversary
 P = TypeVar("P", Learner, Adversary)
 
 # Fields that the match fills in: no text can express a dataset or an opponent.
-FILLED_FIELDS = {
-    "sample": "filled from --data",
-    "learner": "filled with the opponent's configuration",
-}
+FILLED_FIELDS = {"sample": "filled from --data", "learner": "filled with the opponent's configuration"}
 _MAX_EXPONENT = 18  # decimal exponent of the largest integer that a text may denote
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 

@@ -88,12 +88,7 @@ def games_needed(claim: Claim, *, error: float, until_refuted: bool = False) -> 
 
 @lru_cache(maxsize=256)
 def compute_ceiling(
-    games: int,
-    *,
-    claim: Claim,
-    error: float,
-    until_refuted: bool = False,
-    block: int = MAX_BLOCK_PAIRS,
+    games: int, *, claim: Claim, error: float, until_refuted: bool = False, block: int = MAX_BLOCK_PAIRS
 ) -> float:
     """The largest ε in nats that so many games, in blocks of at most `block` pairs, can certify."""
     sizes, settings = _plan_betting(games, claim, error, until_refuted, block)

@@ -236,11 +236,7 @@ def check(*arguments: str) -> Any:
     return result
 
 
-MANY = {
-    "deadline": None,
-    "database": None,
-    "suppress_health_check": [*HealthCheck],
-}
+MANY = {"deadline": None, "database": None, "suppress_health_check": [*HealthCheck]}
 
 
 @pytest.mark.slow

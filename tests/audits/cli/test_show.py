@@ -161,12 +161,7 @@ def test_bad_use_is_one_line_and_status_2(words: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "dimension", "ways"),
-    [
-        ("thresholds", 1, 11),
-        ("intervals", 2, 56),
-        ("stumps:8", 5, 146),
-        ("halfplanes", 3, 92),
-    ],
+    [("thresholds", 1, 11), ("intervals", 2, 56), ("stumps:8", 5, 146), ("halfplanes", 3, 92)],
 )
 def test_classes_without_a_finite_domain_tell_how_many_ways_they_label(
     name: str, dimension: int, ways: int

@@ -71,10 +71,7 @@ def test_pages_are_made_in_these_places_only() -> None:
         for path in (ROOT / package).rglob("*")
         if path.suffix in (".py", ".j2", ".html") and "<html" in path.read_text(encoding="utf-8")
     ]
-    assert sorted(places) == [
-        "audits/reports/page.html",
-        "audits/tournaments/tournament.html.j2",
-    ]
+    assert sorted(places) == ["audits/reports/page.html", "audits/tournaments/tournament.html.j2"]
 
 
 @pytest.mark.thorough

@@ -124,12 +124,7 @@ def test_a_changed_file_is_named(folder: Path, file: str) -> None:
 
 @pytest.mark.parametrize(
     ("way", "file"),
-    [
-        ("resume", "plug.py"),
-        ("resume", "data.csv"),
-        ("verify", "held_scale.py"),
-        ("a part", "data.csv"),
-    ],
+    [("resume", "plug.py"), ("resume", "data.csv"), ("verify", "held_scale.py"), ("a part", "data.csv")],
 )
 def test_the_change_can_be_allowed(folder: Path, file: str, way: str) -> None:
     (folder / file).write_text(FILES[file] + ("# more\n" if file.endswith(".py") else "4,1\n"))
