@@ -298,10 +298,8 @@ def damages(draw: st.DrawFn) -> Any:
         elif kind == "page":
             pages = len(content) // 4096
             one, other = (4096 * int(place * (pages - 1)) for place, _ in (places[0], places[-1]))
-            content[one : one + 4096], content[other : other + 4096] = (
-                content[other : other + 4096],
-                content[one : one + 4096],
-            )
+            first, second = content[one : one + 4096], content[other : other + 4096]
+            content[one : one + 4096], content[other : other + 4096] = second, first
         else:
             plan, notes, rows = read_rows(path)
             part = {"plan": plan, "notes": notes}.get(kind)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.command_line import Command
-from support.players import halfspace_players, race_players
+from support.players import race_players
 from support.waiting import interrupt_at
 
 from audits.races import run_race
@@ -39,17 +39,6 @@ def test_it_prints_a_row_for_every_learner() -> None:
     assert "Mistakes after 40 rounds, 60 games of each:" in done.stdout
     assert "realizable: some concept of the learner's class explains every game" in done.stdout
     assert "by least squares over 16 marks" in " ".join(done.stdout.split())
-
-
-@pytest.mark.thorough
-def test_halfspaces_are_raced_without_any_settings() -> None:
-    race = found(
-        f"{halfspace_players.__file__}:PlainWinnow", "--against", "sparse-disjunction", "--games", "70"
-    )
-    (winnow,) = race["learners"]
-    assert (race["quantity"], race["protocol"], race["rounds"]) == ("mistakes", "Oblivious", 10_000)
-    assert winnow["concepts"] == "Halfspaces(16 dimensions, margin 0.2)"
-    assert 15 <= winnow["mean"][-1] <= winnow["worst"][-1] <= 139
 
 
 def test_settings_are_for_all_for_one_or_for_the_adversary() -> None:

