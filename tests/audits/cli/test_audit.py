@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.command_line import Command, without_times
+from support.command_line import Command
 
 from arena import PlayerError
 from audits.cli import audit as auditing
@@ -67,31 +67,6 @@ def test_games_default_to_a_hundred_thousand_and_to_ten_million_until_refuted(mo
         (7, True),
     ]
     assert {(plan.confidence, plan.seed) for plan in plans} == {(0.95, 0)}
-
-
-# --- what the figures do not depend on ----------------------------------------------------------------
-
-
-def test_the_seed_decides_the_figures() -> None:
-    first, second, other = (
-        without_times(audit(*COUNT, "--games", "3000", "--seed", seed)[1]) for seed in ("1", "1", "2")
-    )
-    assert first == second
-    assert first["epsilon_lower"] != other["epsilon_lower"]
-
-
-@pytest.mark.thorough
-def test_processes_do_not_change_the_figures() -> None:
-    alone, together = (without_times(audit(*COUNT, "--games", "3000", "--jobs", jobs)[1]) for jobs in "12")
-    assert alone == together
-
-
-def test_a_ledger_is_resumed(tmp_path: Path) -> None:
-    ledger = ("--ledger", str(tmp_path / "run.ledger"))
-    _, first = audit(*COUNT, "--games", "3000", *ledger)
-    resumed = arena("audit", *COUNT, "--games", "3000", *ledger)
-    assert "3,000 in each world, 3,000 of them from the ledger" in resumed.stdout
-    assert without_times(audit(*COUNT, "--games", "3000", *ledger)[1]) == without_times(first)
 
 
 # --- interruption and progress ------------------------------------------------------------------------

@@ -109,11 +109,6 @@ def test_every_learner_of_columns_can_be_fitted(learner: str, small: str) -> Non
     assert "accuracy on its 200 training examples" in done.stdout
 
 
-def test_the_same_seed_gives_the_same_list(small: str) -> None:
-    runs = [arena("private-decision-list", "--data", small, "--y", "y", "--seed", seed) for seed in "773"]
-    assert runs[0].stdout == runs[1].stdout != runs[2].stdout
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "message"),

@@ -9,17 +9,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.command_line import ARENA, ENDING, start
 from support.paths import ROOT
 from support.waiting import count_blocks, find_processes, handles, wait_until
 
 from arena import Release
 from audits.runs.plan import BlockSizes
 
-ARENA = (sys.executable, "-m", "audits.cli")
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 COUNT = ("audit", "laplace-count", "--against", "count-swap")
 
 
@@ -80,21 +78,6 @@ def test_output_needs_no_unicode() -> None:
     done = arena("show", "laplace-count", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "")
     assert "laplace-count (learner)" in done.stdout
-
-
-def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-    """The command in a process group of its own, all of whose output can be read."""
-    return subprocess.Popen(
-        [*ARENA, *arguments],
-        cwd=ROOT,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        # A suite that was started in the background has them ignored, and hands that down.
-        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in ENDING],
-        **options,
-    )
 
 
 @pytest.mark.thorough

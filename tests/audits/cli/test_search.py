@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -59,17 +58,6 @@ def test_data_of_the_user_are_tried(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "of them from the constants of its code" in " ".join(done.stdout.split())
     assert "--data needs --x COLUMN" in arena(file, *settings, *data[:2]).stderr
-
-
-def test_json_is_one_object() -> None:
-    done = arena(*ERM, "--json", "--seed", "4")
-    found = json.loads(done.stdout)
-    assert done.stdout.count("\n") == 1
-    assert found["refuted"]
-    assert found["seed"] == 4
-    assert found["verdict"]["epsilon_lower"] > 1
-    assert found["adversary"][-1].startswith("score: ")
-    assert "found = Script(" in found["source"]
 
 
 @pytest.mark.thorough

@@ -8,19 +8,17 @@ import resource
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from support.command_line import Command, unify_refused_options, without_times
+from support.command_line import ARENA, Command, start, unify_refused_options, without_times
 from support.paths import ROOT
 from support.waiting import count_blocks, wait_until
 
 from audits.runs.ledger import Ledger
 
-ARENA = (sys.executable, "-m", "audits.cli")
 arena = Command()
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000")
 PLAN = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 100, "until_refuted": False}
@@ -41,9 +39,7 @@ def without(ledger: Path, blocks: str) -> Path:
 @contextmanager
 def playing(*arguments: object) -> Iterator[subprocess.Popen[str]]:
     """An audit in another process, killed at the end."""
-    process = subprocess.Popen(
-        [*ARENA, *map(str, arguments)], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = start(*arguments)
     try:
         yield process
     finally:
@@ -319,14 +315,7 @@ def test_watch_follows_a_run_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
     page = tmp_path / "page.html"
-    watcher = subprocess.Popen(
-        [*ARENA, "runs", "watch", str(endless), "--every", "0.05", "--html", str(page)],
-        cwd=ROOT,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    watcher = start("runs", "watch", endless, "--every", "0.05", "--html", page)
     wait_until(page.exists)
     watcher.send_signal(signal.SIGINT)
     output, errors = watcher.communicate(timeout=60)
