@@ -78,20 +78,15 @@ class OneRunCertificate(Report):
             ("canaries", f"{self.canaries:,}, each in the data by a fair coin"),
             ("guesses", f"{self.right:,} of {self.guesses:,} right, of the most extreme scores"),
         ]
+        claims = [f"no claim of ε < {nats(self.epsilon_lower)} holds"] if self.epsilon_lower else []
+        if curve:
+            claims.append(f"no privacy curve of this family below ε = {nats(curve)} holds")
+        meaning = f"With confidence {percent(self.confidence)}, {', and '.join(claims)}."
+        if not claims:
+            meaning = "These guesses certify no loss of privacy. That is no proof of privacy."
         bars = [("certified", self.epsilon_lower), ("for the curve", curve), ("claimed", self.epsilon)]
-        return Document(
-            parts=[Facts(rows), Prose(self._explain())],
-            picture=Picture.of_bars([*bars, ("ceiling", self.ceiling)], self.headline),
-        )
-
-    def _explain(self) -> str:
-        largest = max(self.epsilon_lower, self.curve_epsilon_lower or 0.0)
-        if largest == 0:
-            return "These guesses certify no loss of privacy. That is no proof of privacy."
-        claims = [] if not self.epsilon_lower else [f"no claim of ε < {nats(self.epsilon_lower)} holds"]
-        if self.curve_epsilon_lower:
-            claims.append(f"no privacy curve of this family below ε = {nats(self.curve_epsilon_lower)} holds")
-        return f"With confidence {percent(self.confidence)}, {', and '.join(claims)}."
+        picture = Picture.of_bars([*bars, ("ceiling", self.ceiling)], self.headline)
+        return Document(parts=[Facts(rows), Prose(meaning)], picture=picture)
 
 
 @explain_arguments

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import stat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -15,9 +16,9 @@ from arena import InvalidArgument, OneRun
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import (
     DataOptions,
-    GivenArguments,
     LedgerOption,
     MatchOptions,
+    Record,
     SeedOption,
     TextType,
     WorkerOptions,
@@ -25,7 +26,7 @@ from audits.cli.options import (
     option,
     option_groups,
     option_record,
-    plan_options,
+    plan_option,
 )
 from audits.cli.output import Output, Quiet, format_command, print_note
 from audits.data.output_files import check_output_file
@@ -54,14 +55,27 @@ def _parse_part(name: str, text: str) -> RunPart:
     return RunPart.parse(text)
 
 
-@plan_options(*(name for name in list_arguments() if name != "seed"))
-class PlanOptions(GivenArguments):
+def _add_plan_options(group: type[Record]) -> type[Record]:
+    """Make a class an option group of the arguments of a plan, and of its own options after them."""
+    kinds = {name: field.type for name, field in list_arguments().items() if name != "seed"}
+    group.__annotations__ = kinds | inspect.get_annotations(group)
+    for name in kinds:
+        setattr(group, name, plan_option(name))
+    return option_record(group)
+
+
+@_add_plan_options
+class PlanOptions:
     one_run: int | None = option(
         "--one-run",
         metavar="M",
         help="Train once, with M canaries that fair coins include, in place of many games. The adversary "
         "plays OneRun, as planted-canaries does, and the claim is the learner's own.",
     )
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a plan among the options, by name."""
+        return {name: getattr(self, name) for name in list_arguments() if name != "seed"}
 
 
 @option_record

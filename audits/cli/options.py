@@ -7,9 +7,8 @@ field says what its option takes: a number, a flag, or several values.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar, dataclass_transform, get_type_hints
+from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
 import attrs
 import click
@@ -165,30 +164,6 @@ def plan_option(name: str) -> Any:
     if kind != "bool" and not said["chosen"]:
         settings["default"] = field.default
     return option(f"--{name.replace('_', '-')}", **settings)
-
-
-def plan_options(*names: str) -> Callable[[type[Record]], type[Record]]:
-    """Make a class an option group of these arguments of a plan, and of its own options after them."""
-
-    def add(group: type[Record]) -> type[Record]:
-        kinds = {name: list_arguments()[name].type for name in names}
-        group.__annotations__ = kinds | inspect.get_annotations(group)
-        group.given = names  # type: ignore[attr-defined]
-        for name in names:
-            setattr(group, name, plan_option(name))
-        return option_record(group)
-
-    return add
-
-
-class GivenArguments:
-    """An option group with arguments of a plan; see `plan_options`."""
-
-    given: ClassVar[tuple[str, ...]]
-
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of a plan among the options, by name."""
-        return {name: getattr(self, name) for name in self.given}
 
 
 @option_record

@@ -17,7 +17,6 @@ from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.completion import complete_learners
 from audits.cli.options import (
     DataOptions,
-    GivenArguments,
     SeedOption,
     WorkerOptions,
     argument,
@@ -25,7 +24,7 @@ from audits.cli.options import (
     option_groups,
     option_record,
     parse_settings,
-    plan_options,
+    plan_option,
     protocol_option,
     settings_option,
 )
@@ -35,9 +34,11 @@ from audits.registry.match import load_data, resolve_claim
 from audits.registry.players import configure_learner
 
 
-@plan_options("epsilon", "delta", "curve")
-class ClaimOptions(GivenArguments):
-    """The claim under test."""
+@option_record
+class ClaimOptions:
+    epsilon: float | None = plan_option("epsilon")
+    delta: float | None = plan_option("delta")
+    curve: str | None = plan_option("curve")
 
 
 @option_record
@@ -92,9 +93,8 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
     if settings["adversary"]:
         raise click.UsageError("A search makes its own adversary, which has no settings.")
     learner = configure_learner(asked.learner, settings["learner"], sample)
-    claim = asked.arguments()
-    if claim["curve"] is None:  # refused before anything is written
-        resolve_claim(learner, claim["epsilon"], claim["delta"], purpose="refute")
+    if asked.curve is None:  # refused before anything is written
+        resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")
     error = asked.error
     if error is None:
         check_value("confidence", asked.confidence, more_than(0), less_than(1, "Write 0.95 for 95 %."))
@@ -122,10 +122,12 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
             error=error,
             examples=asked.examples,
             games=asked.games,
-            seed=asked.seed,
             jobs=workers.build(),
             progress=update,
-            **claim,
+            epsilon=asked.epsilon,
+            delta=asked.delta,
+            curve=asked.curve,
+            seed=asked.seed,
         )
     name = shlex.join([asked.learner, *(word for pair in asked.settings for word in ("--set", pair))])
     result = attrs.evolve(result, given=name, file=asked.file)

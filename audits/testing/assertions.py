@@ -27,15 +27,18 @@ from audits.runs.first_games import check_learner_first
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from audits.testing.budget import (
+from audits.testing.outcome import (
     Budget,
+    NotPrivate,
+    NotRefuted,
+    Outcome,
+    Refutation,
     check_power,
     compute_ceiling,
     compute_confidence,
     games_needed,
     get_budget,
 )
-from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
 
 ERROR = 1e-6
 # Games that confirm an adversary of a search. They are played only if the search finds one.

@@ -48,7 +48,7 @@ from audits.testing import (
     neighbouring_samples,
     streams,
 )
-from audits.testing.budget import compute_confidence
+from audits.testing.outcome import compute_confidence
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.static_erm import StaticErm
