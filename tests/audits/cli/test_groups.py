@@ -31,14 +31,6 @@ def complete(*words: str, incomplete: str = "") -> list[str]:
     return [item.value for item in completer.get_completions([*words], incomplete)]
 
 
-def test_the_help_has_a_section_for_each_group_and_at_most_fifteen_commands() -> None:
-    lines = arena("--help").stdout.splitlines()
-    start = lines.index("Games:")
-    for title in ("Players:", "Runs and data:"):
-        assert title in lines[start:]
-    assert len([line for line in lines[start:] if line.startswith("  ")]) <= 15
-
-
 @pytest.mark.parametrize("group", [(), ("runs",)])
 def test_a_bare_group_shows_its_help(group: tuple[str, ...]) -> None:
     assert arena.text(*group) == arena.text(*group, "--help")

@@ -41,14 +41,6 @@ def test_help_does_not_wait_for_what_it_does_not_need() -> None:
 
 
 @pytest.mark.thorough
-def test_debugging_shows_where_an_error_came_from() -> None:
-    shown = arena("--debug", *COUNT, "--confidence", "2")
-    assert shown.returncode == 1
-    assert shown.stderr.startswith("Traceback")
-    assert "in make_plan" in shown.stderr
-
-
-@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize(
     "arguments", [("--help",), ("list",), ("audit", "--help"), (*COUNT, "--games", "100")]
