@@ -1,9 +1,9 @@
-"""The training of teachers on disjoint random chunks of a sample, in a batch of games.
+"""The training of teachers on disjoint random chunks of a sample, in a batch of games (GenericBBL, steps 2 to
+3(b)).
 
-Steps 2, 3(a) and 3(b) of GenericBBL: a random subset of the sample is divided at random into T chunks of λ
-examples, and an empirical risk minimiser is trained on each. There are two routes with the same output
-distribution (docs/architecture.md). If the sample has few distinct examples, all T *compositions* of chunks
-(how often each holds each example) are drawn at once. Otherwise the *rows* of each game are drawn one by one.
+There are two routes of the same output distribution (docs/architecture.md). If the sample has few distinct
+examples, all T *compositions* of chunks (how often each holds each example) are drawn at once. Otherwise the
+*rows* of each game are drawn one by one.
 """
 
 from __future__ import annotations
@@ -81,12 +81,9 @@ def train_teachers(
     route: str | None = None,
     relabel: Relabel | None = None,
 ) -> TrainedEnsembles:
-    """Train `teachers` teachers per game on disjoint random chunks of `chunk` examples each.
+    """Train teachers on disjoint random chunks; every sample must hold at least teachers·chunk examples.
 
-    Every sample must hold at least teachers·chunk examples.
-
-    route: "compositions" or "rows"; default: the cheaper one. relabel: computes labels to train on in place
-    of those of S_1; requires rows.
+    route: default: the cheaper one. relabel: computes labels to train on instead of those of S_1, by rows.
     """
     groups = []
     for sample, games in training.groups():
@@ -178,10 +175,9 @@ def _enumerate_compositions(
 
 
 def _multinomial_probabilities(compositions: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The probability of each composition if the examples of a chunk are drawn independently from p."""
+    """The probability of each composition of a chunk whose examples are drawn independently from p."""
     factorials = np.array([lgamma(c + 1) for c in range(int(compositions.max()) + 1)])
-    chunk = int(compositions[0].sum())
-    logs = lgamma(chunk + 1) - factorials[compositions].sum(axis=1) + compositions @ np.log(p)
+    logs = lgamma(compositions[0].sum() + 1) - factorials[compositions].sum(axis=1) + compositions @ np.log(p)
     probabilities = np.exp(logs)
     return probabilities / probabilities.sum()
 
@@ -211,8 +207,7 @@ def _acceptance_weights(available: np.ndarray, size: int) -> tuple[tuple[np.ndar
 def _draw_compositions(plan: _Plan, games: int, rng: np.random.Generator) -> _Drawn:
     """Draw compositions with replacement, and accept them so that they are those of draws without."""
     compositions = plan.compositions
-    if compositions is None:
-        raise InternalError("there are too many compositions to draw from")
+    assert compositions is not None
     drawn = np.empty((games, len(compositions.probabilities)), np.int64)
     totals = np.empty((games, len(plan.available)), np.int64)
     pending = np.arange(games)

@@ -11,7 +11,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.sample import Sample
 from arena.settings import count_setting
-from learners.common.teacher_votes import between_thresholds_law
+from learners.common.teacher_votes import Electorate, SparseVotesLaw, between_thresholds_law
 from learners.everlasting.bbl_round import V1, BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import GenericBBL
@@ -25,16 +25,15 @@ class EverlastingV1(GenericBBL):
     """Algorithm GenericBBL of Private Everlasting Prediction, first version (v1).
 
     Step 3(d): the teachers' mean vote goes through BetweenThresholds with thresholds 1/2 ± α_i. "Below" is
-    answered 0, "above" and "between" are answered 1. After exactly c outcomes "between" the learner halts and
-    fails.
+    answered 0, "above" and "between" 1. After exactly c outcomes "between" the learner halts.
 
-    The claim is that of Claim 5.3, computed from the configured numbers. It is false: because the count is
-    exact, the halt reveals whether the last query split the vote (`adversaries.figure1.halt_counter`). The
-    second version says so in its footnote 9.
+    The claim is that of Claim 5.3, computed from the configured numbers. It is false, as footnote 9 of the
+    second version says: the count is exact, so the halt reveals whether the last query split the vote
+    (`adversaries.figure1.halt_counter`).
 
     Correction of a slip: step 3(d)ii as printed gives BetweenThresholds the sum of the votes, not their mean.
-    Deviation: c is `halts` in every round, where the printed c_i = 64·α_i·R_i doubles. A later round may so
-    halt early, which costs accuracy and not privacy.
+    Deviation: c is `halts` in every round, where the printed c_i = 64·α_i·R_i doubles; a later round may halt
+    early.
     """
 
     name = "everlasting-v1"
@@ -50,13 +49,14 @@ class EverlastingV1(GenericBBL):
     def law(self, sample: Sample) -> FirstRoundLaw:
         """The distribution with rounds=1. Raises: as `first_round_law`."""
         run = self.round(1)
-        return first_round_law(
-            self,
-            sample,
-            lambda teachers: between_thresholds_law(
-                teachers, alpha=run.alpha, epsilon=run.noise, size=run.teachers, halts=self.halts
-            ),
-        )
+
+        def answer(teachers: Electorate) -> SparseVotesLaw:
+            size, halts = run.teachers, self.halts
+            return between_thresholds_law(
+                teachers, alpha=run.alpha, epsilon=run.noise, size=size, halts=halts
+            )
+
+        return first_round_law(self, sample, answer)
 
     def start(self, games: int, rng: np.random.Generator) -> V1State:
         return V1State(self, games, rng)
@@ -117,14 +117,10 @@ class V1State(HaltingBBLState):
     _mechanism: BetweenThresholds
 
     def _build_mechanism(self, round: BBLRound) -> BetweenThresholds:
+        lower, upper, halts = 0.5 - round.alpha, 0.5 + round.alpha, self._learner.halts
+        size, epsilon = round.teachers, round.noise
         return BetweenThresholds(
-            self._games,
-            self._rng,
-            lower=0.5 - round.alpha,
-            upper=0.5 + round.alpha,
-            epsilon=round.noise,
-            size=round.teachers,
-            halts=self._learner.halts,
+            self._games, self._rng, lower=lower, upper=upper, epsilon=epsilon, size=size, halts=halts
         )
 
     @property

@@ -29,12 +29,10 @@ class EverlastingV2(GenericBBL):
 
     Step 3(d): the answer is 1 if the teachers' mean vote plus Lap(1/(T_i ε′_i)) is at least 1/2.
 
-    The claim is that of Claim 6.3, computed from the configured numbers. The paper's advanced composition
-    (Theorem 2.6) lacks the term k·ε·(e^ε − 1); the full form is used, as in its Claim D.1.
-
-    By default round 2 has only a few teachers, so that games which reach it stay short: it is private, but
-    not accurate. `learners.everlasting.bbl_round` has the printed constants that accuracy requires. Sized for
-    a small sample it has less noise than in step 3(c): the least with which its claim is (ε, δ).
+    The claim is that of Claim 6.3, computed from the configured numbers, with the term k·ε·(e^ε − 1) of
+    advanced composition that Theorem 2.6 lacks. By default round 2 has only a few teachers, so that games
+    which reach it stay short: it is private, but not accurate. Sized for a small sample it has less noise
+    than in step 3(c): the least with which its claim is (ε, δ).
     """
 
     name = "everlasting-v2"
@@ -75,8 +73,8 @@ class EverlastingV2(GenericBBL):
     def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
         """Claim D.1: R_i Laplace answers, each of which costs ε′_i for a change of one teacher.
 
-        From round 2 on it is advanced composition, which does not grow from there: R is quadrupled and ε′
-        halved. Basic composition may be less at first, but doubles every round.
+        From round 2 on by advanced composition, which does not grow from there: R is quadrupled and ε′
+        halved.
         """
         compose = best_composition if round.index == 1 else compose_advanced
         return compose(round.answers, round.noise, 0.0, slack=self.delta / 2)
@@ -97,13 +95,12 @@ class V2State(BBLState):
 class EverlastingFresh(EverlastingV2):
     """GenericBBL with fresh unlabelled points in place of queries: Remark 3 of section 1.3.
 
-    The source is Private Everlasting Prediction, v2. It answers as everlasting-v2 does. D_i is made of F_i
-    points of the stream that the move `Unlabelled` provides: D_1 of the first F_1 points, D_2 of the next
-    F_2, however queries fall among them. If the answers of a round are used up before its points have come,
-    the next query is refused.
+    It answers as everlasting-v2 does. D_i is made of F_i points of the stream that the move `Unlabelled`
+    provides: D_1 of the first F_1 points, D_2 of the next F_2, however queries fall among them. If the
+    answers of a round are used up before its points have come, the next query is refused.
 
-    The paper gives no proof of privacy; see docs/proofs/everlasting_fresh.md. A query leaves no trace: its
-    cost is (0, 0).
+    The paper gives no proof of privacy; see docs/proofs/everlasting_fresh.md. A query leaves no trace and
+    costs (0, 0).
     """
 
     name = "everlasting-fresh"
@@ -127,7 +124,7 @@ class EverlastingFresh(EverlastingV2):
         return {"training_rate": "1", "rate": "1"}
 
     def pool_size(self, index: int) -> int:
-        """F_i = |D_i|: the number of fresh points of round `index`."""
+        """F_i = |D_i|, the fresh points of round `index`."""
         return self._pool_for_next_round(index) if self.pool is None else self.pool * 4 ** (index - 1)
 
     @property

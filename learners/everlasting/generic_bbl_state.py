@@ -23,9 +23,9 @@ _SEGMENT = 256  # points of the stream whose selected positions are drawn togeth
 class StreamingSubset:
     """Keeps `choose` of the next `of` points of each of n games, every subset equally likely.
 
-    Step 3(f) of GenericBBL chooses at the end of the round. Choosing positions beforehand has the same
-    distribution, and needs memory only for the chosen points. Positions are drawn one segment at a time:
-    their number in it is hypergeometric, and given that number they are a random subset of it.
+    Step 3(f) chooses at the end of the round. Choosing positions beforehand has the same distribution, and
+    needs memory only for the chosen points. Positions are drawn one segment at a time: their number in it is
+    hypergeometric.
     """
 
     def __init__(self, games: int, *, of: int, choose: int, rng: np.random.Generator) -> None:
@@ -93,11 +93,7 @@ class StreamingSubset:
 
 
 class BBLState(ABC):
-    """The running state of GenericBBL in n games.
-
-    A version defines `_open_round` and `_answer_many`. One that learns from other points than queries also
-    defines `_open_pool`, `_add_queries` and `_draw_pool`.
-    """
+    """The running state of GenericBBL in n games. A version defines `_open_round` and `_answer_many`."""
 
     answers_at_once: ClassVar[int] = 65_536  # in all games together; a halt in one game wastes the rest
     _round: BBLRound
@@ -191,13 +187,12 @@ class BBLState(ABC):
         return self._learner.rounds == self._round.index
 
     def _prepare_answers(self) -> int:
-        """Begin the next round if this one is over; return the answers left in the round, 0 at the end."""
+        """Begin the next round if this one is over; return the answers left in the round."""
         if self._asked == self._round.answers and not self._last_round:
             self._move_to_next_round()
         return self._round.answers - self._asked
 
     def _count_answers(self, x: np.ndarray) -> None:
-        """Count the answers to queries (n, k, ...) of this round."""
         self._add_queries(x)
         self._asked += x.shape[1]
         if self._asked == self._round.answers and self._last_round:
@@ -211,7 +206,6 @@ class BBLState(ABC):
         self._open_round(round)
 
     def _open_pool(self, round: BBLRound) -> None:
-        """Prepare to receive D_i."""
         self._pool = self._new_pool(round.index)
 
     def _add_queries(self, x: np.ndarray) -> None:
@@ -225,9 +219,8 @@ class BBLState(ABC):
     def _new_pool(self, index: int) -> StreamingSubset:
         """The subset that chooses D̂_i while the points of D_i arrive."""
         size = self._learner.pool_size(index)
-        return StreamingSubset(
-            self._games, of=size, choose=floor(self._learner.rate_run * size), rng=self._rng
-        )
+        choose = floor(self._learner.rate_run * size)
+        return StreamingSubset(self._games, of=size, choose=choose, rng=self._rng)
 
     def _move_to_next_round(self) -> None:
         """Steps 3(f), 3(g), 3(a), 3(b)."""

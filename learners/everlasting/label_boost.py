@@ -1,7 +1,7 @@
-"""LabelBoost of Beimel, Nissim, Stemmer, Learning Privately with Labeled and Unlabeled Examples (2021).
+"""LabelBoost of Beimel, Nissim, Stemmer (2021), as in appendix C.1 of Private Everlasting Prediction.
 
-As in appendix C.1 of Private Everlasting Prediction: it labels an unlabelled sample with one concept that
-fits a small labelled sample, chosen by the exponential mechanism among the dichotomies of both samples.
+It labels an unlabelled sample with one concept that fits a small labelled sample, chosen by the exponential
+mechanism among the dichotomies of both samples.
 """
 
 from __future__ import annotations
@@ -50,12 +50,11 @@ def label_boost(
 
     Steps 1 to 4: the solution set H holds one concept for each dichotomy of the class on the points of S∘T; h
     is chosen from H by the exponential mechanism with ε = 1 and score −(errors on S), up to a constant of the
-    game: the score used here is the gain over the all-zero labelling.
+    game: the score is the gain over the all-zero labelling.
 
-    Shapes: points (n, p, ...); zeros, ones (n, p): how often S holds the point with each label (0 for the
-    points of T); present (n, p) bool: whether S∘T holds the point. Returns concepts (n, ...).
-
-    Raises: Unsupported if a game may have too many dichotomies (see `ConceptClass.check_choice`).
+    Shapes: points (n, p, ...); zeros, ones (n, p): how often S holds the point with each label; present (n,
+    p) bool: whether S∘T holds the point. Returns concepts (n, ...). Raises: Unsupported if a game may have
+    too many dichotomies (see `ConceptClass.check_choice`).
     """
     points, signs, present = _merge_equal_points(points, ones - zeros, present)
     games, width = points.shape[:2]
@@ -75,10 +74,8 @@ def label_points(concept_class: ConceptClass, concepts: np.ndarray, points: np.n
 def _merge_equal_points(
     points: np.ndarray, signs: np.ndarray, present: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same with each point once, if there are fewer distinct points than columns.
-
-    The cost of some concept classes is quadratic in the columns.
-    """
+    """The same with each point once, if there are fewer distinct points than columns: some classes need
+    quadratic time."""
     if len(np.unique(points[present], axis=0)) >= points.shape[1]:
         return points, signs, present
     domain, tally, sets, kind = tally_signs(points, signs, present)

@@ -18,8 +18,7 @@ from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, setting
-from learners.common.learner_bases import FittedLearner, ReleaseLearner
-from learners.common.relation_claims import claim_of_monotone_choice
+from learners.common.learner_bases import FittedLearner, ReleaseLearner, claim_of_monotone_choice
 from learners.mechanisms.selection import EMCover, choice_weights, cover_cost, largest_cover_rate, other_costs
 
 

@@ -8,15 +8,14 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.claims import REGRET, Bound, Claim, PrivacyUnit
+from arena.claims import REGRET, Bound
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone import Automaton, soa
 from arena.littlestone.concept_sets import concept_sets
-from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
-from learners.common.learner_bases import RoundBudget
+from learners.common.learner_bases import OnlineLearner, RoundBudget, check_memory
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.accounting import Guarantee
 from learners.mechanisms.lazy_experts import LazyParameters
@@ -32,28 +31,25 @@ from learners.online.experts.transitions import (
 )
 
 MOST_NUMBERS_PER_GAME = 2**25
-MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each
-
 FRESH, LAZY = "fresh", "lazy"
 
 
 @attrs.frozen
-class AgnosticExperts(Learner):
+class AgnosticExperts(OnlineLearner):
     """Private agnostic online learner that draws among experts (Algorithms 5 to 7 of Li, Wang, Ye).
 
     An expert follows the SOA, and at ends of stretches of rounds it makes the SOA err at a candidate, a point
     that occurred often since its last move. Some expert has little more regret than the best concept. Hedge
     weighs the experts, and one of them is drawn.
 
-    Privacy: ε of the counters plus the cost of the draws. Regret: `bound`. Proofs and deviations (points of a
-    finite domain are counted instead of sanitising classes of functions): docs/proofs/agnostic_experts.md.
+    Privacy: ε of the counters plus the cost of the draws. Proofs and deviations (points of a finite domain
+    are counted instead of sanitising classes of functions): docs/proofs/agnostic_experts.md.
 
-    Memory: states × (ends + 1) numbers of 8 bytes for each game. A round's work is one number for each state.
+    Memory: states × (ends + 1) numbers of 8 bytes for each game; a round's work is one number for each state.
     Raises: Unsupported if the domain is not finite, or too large.
     """
 
     name = "agnostic-experts"
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     theorem = "Theorem 4.4 of Li, Wang, Ye: counters of points, and private experts"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
@@ -110,9 +106,7 @@ class AgnosticExperts(Learner):
     @property
     def transitions(self) -> Transitions:
         """Raises: Unsupported if the domain is not finite, or the class too large."""
-        automaton = self.automaton
-        assert self.concepts.domain is not None
-        return build_transitions(automaton, len(self.concepts.domain), self._moves)
+        return build_transitions(self.automaton, len(self.concepts.domain or ()), self._moves)
 
     @cached_property
     def width(self) -> int:
@@ -121,7 +115,7 @@ class AgnosticExperts(Learner):
 
     @property
     def _moves(self) -> int:
-        """M, the largest number of moves of an expert."""
+        """M."""
         mistakes = self.automaton.mistakes
         return mistakes if self.mistakes is None else min(self.mistakes, mistakes)
 
@@ -191,28 +185,16 @@ class AgnosticExperts(Learner):
 
     # --- guarantees -------------------------------------------------------------------------------------
 
-    @property
-    def claim(self) -> Claim:
-        draws = self._cost_of_draws()
-        return Claim(
-            epsilon=self.counters_epsilon + draws.epsilon,
-            delta=draws.delta,
-            protects=(PrivacyUnit.STREAM_EXAMPLE,),
-        )
-
-    def _cost_of_draws(self) -> Guarantee:
-        if self._hedge_rounds < 2:
-            return Guarantee(0.0, 0.0)
-        if self.draws == LAZY:
-            return lazy_experts.cost(self._hedge_rounds, self.lazy, slack=self.delta)
-        return exponential_experts.cost(self._hedge_rounds, self.hedge_rate, slack=self.delta)
+    def _cost(self) -> Guarantee:
+        draws = Guarantee(0.0, 0.0)
+        if self._hedge_rounds >= 2 and self.draws == LAZY:
+            draws = lazy_experts.cost(self._hedge_rounds, self.lazy, slack=self.delta)
+        elif self._hedge_rounds >= 2:
+            draws = exponential_experts.cost(self._hedge_rounds, self.hedge_rate, slack=self.delta)
+        return Guarantee(self.counters_epsilon + draws.epsilon, draws.delta)
 
     def bound(self, rounds: int) -> Bound | None:
-        """The expected regret, if it is less than the number of rounds; for lazy draws against oblivious
-        adversaries.
-
-        Proof: docs/proofs/agnostic_experts.md.
-        """
+        """The expected regret, if it is less than the number of rounds (docs/proofs/agnostic_experts.md)."""
         if rounds > self.rounds or self._moves < self.automaton.mistakes:
             return None
         missed = largest_missed_count(
@@ -227,8 +209,7 @@ class AgnosticExperts(Learner):
         return Bound(regret, REGRET, beta=None, theorem=self.theorem, oblivious=self.draws == LAZY)
 
     def _regret_of_draws(self, rounds: int) -> float:
-        """The regret against the expert that follows a concept; 0 in the first stretch, when there is one
-        expert."""
+        """The regret against the expert that follows a concept; 0 in the first stretch."""
         ends = (rounds - 1) // self.stretch_length
         if not (ends and self.ends):
             return 0.0
@@ -239,8 +220,7 @@ class AgnosticExperts(Learner):
         return prior + exponential_experts.regret(hedge_rounds, 1, self.hedge_rate)
 
     def _log_experts(self, ends: int) -> float:
-        """ln N: minus the logarithm of the least prior of an expert that follows a concept through `ends`
-        ends."""
+        """ln N: minus the log of the least prior of an expert that follows a concept through `ends` ends."""
         if not self.ends:
             return 0.0
         stay = -math.log1p(-self.move_probability)
@@ -261,25 +241,19 @@ class AgnosticExperts(Learner):
                 value=f"draws={self.draws}, share={self.share:g}",
                 remedy="Set draws=fresh and share=0.",
             )
+        rate, chance = self.hedge_rate, self.move_probability
+        transitions, ends = self.transitions, self.ends
         return FreshDrawsLaw(
             self.automaton,
-            self.transitions,
+            lambda: MergedExperts(transitions, 1, ends=ends, rate=rate, move_probability=chance),
             points=np.array(self.concepts.domain, float),
             rounds=self.rounds,
-            length=self.stretch_length,
-            ends=self.ends,
-            rate=self.hedge_rate,
-            move_probability=self.move_probability,
+            length=self.stretch_length if self.ends else self.rounds,
         )
 
     def start(self, games: int, rng: np.random.Generator) -> AgnosticExpertsState:
         """Raises: Unsupported if the games need too much memory."""
-        numbers = (len(self.transitions.states) + self.transitions.points) * (self.ends + 1)
-        if games * numbers > MOST_NUMBERS:
-            raise Unsupported(
-                f"{games:,} games of {numbers:,} numbers each exceed {MOST_NUMBERS:,} numbers",
-                remedy=f"Play {MOST_NUMBERS // numbers:,} games at a time.",
-            )
+        check_memory(games, (len(self.transitions.states) + self.transitions.points) * (self.ends + 1))
         return AgnosticExpertsState(self, games, rng)
 
     @property
@@ -297,32 +271,18 @@ class AgnosticExpertsState:
         self._rounds_observed = 0
         self._class = spec.automaton.hypotheses
         self._functions = spec.automaton.functions(spec.transitions.states)
+        ends, length, points = spec.ends, spec.stretch_length, spec.transitions.points
+        epsilon, threshold = spec.counters_epsilon, spec.candidate_threshold
         self._candidates = Candidates(
-            games,
-            spec.transitions.points,
-            rng,
-            ends=spec.ends,
-            length=spec.stretch_length,
-            epsilon=spec.counters_epsilon,
-            threshold=spec.candidate_threshold,
+            games, points, rng, ends=ends, length=length, epsilon=epsilon, threshold=threshold
         )
+        chance = spec.move_probability
         self._experts = MergedExperts(
-            spec.transitions,
-            games,
-            ends=spec.ends,
-            rate=spec.hedge_rate,
-            move_probability=spec.move_probability,
+            spec.transitions, games, ends=ends, rate=spec.hedge_rate, move_probability=chance
         )
         self._draws: FreshDraws | LazyDraws
         if spec.draws == LAZY:
-            self._draws = LazyDraws(
-                self._experts,
-                spec.transitions,
-                games,
-                rng,
-                lazy=spec.lazy,
-                move_probability=spec.move_probability,
-            )
+            self._draws = LazyDraws(self._experts, games, rng, lazy=spec.lazy)
         else:
             self._draws = FreshDraws(self._experts, games, rng)
 

@@ -36,11 +36,9 @@ class AutomatonTables:
     Functions are numbered from 0. The last number, `no_function`, belongs to the dead state (⊥), which is
     reached by examples that no concept explains.
 
-    concepts: H. automaton: the learner. function: of each state. after: the state after a mistake. labels: of
-    each function, all 0 for `no_function`. released: the functions as concepts of `automaton.hypotheses`.
-
-    Shapes: S states, P points, F functions; function (S,), after (S, P) int32, labels (F + 1, P) bool,
-    released (F,).
+    concepts: H. automaton: the learner. function (S,): of each of S states. after (S, P) int32: the state
+    after a mistake at each of P points. labels (F + 1, P) bool: of each of F functions, 0 for `no_function`.
+    released (F,): the functions as concepts of `automaton.hypotheses`.
     """
 
     concepts: ConceptClass
@@ -65,7 +63,7 @@ class AutomatonTables:
 
     @property
     def state_type(self) -> type[np.signedinteger]:
-        """A small integer type that holds all states: arrays of states are large."""
+        """A small integer type that holds all states."""
         return np.int16 if self.dead < 2**15 else np.int32
 
     @property
@@ -78,7 +76,6 @@ class AutomatonTables:
         return self.concepts.domain_indices(self.concepts.check(x))
 
     def hypothesis(self, functions: np.ndarray) -> Hypothesis:
-        """The functions (n,) as a hypothesis."""
         return Hypothesis(self.automaton.hypotheses, self.released[functions])
 
     def play_tournaments(self, first: np.ndarray, second: np.ndarray, guess: np.ndarray) -> np.ndarray:
@@ -107,13 +104,12 @@ def power_of_two(instance: object, attribute: attrs.Attribute[int], value: int) 
 
 @lru_cache(maxsize=8)
 def tabulate(concepts: ConceptClass, base: str = SOA) -> AutomatonTables:
-    """The learner of `AUTOMATA` of this name for a class with a finite domain.
+    """The learner of `AUTOMATA` of this name.
 
     Raises: Unsupported if the domain is not finite, or the tables would be too large.
     """
     automaton = AUTOMATA[base](concepts)
-    assert concepts.domain is not None
-    size, width = automaton.dead + 1, len(concepts.domain)
+    size, width = automaton.dead + 1, len(concepts.domain or ())
     if size * width > MOST_ENTRIES:
         raise Unsupported(
             f"{base} on {concepts} is too large to tabulate: {size:,} states x {width:,} points",

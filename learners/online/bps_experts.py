@@ -25,17 +25,15 @@ class BpsExperts(HedgeLearner):
     """Hedge over an expert for every set of at most d of the T rounds, where d = Ldim.
 
     The learner of Ben-David, Pál, Shalev-Shwartz, Agnostic Online Learning (COLT 2009). An expert follows the
-    SOA. In a round of its set it predicts the opposite, which need not be a concept of the class, and the SOA
-    is updated as if it had erred. For each concept some expert agrees with it in every round. There are N =
-    Σ_{j≤d} C(T, j) experts; those in the same state of the SOA, after the same number of rounds of their
-    sets, have the same future and are kept as one group (docs/online.md).
+    SOA. In a round of its set it predicts the opposite, and the SOA is updated as if it had erred. For each
+    concept some expert agrees with it in every round. There are N = Σ_{j≤d} C(T, j) experts; those in the
+    same state of the SOA, after the same number of rounds of their sets, are kept as one group
+    (docs/online.md).
 
     The expected regret after t ≤ T rounds is at most ln N / η + η t / 8 (see `learners.online.hedge`), where
-    ln N ≤ d ln(eT/d) for d ≤ T. It also holds against adaptive adversaries, in the sense stated in
-    `WeightedMajority`.
+    ln N ≤ d ln(eT/d) for d ≤ T, also against adaptive adversaries, in the sense stated in `WeightedMajority`.
 
-    Raises: Unsupported if the domain is not finite, or there are too many groups (at `start`); BudgetExceeded
-    in a game of more than T rounds.
+    Raises: Unsupported if the domain is not finite, or there are too many groups (at `start`).
     """
 
     name = "bps-experts"
@@ -93,8 +91,8 @@ class BpsExpertsState:
         self._weights.end_round()
 
     def _completions(self) -> tuple[np.ndarray, np.ndarray]:
-        """(groups,) each: the number of ways in which the sets can continue, divided by N, for the experts
-        that follow the SOA in this round and for those that oppose it."""
+        """(groups,) each: in how many ways the sets can continue, divided by N, for the experts that follow
+        the SOA in this round and for those that oppose it."""
         counts = count_subsets(self._rounds.left, self._groups.depth)
         shares = np.array([0.0] + [count / self._experts for count in counts])
         unused = self._groups.depth - self._groups.used
@@ -117,10 +115,10 @@ class BpsExpertsState:
 class ExpertGroups:
     """The groups of experts of a class, by level: experts at level j have used j rounds of their sets.
 
-    hypotheses: the functions of the SOA's states and their complements. depth: d, the last level.
-    Shapes: used (groups,) the levels; function, complement (groups,) rows of `hypotheses`; wrong (2 points,
-    groups) bool, whether an expert that follows errs on example (x, y), in row 2x + y; after (points, groups
-    below the last level), the next group of an expert that opposes.
+    hypotheses: the functions of the SOA's states and their complements. depth: d, the last level. used
+    (groups,): the levels. function, complement (groups,): rows of `hypotheses`. wrong (2 points, groups)
+    bool: whether an expert that follows errs on example (x, y), in row 2x + y. after (points, groups below
+    the last level): the next group of an expert that opposes.
     """
 
     hypotheses: Functions
@@ -137,10 +135,7 @@ class ExpertGroups:
 
 @lru_cache(maxsize=32)
 def build_groups(concept_class: ConceptClass) -> ExpertGroups:
-    """The groups of experts of a class with a finite domain.
-
-    Raises: Unsupported if there are too many.
-    """
+    """The groups of experts of a class with a finite domain. Raises: Unsupported if there are too many."""
     automaton = soa(concept_class)
     columns = np.arange(len(concept_class.domain or ()))
     levels, after = [np.array([START])], []

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
+from arena.claims import MISTAKES, Bound
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import Unsupported
 from arena.laws import OnlineLaw
@@ -16,6 +16,7 @@ from arena.littlestone.sparse_majority_automaton import SparseMajorityAutomaton,
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import setting
+from learners.common.learner_bases import OnlineLearner
 
 
 def _check_finite(instance: Learner, attribute: object, value: ConceptClass) -> None:
@@ -28,45 +29,35 @@ def _check_finite(instance: Learner, attribute: object, value: ConceptClass) -> 
 
 
 @attrs.frozen
-class WithoutPrivacy(Learner):
+class WithoutPrivacy(OnlineLearner):
     """Base of the online learners that protect nothing (ε = ∞), baselines for the private ones.
 
-    Audit one against a claim of your own (`--epsilon`) to see a claim refuted.
-
-    Raises: Unsupported if the domain is not finite.
+    Audit one against a claim of your own (`--epsilon`) to see a claim refuted. Raises: Unsupported if the
+    domain is not finite.
     """
 
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     common_random_numbers = True  # it draws no random numbers, or one in each round of every game
 
     concepts: ConceptClass = setting(
         Thresholds(range(16)), help="the concept class H, over a finite domain", check=_check_finite
     )
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
-
 
 @attrs.frozen
 class ConservativeLearner(WithoutPrivacy):
-    """Base of the deterministic learners that are automata: the state changes after a mistake.
+    """Base of the deterministic learners that are automata: the state, whose function is the hypothesis,
+    changes after a mistake.
 
-    The hypothesis is the function of the state. If no concept is consistent with the examples on which it
-    erred, the automaton is in its dead state: it predicts 0 at every point for the rest of the game. This
-    does not happen in realizable games.
+    If no concept is consistent with the examples on which it erred, it predicts 0 at every point for the rest
+    of the game, which does not happen in realizable games.
     """
 
     @abstractmethod
     def automaton(self) -> Automaton:
-        """The automaton of the class, compiled once.
-
-        Raises: Unsupported if the class is too large.
-        """
+        """The automaton of the class, compiled once. Raises: Unsupported if the class is too large."""
 
     def bound(self, rounds: int) -> Bound:
-        """The largest number of mistakes in a realizable game of any length: the longest path in the
-        automaton."""
+        """The most mistakes in a realizable game of any length: the longest path in the automaton."""
         return Bound(self.automaton().mistakes, MISTAKES, 0, self.theorem)
 
     def online_law(self) -> ConservativeLaw:
@@ -122,8 +113,8 @@ class Halving(ConservativeLearner):
     """Predicts at each point the label that most consistent concepts give, and 1 at a tie.
 
     Halving (Littlestone 1988) in its conservative form: consistency refers to the examples on which it erred.
-    Each of these removes at least half of the concepts, so it makes at most log2 |H| mistakes, where concepts
-    with the same labels on the domain count once. Its bound is exact, and often below that.
+    Each of these removes at least half of the concepts, so it makes at most log2 |H| mistakes. Its bound is
+    exact, and often below that.
     """
 
     name = "halving"
@@ -139,8 +130,8 @@ class Soa(ConservativeLearner):
     dimension.
 
     The Standard Optimal Algorithm of Littlestone (1988) in its conservative form: consistency refers to the
-    examples on which it erred, which is all that its proof uses. In a realizable game it makes at most Ldim
-    mistakes, and no deterministic learner has a smaller bound.
+    examples on which it erred. In a realizable game it makes at most Ldim mistakes, and no deterministic
+    learner has a smaller bound.
     """
 
     name = "soa"
@@ -156,12 +147,9 @@ class SparseMajorityLearner(ConservativeLearner):
     mistakes.
 
     After Hanneke, Livni, Moran, Online Learning with Simple Predictors (COLT 2021), computed for the given
-    class; the guarantees are those of `arena.littlestone.sparse_majority_automaton`. In a realizable game it
-    makes at most `automaton().mistakes` mistakes, and its hypotheses are majorities of at most
-    `automaton().most_members` concepts, consistent or not. For thresholds that number is 1, so it is proper.
-
-    If no concept is consistent it predicts 0 at every point (see `ConservativeLearner`), which is the
-    majority of no concepts and may not be a majority of any.
+    class; the guarantees are those of `arena.littlestone.sparse_majority_automaton`. Its hypotheses are
+    majorities of at most `automaton().most_members` concepts, consistent or not. For thresholds that number
+    is 1, so it is proper.
     """
 
     name = "sparse-majority"

@@ -5,8 +5,8 @@ examples satisfies
 
     Σ_t p_t·loss_t - min over experts of its loss  ≤  ln N / η + η T / 8,
 
-where p_t are the normalised weights in round t: Theorem 2.2 of Cesa-Bianchi and Lugosi (2006), after
-Littlestone and Warmuth (1994). For η = sqrt(8 ln N / T) the bound is sqrt(T ln N / 2).
+where p_t are the normalised weights in round t: Theorem 2.2 of Cesa-Bianchi and Lugosi (2006). For η = sqrt(8
+ln N / T) the bound is sqrt(T ln N / 2).
 """
 
 from __future__ import annotations
@@ -25,26 +25,15 @@ from arena.errors import Unsupported
 from arena.laws import OnlineLaw
 from arena.replies import Hypothesis
 from arena.settings import at_most, count_setting, more_than, setting
-from learners.common.learner_bases import RoundBudget
+from learners.common.learner_bases import RoundBudget, check_memory
 from learners.online.conservative import WithoutPrivacy
 
-MOST_WEIGHTS = 2**28  # in the state of a batch of games, eight bytes each
 LARGEST_RATE = 10.0  # nats
 _SLAB = 2**16  # weights updated at a time: they fit into a core's cache
 # Weights stay between 2^-1000 and 2^1000. After rescaling, the largest of a game is near 2^400.
 _RESCALED_EXPONENT, _SMALLEST = 400, 2.0**-1000
 _MOST_BITS = 500  # of the number of experts
 _DECAY = 14.0  # nats by which a weight may fall between two rescalings: a factor above 2^-21
-
-
-def best_rate(log_experts: float, rounds: int) -> float:
-    """The η that minimises the bound on the regret after `rounds` rounds; 0 for one expert."""
-    return min(math.sqrt(8 * log_experts / rounds), LARGEST_RATE)
-
-
-def regret_bound(log_experts: float, rate: float, rounds: int) -> float:
-    """The bound on the expected regret after `rounds` rounds."""
-    return log_experts / rate + rate * rounds / 8 if log_experts else 0.0
 
 
 @attrs.frozen
@@ -67,34 +56,29 @@ class HedgeLearner(WithoutPrivacy):
 
     @property
     def eta(self) -> float:
-        """The rate in use, in nats; 0 if there is only one expert."""
-        return self.rate or best_rate(self.log_experts, self.rounds)
+        """The rate in use, in nats; by default that of the least bound, 0 if there is only one expert."""
+        return self.rate or min(math.sqrt(8 * self.log_experts / self.rounds), LARGEST_RATE)
 
     def bound(self, rounds: int) -> Bound | None:
         if rounds > self.rounds:
             return None
-        return Bound(regret_bound(self.log_experts, self.eta, rounds), REGRET, None, self.theorem)
+        regret = self.log_experts / self.eta + self.eta * rounds / 8 if self.log_experts else 0.0
+        return Bound(regret, REGRET, None, self.theorem)
 
 
 class HedgeWeights:
     """The weights of m experts, or of groups of experts, in each of n games.
 
     Doubles represent weights whose ratio is up to 2^1400; smaller weights are raised to that. The probability
-    of drawing such an expert is at most 2^-800, and the bound on the regret grows by less than its last
-    digit.
+    of drawing such an expert is at most 2^-800.
     """
 
     def __init__(self, games: int, start: np.ndarray, rate: float, log_experts: float) -> None:
-        """start: the initial weights of every game, (m,). log_experts: ln of the number of experts they
-        represent.
+        """start: the initial weights of every game, (m,). log_experts: ln of how many experts they represent.
 
         Raises: Unsupported if there are too many.
         """
-        if games * len(start) > MOST_WEIGHTS:
-            raise Unsupported(
-                f"{games:,} games with {len(start):,} weights each exceed {MOST_WEIGHTS:,} weights",
-                remedy="Play fewer games in a batch, or choose a smaller domain.",
-            )
+        check_memory(games, len(start))
         bits = (log_experts + math.log(len(start))) / math.log(2)
         if bits > _MOST_BITS:
             raise Unsupported(
@@ -147,16 +131,13 @@ class WeightedMajority(HedgeLearner):
     far)).
 
     The randomised weighted majority algorithm of Littlestone and Warmuth (1994), as Hedge with one concept
-    for each of the C labellings of the domain that the class realises. It is proper: every hypothesis is a
-    concept of the class.
+    for each of the C labellings of the domain that the class realises. It is proper.
 
     The expected regret after t ≤ T rounds is at most ln C / η + η t / 8 (see `learners.online.hedge`). It
-    also holds against adaptive adversaries, since the random numbers of h_t are independent of (x_t, y_t)
-    given the past: for the sequence that was in fact played, in expectation over the random numbers of both
-    players, against the best concept for that sequence.
+    also holds against adaptive adversaries, for the sequence that was in fact played, in expectation over the
+    random numbers of both players, against the best concept for that sequence.
 
-    Raises: Unsupported if the domain is not finite, or has too many points (at `start`); BudgetExceeded in a
-    game of more than T rounds.
+    Raises: Unsupported if the domain is not finite, or has too many points (at `start`).
     """
 
     name = "weighted-majority"
@@ -164,10 +145,7 @@ class WeightedMajority(HedgeLearner):
 
     @cached_property
     def distinct_concepts(self) -> Dichotomies:
-        """One concept for each labelling of the domain.
-
-        Raises: Unsupported if the domain has too many points.
-        """
+        """One concept for each labelling of the domain. Raises: Unsupported if that has too many points."""
         domain = np.array(self.concepts.domain)
         if len(domain) > MOST_POINTS:
             raise Unsupported(

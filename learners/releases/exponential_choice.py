@@ -13,8 +13,7 @@ from arena.laws import Finite
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import BLANK, Sample, Training
 from arena.settings import setting
-from learners.common.learner_bases import ReleaseLearner
-from learners.common.relation_claims import claim_of_monotone_choice
+from learners.common.learner_bases import ReleaseLearner, claim_of_monotone_choice
 from learners.mechanisms.selection import exponential_mechanism
 
 _MOST_POINTS = 4_096  # concepts are distinguished by their labels at all points of the domain

@@ -14,8 +14,7 @@ from arena.laws import Finite
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner
-from learners.common.relation_claims import claim_for_relation
+from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner, claim_for_relation
 from learners.releases.laplace_count import count_ones
 
 _ALL = 2**63  # the number of equally likely random integers, each of which leads to one answer

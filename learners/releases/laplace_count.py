@@ -10,8 +10,7 @@ from arena.laws import Density
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import setting
-from learners.common.learner_bases import ReleaseLearner
-from learners.common.relation_claims import claim_of_sensitivity_one
+from learners.common.learner_bases import ReleaseLearner, claim_of_sensitivity_one
 from learners.mechanisms.densities import laplace_density
 from learners.mechanisms.noise import laplace_mechanism
 

@@ -19,8 +19,7 @@ from arena.errors import InvalidArgument
 from arena.neighbours import Neighbours, neighbours_setting
 from arena.sample import Sample, Training
 from arena.settings import count_setting, less_than, more_than, setting
-from learners.common.learner_bases import ReleaseLearner
-from learners.common.relation_claims import claim_of_sensitivity_one
+from learners.common.learner_bases import ReleaseLearner, claim_of_sensitivity_one
 
 _SLAB = 8_192  # games played at a time: the noise of ten queries for all fits into a second-level cache
 

@@ -17,7 +17,7 @@ from arena.laws import Density, Independent
 from arena.neighbours import Neighbours
 from arena.points import freeze
 from arena.sample import Sample
-from learners.common.relation_claims import claim_for_relation
+from learners.common.learner_bases import claim_for_relation
 from learners.mechanisms.densities import laplace_density
 from learners.mechanisms.noise import laplace
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -11,12 +12,12 @@ from arena.littlestone import Automaton
 from arena.replies import Hypothesis
 from learners.mechanisms.lazy_experts import LazyParameters
 from learners.mechanisms.selection import exponential_mechanism
-from learners.online.experts.transitions import MergedExperts, Transitions
+from learners.online.experts.transitions import MergedExperts
 
 
 class FreshDraws:
-    """Draws a state in every round by the weights of its experts, as `mechanisms.experts.exponential_experts`
-    does.
+    """Draws a state in every round by the weights of its experts, as
+    `mechanisms.experts.exponential_experts`.
 
     Until the first stretch ends all experts are in the start state, and no random numbers are drawn.
     """
@@ -43,25 +44,15 @@ class LazyDraws:
     """Keeps an expert as `mechanisms.experts.lazy_experts` does; where experts move, it moves as they do.
 
     In every round the pair of a state and a last move has the distribution of Hedge, against oblivious
-    adversaries, and the cost is that of `lazy_experts`. Proof: docs/proofs/agnostic_experts.md.
+    adversaries (docs/proofs/agnostic_experts.md).
     """
 
     def __init__(
-        self,
-        experts: MergedExperts,
-        transitions: Transitions,
-        games: int,
-        rng: np.random.Generator,
-        *,
-        lazy: LazyParameters,
-        move_probability: float,
+        self, experts: MergedExperts, games: int, rng: np.random.Generator, *, lazy: LazyParameters
     ) -> None:
-        """move_probability: as in `MergedExperts`."""
         self._experts = experts
-        self._transitions = transitions
         self._rng = rng
         self._lazy = lazy
-        self._move_probability = move_probability
         self._rows = np.arange(games)
         self._state = np.zeros(games, np.intp)
         self._last_move = np.zeros(games, np.intp)
@@ -84,20 +75,20 @@ class LazyDraws:
 
     def end_stretch(self, candidates: np.ndarray) -> None:
         """End a stretch: the expert of each game moves with the probabilities of the prior."""
-        options = candidates[self._rows, self._last_move] & self._transitions.live[self._state]
+        transitions, chance = self._experts.transitions, self._experts.move_probability
+        options = candidates[self._rows, self._last_move] & transitions.live[self._state]
         counts = options.sum(axis=1)
         u = self._rng.random(len(counts))
-        moved = np.flatnonzero((u < self._move_probability) & (counts > 0))
+        moved = np.flatnonzero((u < chance) & (counts > 0))
         # Given that it is below the probability of a move, u is uniform, and also chooses an option.
-        which = (u[moved] / self._move_probability * counts[moved]).astype(np.intp)
+        which = (u[moved] / chance * counts[moved]).astype(np.intp)
         points = (options[moved].cumsum(axis=1) > which[:, None]).argmax(axis=1)
-        self._state[moved] = self._transitions.after[self._state[moved], points]
+        self._state[moved] = transitions.after[self._state[moved], points]
         self._last_move[moved] = candidates.shape[1]
 
 
 def _choose(rng: np.random.Generator, scores: np.ndarray) -> np.ndarray:
-    """An option for each game with probability proportional to exp(score); a score of −inf has probability
-    0."""
+    """An option for each game with probability proportional to exp(score), 0 for a score of −inf."""
     return exponential_mechanism(rng, scores, epsilon=2, sensitivity=1, allowed=np.isfinite(scores))
 
 
@@ -105,37 +96,32 @@ Stretches = tuple[tuple[int, ...], ...]
 
 
 class FreshDrawsLaw(OnlineLaw[Stretches]):
-    """The hypotheses of `FreshDraws` on `MergedExperts`.
+    """The hypotheses of `FreshDraws` on the experts that `build` returns.
 
     A state holds, for each stretch so far, the sorted examples of its rounds, where an example stands for all
-    on which the same states of the automaton err.
+    on which the same states of the automaton err. length: of a stretch, in rounds.
     """
 
     def __init__(
         self,
         automaton: Automaton,
-        transitions: Transitions,
+        build: Callable[[], MergedExperts],
         *,
         points: np.ndarray,
         rounds: int,
         length: int,
-        ends: int,
-        rate: float,
-        move_probability: float,
     ) -> None:
-        """length: of a stretch, in rounds. Otherwise as in `MergedExperts`."""
+        transitions = build().transitions
         functions = automaton.functions(transitions.states)
         distinct, numbers = np.unique(functions, axis=0, return_inverse=True)
         self.hypotheses = Hypothesis(automaton.hypotheses, distinct)
         self.points = points
-        self.rounds = rounds
+        self.rounds = self._horizon = rounds
         self._numbers = numbers.ravel()
         _, first, kind = np.unique(transitions.wrong, axis=0, return_index=True, return_inverse=True)
         self._example = first[kind.ravel()]
-        self._length, self._ends = length, ends
-        self._build = lambda: MergedExperts(
-            transitions, 1, ends=ends, rate=rate, move_probability=move_probability
-        )
+        self._length = length
+        self._build = build
         self._probabilities = lru_cache(maxsize=None)(self._draw_probabilities)
 
     def start(self) -> Stretches:
@@ -148,10 +134,8 @@ class FreshDrawsLaw(OnlineLaw[Stretches]):
         *earlier, last = state
         last = tuple(sorted((*last, int(self._example[point + len(self.points) * label]))))
         following = (*earlier, last)
-        return [((*following, ()) if self._stretch_ends(following) else following, 1.0)]
-
-    def _stretch_ends(self, state: Stretches) -> bool:
-        return len(state[-1]) == self._length and len(state) <= self._ends
+        ends = len(last) == self._length and self._length * len(following) < self._horizon
+        return [((*following, ()) if ends else following, 1.0)]
 
     def _draw_probabilities(self, state: Stretches) -> tuple[float, ...]:
         if len(state) == 1:  # until the first stretch ends all experts are in the start state

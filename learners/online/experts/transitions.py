@@ -19,12 +19,11 @@ class Candidates:
     stretch i.
 
     Every point of a finite domain has a `BinaryCounter`, whose rounds are stretches. S'(i, e] contains x if
-    the noisy counts of x at the ends i and e differ by at least `threshold`. A function with enough ones in
-    the stretches i+1 … e has a one in S'(i, e], since otherwise each of its points occurred too rarely. So no
-    class of functions is sanitised, and no discriminator is needed.
+    the noisy counts of x at the ends i and e differ by at least `threshold`. So no class of functions is
+    sanitised, and no discriminator is needed (docs/proofs/agnostic_experts.md).
 
-    Privacy: all sets together are (epsilon, 0)-DP for one replaced example, however the points of later
-    stretches are chosen, since the example changes two counts by 1 in one stretch. Labels are not used.
+    Privacy: all sets together are (epsilon, 0)-DP for one replaced example, however later points are chosen,
+    since it changes two counts by 1 in one stretch. Labels are not used.
 
     Shapes: n games, X points. Units: epsilon in nats, or 0 for no counters: then every point is a candidate.
     """
@@ -40,10 +39,7 @@ class Candidates:
         epsilon: float,
         threshold: float,
     ) -> None:
-        """length: of a stretch, in rounds. ends: the number of stretches that end.
-
-        Raises: InvalidArgument if epsilon is negative.
-        """
+        """length: of a stretch, in rounds. ends: the number of stretches that end."""
         self._rows = np.arange(games)
         self._length = length
         self._threshold = threshold
@@ -81,8 +77,6 @@ def largest_missed_count(ends: int, epsilon: float, *, threshold: float, beta: f
     """The largest number of occurrences of a point between two ends at which it may not be a candidate.
 
     It holds for all sets of the point's counter, except with probability `beta`.
-
-    Raises: InvalidArgument if a parameter is out of range.
     """
     if not (ends and epsilon):
         return 0
@@ -133,9 +127,8 @@ class Transitions:
 def largest_difference(transitions: Transitions, labellings: np.ndarray) -> int:
     """The most points at which a state differs from a concept that explains all mistakes before it.
 
-    With more than `MOST_PAIRS` pairs of transitions and concepts it is not computed, and is |X|.
-
-    Shapes: labellings (H, X) bool, those of the concepts.
+    With more than `MOST_PAIRS` pairs of transitions and concepts it is not computed, and is |X|. Shapes:
+    labellings (H, X) bool, those of the concepts.
     """
     source, point, target = transitions.source, transitions.point, transitions.target
     if len(source) * len(labellings) > MOST_PAIRS:
@@ -209,26 +202,25 @@ class MergedExperts:
 
     Experts: one starts in the automaton's start state. At every end e of a stretch it may move: it is updated
     with a mistake at a candidate x of S'(i, e], where i is the end of its last move (0: none), and continues
-    from the resulting state s. Its future depends on (s, i) alone, so experts with the same (s, i) are merged
-    and their weights are added.
+    from the resulting state s. Its future depends on (s, i) alone, so experts with the same (s, i) are
+    merged.
 
-    Prior: where moves are possible, an expert moves with probability `move_probability`, to each with equal
-    probability; otherwise it stays. Its prior is the product over ends, and depends only on the candidates.
+    Prior: where moves are possible, an expert moves with probability `move_probability` < 1, to each with
+    equal probability; otherwise it stays.
 
     Within a stretch the loss depends on s alone, so a round costs one number for each state, and pairs are
     updated only when a stretch ends. Logarithms are kept, so that no weight underflows.
 
-    Shapes: n games, S states, X points, A transitions; n·(ends + 1)·S numbers are kept.
-    Units: rate in nats for each mistake.
+    Shapes: n games, S states, X points, A transitions; n·(ends + 1)·S numbers are kept. Units: rate in nats
+    for each mistake. ends: the number of stretches that may end.
     """
 
     def __init__(
         self, transitions: Transitions, games: int, *, ends: int, rate: float, move_probability: float
     ) -> None:
-        """ends: the number of stretches that may end. move_probability: less than 1."""
-        self._transitions = transitions
+        self.transitions = transitions
+        self.move_probability = move_probability
         self._rate = rate
-        self._move_probability = move_probability
         self.stretches_ended = 0
         # By (s, i), at the start of this stretch.
         self._logs = np.full((games, ends + 1, len(transitions.states)), -math.inf)
@@ -238,7 +230,7 @@ class MergedExperts:
 
     def observe(self, place: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Add the losses of this round's examples, (n,) each, and return them, (n, S) uint8."""
-        wrong = self._transitions.wrong
+        wrong = self.transitions.wrong
         losses = wrong[place + len(wrong) // 2 * y.astype(np.intp)]
         self._mistakes += losses
         return losses
@@ -252,13 +244,11 @@ class MergedExperts:
         return self._logs[games, : self.stretches_ended + 1, states]
 
     def end_stretch(self, candidates: np.ndarray) -> None:
-        """End a stretch: experts move.
-
-        Shapes: candidates (n, e, X) bool, by the end i of the last move, at the e-th end.
-        """
+        """End a stretch: experts move. candidates: (n, e, X) bool, by the end i of the last move, at the e-th
+        end."""
         self.stretches_ended += 1
         games, earlier, _ = candidates.shape
-        slab = max(1, _SLAB // (earlier * self._transitions.numbers_per_end))
+        slab = max(1, _SLAB // (earlier * self.transitions.numbers_per_end))
         for first in range(0, games, slab):
             self._move_experts(slice(first, first + slab), candidates[first : first + slab])
 
@@ -266,20 +256,19 @@ class MergedExperts:
         logs = self._logs[games, : self.stretches_ended]  # a view
         logs -= self._rate * self._mistakes[games, None]
         self._mistakes[games] = 0
-        options = candidates.astype(float) @ self._transitions.live.T.astype(float)
+        options = candidates.astype(float) @ self.transitions.live.T.astype(float)
         movable = options > 0
         each = np.where(
-            movable, logs + math.log(self._move_probability) - np.log(np.maximum(options, 1.0)), -math.inf
+            movable, logs + math.log(self.move_probability) - np.log(np.maximum(options, 1.0)), -math.inf
         )
-        logs[movable] += math.log1p(-self._move_probability)
+        logs[movable] += math.log1p(-self.move_probability)
         arrivals = self._arrivals(each, candidates)
-        self._logs[games, self.stretches_ended, self._transitions.reached] = arrivals
+        self._logs[games, self.stretches_ended, self.transitions.reached] = arrivals
         self._state_logs[games] = _log_sum(self._logs[games, : self.stretches_ended + 1])
 
     def _arrivals(self, each: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-        """(g, R): the log-weight that moves to each state; `each` (g, e, S) is the log-weight of a single
-        move."""
-        transitions = self._transitions
+        """(g, R): the log-weight that moves to each state; `each` (g, e, S) is that of a single move."""
+        transitions = self.transitions
         flows = np.where(candidates[..., transitions.point], each[..., transitions.source], -math.inf)
         by_move = _log_sum(flows)
         if not by_move.shape[1]:

@@ -558,7 +558,7 @@ def test_inconsistent_settings_are_refused(bad: dict[str, Any], message: str) ->
 
 def test_a_batch_that_is_too_large_is_refused() -> None:
     learner = DpWinnow(concepts=Halfspaces(10**6, 0.2))
-    with pytest.raises(Unsupported, match=r"100 games of 3,000,000 numbers .* Play 89 games at a time\."):
+    with pytest.raises(Unsupported, match=r"100 games of 3,000,000 numbers .* Play 89 games at a time"):
         learner.start(100, np.random.default_rng(0))
 
 

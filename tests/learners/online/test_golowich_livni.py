@@ -349,22 +349,5 @@ def test_batches_that_are_too_large_are_refused() -> None:
         learner.start(30, np.random.default_rng(0))
     with pytest.raises(Unsupported, match="its Littlestone dimension is infinite"):
         GolowichLivni(concepts=Thresholds()).start(1, np.random.default_rng(0))
-    with pytest.raises(
-        InvalidArgument,
-        match=r"nodes must be at least 16, the leaves of a tree of depth d, got 8\. Set nodes",
-    ):
+    with pytest.raises(InvalidArgument, match="nodes must be at least 16, got 8"):
         play(GolowichLivni(nodes=8), script(), Oblivious(1), games=1, seed=1)
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"nodes": 48}, "nodes must be a power of two, got 48"),
-        ({"switches": 0}, "switches must be at least 1, got 0"),
-        ({"level": -1.0}, "level must be at least 0, got -1.0"),
-        ({"epsilon": 0.0}, "epsilon must be more than 0, got 0.0"),
-    ],
-)
-def test_settings_out_of_range_are_refused(bad: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        GolowichLivni(**bad)

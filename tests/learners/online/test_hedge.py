@@ -30,9 +30,10 @@ from arena import (
 )
 from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.testing import check_learner
-from learners.online import bps_experts, hedge
+from learners.common import learner_bases
+from learners.online import bps_experts
 from learners.online.bps_experts import BpsExperts, build_groups, count_subsets
-from learners.online.hedge import HedgeWeights, WeightedMajority, best_rate, draw_experts, regret_bound
+from learners.online.hedge import HedgeWeights, WeightedMajority, draw_experts
 
 RATE = 1e-8
 EVERY = [WeightedMajority, BpsExperts]
@@ -260,11 +261,6 @@ def test_one_concept_is_followed_without_regret(kind) -> None:  # type: ignore[n
     assert played.mistakes.tolist() == [2, 2, 2]
 
 
-def test_the_best_rate_is_capped_in_short_games() -> None:
-    assert best_rate(math.log(1e9), 1) == 10
-    assert regret_bound(math.log(1e9), 10, 1) > math.log(1e9) / 10
-
-
 def test_there_are_as_few_groups_as_documented() -> None:
     assert len(build_groups(Thresholds(range(16)))) == 74
     assert len(build_groups(Intervals(range(16)))) == 1_429
@@ -306,10 +302,8 @@ def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         Unsupported, match=r"up to 4,096 points, and Thresholds\(5000 points .* has 5,000\. Choose"
     ):
         WeightedMajority(concepts=Thresholds(range(5_000))).start(1, rng)
-    monkeypatch.setattr(hedge, "MOST_WEIGHTS", 100)
-    with pytest.raises(
-        Unsupported, match=r"10 games with 17 weights each exceed 100 weights\. Play fewer games in a"
-    ):
+    monkeypatch.setattr(learner_bases, "MOST_NUMBERS", 100)
+    with pytest.raises(Unsupported, match="10 games of 17 numbers each exceed 100 numbers"):
         WeightedMajority().start(10, rng)
     with pytest.raises(Unsupported, match=r"^2\^\d+ experts exceed 2\^500. Choose fewer rounds or a smaller"):
         HedgeWeights(1, np.ones(2), rate=0.1, log_experts=400.0)

@@ -287,7 +287,7 @@ def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
 
 def test_games_with_other_numbers_of_examples_are_refused(rng: np.random.Generator) -> None:
     with pytest.raises(
-        InvalidArgument, match="all games that are sanitised together must have the same number of examples"
+        InvalidArgument, match="games that are sanitised together must have as many examples each"
     ):
         sanitiser().run(rng, np.array([[1, 1, 0], [1, 0, 0]]))
 

@@ -198,9 +198,7 @@ class AtMistakesState(AgnosticExpertsState):
     def __init__(self, spec: AtMistakes, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         lazy = attrs.evolve(spec.lazy, rate=spec.leaving, redraw=0.0)
-        self._draws = LazyDraws(
-            self._experts, spec.transitions, games, rng, lazy=lazy, move_probability=spec.move_probability
-        )
+        self._draws = LazyDraws(self._experts, games, rng, lazy=lazy)
 
 
 @attrs.frozen

@@ -104,9 +104,7 @@ def test_before_the_first_end_no_random_numbers_are_drawn(rng: np.random.Generat
     state = str(rng.bit_generator.state)
     for draws in (
         FreshDraws(experts, 3, rng),
-        LazyDraws(
-            experts, table, 3, rng, lazy=LazyParameters(1.0, redraw=0.5, max_draws=3), move_probability=0.4
-        ),
+        LazyDraws(experts, 3, rng, lazy=LazyParameters(1.0, redraw=0.5, max_draws=3)),
     ):
         draws.observe(experts.observe(np.zeros(3, int), np.ones(3, int)))
         assert draws.draw().tolist() == [0, 0, 0]
@@ -204,7 +202,7 @@ def check_lazy(rng: np.random.Generator, most: int, redraw: float) -> None:
     numbers = {state: s for s, state in enumerate(table.states.tolist())}
     experts = MergedExperts(table, games, ends=2, rate=1.2, move_probability=0.4)
     lazy = LazyParameters(1.2, redraw=redraw, max_draws=most)
-    draws = LazyDraws(experts, table, games, rng, lazy=lazy, move_probability=0.4)
+    draws = LazyDraws(experts, games, rng, lazy=lazy)
     seen = np.zeros(games, int)
     for t, (x, y) in enumerate(PLAYED, start=1):
         seen = 3 * len(numbers) * seen + 3 * draws.draw() + draws._last_move
@@ -272,9 +270,7 @@ def test_a_lazy_game_without_draws_left_still_moves(rng: np.random.Generator) ->
     """With all points candidates and no losses, a share of move_probability^2 of the games moves twice."""
     games, table = 1_000, build_transitions(ALL, 2, 9)
     experts = MergedExperts(table, games, ends=2, rate=1.0, move_probability=0.9)
-    draws = LazyDraws(
-        experts, table, games, rng, lazy=LazyParameters(1.0, redraw=1.0, max_draws=0), move_probability=0.9
-    )
+    draws = LazyDraws(experts, games, rng, lazy=LazyParameters(1.0, redraw=1.0, max_draws=0))
     for e in (1, 2):
         draws.end_stretch(candidates_of(SETS[0], e, games))
         experts.end_stretch(candidates_of(SETS[0], e, games))
