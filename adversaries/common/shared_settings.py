@@ -35,7 +35,6 @@ SCALE, UNIFORM = "scale", "uniform"  # distributions of the round t* from which 
 
 
 def protocol_setting() -> Any:
-    """The setting `protocol`: whether the examples are committed or given round by round."""
     return setting(
         OBLIVIOUS,
         help="Oblivious: commits beforehand; Adaptive: gives the same examples round by round",
@@ -44,7 +43,6 @@ def protocol_setting() -> Any:
 
 
 def start_setting() -> Any:
-    """The setting `start`: the distribution of t*."""
     return setting(
         SCALE,
         help="t*: scale (a random power of two or a little later) or uniform",
@@ -53,7 +51,6 @@ def start_setting() -> Any:
 
 
 def decoys_setting() -> Any:
-    """The setting `decoys`: the share of games in which the hidden point is never shown."""
     return setting(
         0.25, unit="probability", help="of a game that is background only", check=[at_least(0), at_most(1)]
     )

@@ -40,20 +40,14 @@ def build_two_label_sample(point: Any, size: int, ones: int) -> Sample:
 
 
 def build_tied_sample(learner: Learner | None) -> Sample:
-    """One point of the domain with as many labels 0 as 1, of the size that the learner needs.
-
-    A teacher trained on a few of these examples votes like a fair coin, so T teachers have a mean vote of
-    1/2 ± 1/(2√T) at this point.
-    """
+    """One point of the domain with as many labels 0 as 1, of the size that the learner needs: votes there
+    nearly tie."""
     half = (choose_sample_size(learner) + 1) // 2
     return build_two_label_sample(_choose_three_points(learner)[1], 2 * half, half)
 
 
 def build_separable_sample(learner: Learner | None) -> Sample:
-    """Two points, the lower labelled 0 and the upper 1, so that a threshold fits and no vote is in doubt.
-
-    If points are vectors, two points that some concept labels 0 and 1.
-    """
+    """Two points, the lower labelled 0 and the upper 1; of vectors, two that some concept labels so."""
     half = (choose_sample_size(learner) + 1) // 2
     low, _, high = _choose_three_points(learner)
     return Sample([low, high], [0, 1], [half, half])
@@ -64,9 +58,8 @@ def change_example(
 ) -> tuple[Sample, Sample]:
     """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`.
 
-    A user who is added or removed is the one of `assign_new_user`.
-
-    Raises: InvalidArgument if the points of the sample have another shape than the learner's.
+    A user who is added or removed is the one of `assign_new_user`. Raises: InvalidArgument if the points of
+    the sample have another shape than the learner's.
     """
     if learner is not None and sample.points.shape[1:] != learner.point_shape:
         users = " and one of users (--user)" if _find_user_column(learner) is not None else ""
@@ -81,10 +74,8 @@ def change_example(
 
 
 def assign_new_user(point: Any, sample: Sample, learner: Learner | None) -> Any:
-    """The point as one of a user who is not in the sample; the same one if the claim is not about users.
-
-    Users are only assigned where they are a coordinate of the points.
-    """
+    """The point as one of a user who is not in the sample, if the claim is about users and they are a
+    coordinate of points."""
     column = _find_user_column(learner)
     if learner is None or column is None or not claims_for_users(learner):
         return point
@@ -99,10 +90,8 @@ def claims_for_users(learner: Learner | None) -> bool:
 
 
 def choose_feature(learner: Learner | None, sample: Sample | None = None) -> int:
-    """The coordinate of a point, not that of its user, in which the points of a sample are shortest.
-
-    Without a sample it is the first. In a linear model, other examples move its parameter least.
-    """
+    """The coordinate of a point, not that of its user, in which the points of a sample are shortest: in a
+    linear model, other examples move its parameter least. Without a sample it is the first."""
     column = _find_user_column(learner)
     if sample is None:
         return int(learner is not None and column in (0, -prod(learner.point_shape)))

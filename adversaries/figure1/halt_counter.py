@@ -6,23 +6,35 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
-from adversaries.figure1.base import Figure1Adversary, choose_step, find_split_point, find_vote_points
+from adversaries.figure1.base import (
+    Figure1Adversary,
+    choose_step,
+    find_split_point,
+    find_vote_points,
+    read_halts,
+)
 from arena import Moves, PrivacyUnit, Query, Sample, Train, count_setting, setting
-from arena.capabilities import LimitsHalts
 
-_DEFAULT_HALTS = 8  # for a learner without a setting `halts`
+@attrs.frozen
+class TiedQueries(Figure1Adversary):
+    """Base of the adversaries that query where the votes tie."""
+
+    step: float | None = setting(
+        None,
+        unit="point",
+        help="distance of a tied query from the one before; default: 0, or small if answers are remembered",
+    )
+    sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
 
 
 @attrs.frozen
-class HaltCounter(Figure1Adversary):
+class HaltCounter(TiedQueries):
     """Uses up the halting budget except for one unit, which the challenge uses up in world 1 only.
 
     Made for the first version of GenericBBL, which halts after exactly c outcomes above the threshold. At
     `split` the votes tie, so that a query costs one such outcome. At `clear` they agree, and it costs none.
     After c − 1 queries at `split`, the challenge is `clear` in world 0 and `split` in world 1. Its label is
-    withheld, but in world 1 it was the c-th outcome, so the next query is not answered.
-
-    The score is 1 if the learner has halted.
+    withheld, but in world 1 it was the c-th outcome. The score is 1 if the learner has halted.
     """
 
     name = "halt-counter"
@@ -34,20 +46,13 @@ class HaltCounter(Figure1Adversary):
     clear: float | None = setting(
         None, unit="point", help="where the votes agree; default: found by simulation"
     )
-    step: float | None = setting(
-        None,
-        unit="point",
-        help="distance of a tied query from the one before; default: 0, or small if answers are remembered",
-    )
-    sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or build_tied_sample(self.learner)
         points = find_vote_points(self.learner, sample)
         split = points.split if self.split is None else self.split
         clear = points.clear if self.clear is None else self.clear
-        halts = self.learner.halts if isinstance(self.learner, LimitsHalts) else _DEFAULT_HALTS
-        budget = halts if self.budget is None else self.budget
+        budget = self.budget or read_halts(self.learner)
         step = choose_step(self.learner, self.step)
 
         yield Train(sample)  # the same in both worlds
@@ -59,7 +64,7 @@ class HaltCounter(Figure1Adversary):
 
 
 @attrs.frozen
-class TrainingSwap(Figure1Adversary):
+class TrainingSwap(TiedQueries):
     """The training sets differ in the label of one example at the decision point, which is then queried.
 
     An example at `point` is labelled 0 in world 0 and 1 in world 1. The score is the number of answers 1.
@@ -70,12 +75,6 @@ class TrainingSwap(Figure1Adversary):
 
     queries: int = count_setting(100, help="queries at the decision point")
     point: float | None = setting(None, unit="point", help="the decision point; default: where the votes tie")
-    step: float | None = setting(
-        None,
-        unit="point",
-        help="distance of a tied query from the one before; default: 0, or small if answers are remembered",
-    )
-    sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or build_tied_sample(self.learner)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 import attrs
 import numpy as np
 
@@ -18,25 +16,9 @@ DEFAULT_CLASS = Thresholds()  # the class of the target if neither player has on
 _MAX_NUMBERS = 2**27  # coordinates of the training points of a batch
 
 
-class LabelledDistribution(ABC):
-    """D for each of n games: a distribution of examples, and a label for every point."""
-
-    @abstractmethod
-    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """`size` independent examples of every game: points (n, size, ...) and their labels (n, size)."""
-
-    @abstractmethod
-    def truth(self, points: np.ndarray) -> np.ndarray:
-        """(n, k) bool: the labels of points (n, k, ...)."""
-
-    @abstractmethod
-    def draw_samples(self, rng: np.random.Generator, size: int, noise: float) -> list[Sample]:
-        """A sample of `size` examples for every game, each label flipped with probability `noise`."""
-
-
 @attrs.frozen(eq=False)
-class FiniteDistribution(LabelledDistribution):
-    """Finitely many kinds of examples.
+class FiniteDistribution:
+    """D for each of n games: finitely many kinds of examples.
 
     Shapes: points (k, ...), labels (n, k) bool, or (1, k) if all games have the same; chances (k,).
     """
@@ -47,6 +29,7 @@ class FiniteDistribution(LabelledDistribution):
     chances: np.ndarray
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """`size` independent examples of every game: points (n, size, ...) and their labels (n, size)."""
         # Inversion sampling: Generator.choice does the same, but validates the probabilities in every call.
         ends = np.cumsum(self.chances)
         which = np.searchsorted(ends, rng.random((self.games, size)) * ends[-1], side="right")
@@ -54,7 +37,7 @@ class FiniteDistribution(LabelledDistribution):
         return self.points[which], np.take_along_axis(labels, which, axis=1)
 
     def truth(self, points: np.ndarray) -> np.ndarray:
-        """The likeliest label at each point, 1 on a tie; points not in the list get that of the nearest."""
+        """(n, k) bool: the likeliest label at points (n, k, ...), or the nearest in the list; 1 on a tie."""
         distinct, which = np.unique(self.points, axis=0, return_inverse=True)
         weight = np.zeros((len(distinct), len(self.labels)))
         np.add.at(weight, which.ravel(), (np.where(self.labels, 1, -1) * self.chances).T)
@@ -63,24 +46,18 @@ class FiniteDistribution(LabelledDistribution):
         return np.take_along_axis(ones, index, axis=1)
 
     def draw_samples(self, rng: np.random.Generator, size: int, noise: float) -> list[Sample]:
+        """A sample of `size` examples for every game, each label flipped with probability `noise`."""
         counts = rng.multinomial(size, self.chances / self.chances.sum(), self.games)
         flips = rng.binomial(counts, noise) if noise else np.zeros_like(counts)
         points = np.concatenate([self.points, self.points])
-        samples = []
-        for labels, unflipped, flipped in zip(
-            np.broadcast_to(self.labels, counts.shape), counts - flips, flips, strict=True
-        ):
-            counts_of_game = np.append(unflipped, flipped)
-            samples.append(build_sample(points, np.append(labels, ~labels), counts_of_game))
-        return samples
+        labels = np.broadcast_to(self.labels, counts.shape)
+        examples = zip(np.hstack([labels, ~labels]), np.hstack([counts - flips, flips]), strict=True)
+        return [build_sample(points, *of_game) for of_game in examples]
 
 
 @attrs.frozen(eq=False)
-class UniformDistribution(LabelledDistribution):
-    """Points of a class without a finite domain, drawn by `draw_points` and labelled by a target.
-
-    targets: (n, ...), one concept for each game.
-    """
+class UniformDistribution:
+    """D for each of n games: points drawn by `draw_points`, labelled by one of the targets (n, ...)."""
 
     concepts: ConceptClass
     targets: np.ndarray
@@ -111,6 +88,9 @@ class UniformDistribution(LabelledDistribution):
         return [Sample(*example) for example in zip(points, labels, strict=True)]
 
 
+LabelledDistribution = FiniteDistribution | UniformDistribution
+
+
 def choose_distribution(
     games: int,
     rng: np.random.Generator,
@@ -122,9 +102,8 @@ def choose_distribution(
     """The user's data, drawn with replacement, whose labels are the truth, or else a uniform distribution.
 
     The latter is uniform on the domain of a class (`concepts`, otherwise the learner's, otherwise thresholds
-    on the line), with a random target for each game.
-
-    Raises: Unsupported if the class draws no targets; InvalidArgument if its points are not the learner's.
+    on the line), with a random target for each game. Raises: Unsupported if the class draws no targets;
+    InvalidArgument if its points are not the learner's.
     """
     if sample is not None:
         return FiniteDistribution(games, sample.points, sample.labels[None] == 1, sample.counts / sample.size)
@@ -154,8 +133,8 @@ class Honest(Figure1Adversary):
     """Training set and queries are independent draws from one distribution D, labelled by a target concept.
 
     Definition 3.1 of Private Everlasting Prediction. The worlds do not differ. D is uniform on the domain of
-    the class (`draw_points`), with a target for each game; or it is the user's data, drawn with replacement,
-    whose labels are the truth. The score is the number of correct answers.
+    the class (`draw_points`), with a target for each game; or it is the user's data, drawn with replacement.
+    The score is the number of correct answers.
     """
 
     name = "honest"
@@ -175,9 +154,8 @@ class Honest(Figure1Adversary):
 
     def population(self, games: int, rng: np.random.Generator) -> LabelledDistribution:
         """D for each game. `play` draws it first, so the same random numbers give the same D."""
-        return choose_distribution(
-            games, rng, concepts=self.concepts, learner=self.learner, sample=self.sample
-        )
+        own = {"concepts": self.concepts, "learner": self.learner, "sample": self.sample}
+        return choose_distribution(games, rng, **own)
 
     @property
     def examples(self) -> int:

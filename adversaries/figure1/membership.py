@@ -21,10 +21,10 @@ class Membership(Figure1Adversary):
     """Membership inference for an example that must be memorised (remark 2 of section 1.3).
 
     The target is the rarest example labelled 1. It is in the training set in world 1; in world 0 it is
-    replaced by a copy of the commonest example. Every other query is at the target's point, and those between
-    are at other points of the sample in turn. The queries continue into the learner's second round, which is
-    trained on the first. The score is the log-likelihood ratio of all answers if the learner's output
-    distribution is known, and otherwise the number of answers 1 at the target's point.
+    replaced by a copy of the commonest example. Every other query is at the target's point, those between at
+    other points of the sample in turn, into the learner's second round, which is trained on the first. The
+    score is the log-likelihood ratio of all answers if the output distribution is known, and otherwise the
+    number of answers 1 at the target's point.
     """
 
     name = "membership"
@@ -88,7 +88,7 @@ class Membership(Figure1Adversary):
 
 
 def _choose_columns(start: int, size: int, points: int) -> np.ndarray:
-    """The points of the queries from number `start` on: the target, 0, every other time, the rest in turn."""
+    """The points of queries from number `start` on: the target, 0, every other time, the rest in turn."""
     number = np.arange(start, start + size)
     if points == 1:
         return np.zeros(size, int)

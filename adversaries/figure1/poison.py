@@ -29,12 +29,10 @@ class Poison(Honest):
 
     crowd: many distinct points on which the target and a rival with a small error disagree. LabelBoost gives
     M dichotomies with e errors the weight M·exp(−e/2), so many dichotomies with few errors outweigh the rest.
-    Lemma C.2 bounds how many errors these may have, which gives the default of `reach`.
     repeat: only the one point that teaches least, since a teacher trained on it alone has the largest error.
     shift: points outside the support of D, whose labels teach nothing about D.
 
-    Unlabelled points that the learner needs are honest. The score is the number of correct answers to honest
-    queries.
+    Unlabelled points are honest. The score is the number of correct answers to honest queries.
     """
 
     name = "poison"
@@ -63,8 +61,8 @@ class Poison(Honest):
     def reach_run(self) -> float:
         """The error of the rival that is used.
 
-        If p|D̂| dichotomies have e errors, and there are |D̂|/|Ŝ| honest ones for each error on either side of
-        the target, the former have the larger weight up to e = 2 ln(p|Ŝ|), to leading order.
+        If p|D̂| dichotomies have e errors, and there are |D̂|/|Ŝ| honest ones for each error on either side
+        of the target, the former have the larger weight up to e = 2 ln(p|Ŝ|), to leading order.
         """
         if self.reach is not None:
             return self.reach

@@ -34,8 +34,8 @@ class LaterRoundSwap(Figure1Adversary):
 
     All points of round `round` are `low`, which is labelled 0, except that in world 1 the challenge is
     `high`, which is labelled 1. So the next round's training examples hold a label 1 in world 1 only. If the
-    probes come two rounds later, the points of the round between are `high`: the labels that LabelBoost gives
-    them depend on whether it sees the 1.
+    probes come two rounds later, the points of the round between are `high`: their labels depend on whether
+    LabelBoost sees the 1.
     """
 
     probes: int = count_setting(50, help="queries in the round of the probes")
@@ -68,7 +68,7 @@ class LaterRoundSwap(Figure1Adversary):
         return (before, rest, between) if self.after is None else (before, self.after, 0)
 
     def _divide_rounds(self, size: Callable[[int], int], unit: str) -> tuple[int, int, int]:
-        """The items before the challenge, after it in its round, and between, if round i has size(i) items.
+        """The items before the challenge, after it in its round, and between, if round i has size(i) of them.
 
         Raises: Unsupported if there are more than `patience` of them.
         """

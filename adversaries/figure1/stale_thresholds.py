@@ -8,11 +8,10 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_sample, build_tied_sample, thin_out
-from adversaries.figure1.base import Figure1Adversary, find_vote_points
+from adversaries.figure1.base import Figure1Adversary, find_vote_points, read_halts
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, count_setting, setting
-from arena.capabilities import LimitsHalts, finite_domain
+from arena.capabilities import finite_domain
 
-_DEFAULT_HALTS = 8  # for a learner without a setting `halts`
 _SIMULATED_GAMES = 512
 _HALVINGS = 12  # of the bisection for the border
 _MAX_BORDER_ONES = 0.8  # largest share of labels 1 at the border, so that it stays in doubt
@@ -29,8 +28,7 @@ class StaleThresholds(Figure1Adversary):
     threshold, an answer is 1 almost only if the vote is above it, after which the offset μ is redrawn. After
     `run` answers 0 in a row at the border, μ is likely to have moved the threshold up. Then comes the
     challenge: in world 0 a point where the votes agree, which keeps μ, and in world 1 a point where they tie,
-    which redraws it. Its label is withheld, but a fresh μ soon answers 1 at the border again, while the old
-    one continues to answer 0.
+    which redraws it. A fresh μ soon answers 1 at the border again, while the old one continues to answer 0.
 
     A run has probability about run^-3, so a learner that allows many redraws allows as many attempts. The
     adversary gives up after `budget` answers 1, so that the learner does not halt. Without a sample it builds
@@ -38,7 +36,7 @@ class StaleThresholds(Figure1Adversary):
 
     The score is minus the number of answers 0 before the first 1 among the `probes`, and 0 in games without a
     run. If there are 16 or more attempts, it is less by 1/2 after an odd number of answers 1, since a learner
-    may redraw at every second one. Fewer games are not divided further.
+    may redraw at every second one.
     """
 
     name = "stale-thresholds"
@@ -54,8 +52,7 @@ class StaleThresholds(Figure1Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         points = _choose_points(self.learner, self.sample, self.firing)
-        halts = self.learner.halts if isinstance(self.learner, LimitsHalts) else _DEFAULT_HALTS
-        budget = halts // 2 if self.budget is None else self.budget
+        budget = read_halts(self.learner) // 2 if self.budget is None else self.budget
 
         yield Train(points.sample)  # the same in both worlds
         zeros_in_a_row, ones, probes_done, zeros_first = (np.zeros(games, int) for _ in range(4))

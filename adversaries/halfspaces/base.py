@@ -67,10 +67,10 @@ class HalfspaceAdversary(Adversary):
 
 @attrs.frozen
 class HalfspaceStream(HalfspaceAdversary):
-    """Base of the adversaries whose examples do not depend on the learner.
+    """Base of the adversaries whose examples do not depend on the learner. A subclass has `_draw_examples`.
 
     Under Oblivious they commit to an iterator. With `protocol` set to Adaptive they give the same examples
-    round by round. A subclass implements `_draw_examples`.
+    round by round.
     """
 
     protocols = (OBLIVIOUS, ADAPTIVE)
@@ -118,10 +118,9 @@ def unpack_bits(packed: np.ndarray, size: int) -> np.ndarray:
 
 
 def draw_biased_bits(games: int, size: int, chance: float, rng: np.random.Generator) -> np.ndarray:
-    """(games, size) int8, each 1 with probability `chance`.
+    """(games, size) int8, each 1 with probability `chance`, exact to the precision of a double.
 
-    A random byte decides, and a random double where the byte alone cannot, so the probability is exact to
-    the precision of a double.
+    A random byte decides, and a random double where the byte alone cannot.
     """
     threshold = int(chance * 256)
     drawn = rng.integers(0, 256, (games, size), np.uint8)
@@ -156,8 +155,8 @@ def balance_points(
     dominant, and a fraction at one coordinate, so that the sum is met exactly.
 
     `before` is the z of the last example, after which w may have been updated unseen. The sum is balanced
-    separately among the coordinates with before > 0 and the others. So w·z has the same sign after such an
-    update, at any rate, as far as the former can compensate for the coordinates that are not free.
+    separately among the coordinates with before > 0 and the others, so that w·z has the same sign after such
+    an update, as far as possible.
 
     Shapes: weights (n, d) of sum 1; z, before (n, d); free (n, d) bool; result (n, d).
     """

@@ -22,13 +22,12 @@ class FirstSwap(HalfspaceAdversary):
     In world 0, z is 1 at the first `coordinates` of the d and -1 at the others. In world 1, it is -1 at the
     first, and 1 at as many others as leave it a mistake. So an update with this example makes the first
     coordinates heavier in world 0 and lighter in world 1. All later examples, with label 0, are mistakes of
-    any weights >= 0, and they change no weights in relation to each other. They count towards the next update
-    in both worlds, and every update redraws the shown weights from those that the first example made.
+    any weights >= 0, and they change no weights in relation to each other, but bring on the next update in
+    both worlds.
 
     The score is the sum, over all changes of the shown weights, of the share of the first coordinates before
     the special round minus that now. It ends when the weights become uniform, since a learner that begins
-    again does not use the example any more. Half of the coordinates change that share most, and one
-    coordinate its logarithm.
+    again does not use the example any more.
     """
 
     name = "first-swap"
@@ -82,9 +81,7 @@ def build_opposite_mistakes(weights: np.ndarray, size: int) -> tuple[np.ndarray,
     """Two z of {-1, 1}^d with w·z < 0 that are opposite at as many coordinates as the weights allow.
 
     The one is 1 at the first `size` coordinates and -1 at the others. The other is -1 at the first, and 1 at
-    the others as far as possible.
-
-    Shapes: weights (n, d) of sum 1; results (n, d) int8.
+    the others as far as possible. Shapes: weights (n, d) of sum 1; results (n, d) int8.
     """
     up, down = np.full(weights.shape, -1, np.int8), np.full(weights.shape, -1, np.int8)
     up[:, :size] = 1

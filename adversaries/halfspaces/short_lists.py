@@ -34,8 +34,6 @@ class ShortLists(HalfspaceStream):
 
     points: with "firing", each term and the default decide equally often, and later terms and the other
     variables are fair bits. With "uniform", all are fair bits, so that late terms rarely decide.
-
-    Raises: InvalidArgument if the points of the class are not doubled, or no such list reaches the margin.
     """
 
     name = "short-lists"
@@ -140,17 +138,13 @@ EVEN, DECOYS = "even", "decoys"
 class SparseDisjunction(HalfspaceStream):
     """The target is a disjunction of k of d - 1 variables, drawn for each game, with margin 1/(2k + 1).
 
-    This is the problem for which Winnow was made. Points are (x, -1), with x in {0, 1}^(d-1) as small
-    integers.
+    This is the problem for which Winnow was made. Points are (x, -1), with x in {0, 1}^(d-1).
 
     points: "uniform" has fair bits, so that a share 1 - 2^-k of the labels is 1. "even" has bits that are 1
     with probability 1 - 2^(-1/k), so that half of the labels are 1. With "decoys" the label is a fair coin,
     and one relevant variable is 1 or none, which is where the margin is attained; each other variable agrees
     with the label, or disagrees with it, with probability 3/4, and which of the two is redrawn every
-    `stretch` rounds, so that what a learner has learned about these must be unlearned.
-
-    Raises: InvalidArgument if points have fewer than k variables, or the disjunction does not reach the
-    margin.
+    `stretch` rounds.
     """
 
     name = "sparse-disjunction"

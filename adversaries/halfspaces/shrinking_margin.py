@@ -34,10 +34,10 @@ class HiddenCoordinate(HalfspaceStream):
     """The embedding of point functions of section 4.4 of Bun and Fang, with a hidden point i.
 
     The point j is the vector that is 1 in coordinate j and -1 elsewhere, and the target is the weight 1 at i.
-    So v·x is 1 at the point i and -1 at all others. Until round t* other points come up, with label 0, and
-    from then on only the point i, with label 1. In a share `decoys` of the games it never does. What this
-    forces on a learner that is private towards one example: docs/proofs/hidden_point.md. Winnow labels every
-    point 0 at first if d > 2, and learns the point i in about ln(d)/2η mistakes.
+    Until round t* other points come up, with label 0, and from then on only the point i, with label 1. In a
+    share `decoys` of the games it never does. What this forces on a private learner:
+    docs/proofs/hidden_point.md. Winnow labels every point 0 at first if d > 2, and learns the point i in
+    about ln(d)/2η mistakes.
     """
 
     name = "hidden-coordinate"
@@ -72,11 +72,11 @@ class MarginAdaptive(HalfspaceAdversary):
     The target is one coordinate j, drawn for each game. Its coordinate of every example is y'ρ, so that the
     margin is exactly reached. The others are ±1, except for a fraction or two, such that y'(w·x) is just
     below 0 for the weights shown last, and mostly also after the update that the last example may have
-    triggered (`adversaries.halfspaces.base.balance_points`). Labels are fair coins. This makes about
-    2 ln(d/2)/ρ² mistakes at the rate η = ρ: docs/proofs/margin_adaptive.md.
+    triggered (`balance_points`). Labels are fair coins. This makes about 2 ln(d/2)/ρ² mistakes at the rate η
+    = ρ: docs/proofs/margin_adaptive.md.
 
-    It contradicts the last weights of any learner, but nothing is promised against learners that are not
-    multiplicative. When a learner cannot be contradicted, its last point is repeated.
+    Nothing is promised against learners that are not multiplicative. When a learner cannot be contradicted,
+    its last point is repeated.
     """
 
     name = "margin-adaptive"
@@ -106,15 +106,13 @@ class MarginAdaptive(HalfspaceAdversary):
 class ShrinkingMargin(HalfspaceStream):
     """The target is the majority of k coordinates, drawn for each game, k the largest odd number up to 1/ρ.
 
-    Points are in {-1, 1}^d, and labels are fair coins. At first all k coordinates vote for the label, and
-    |v·x| = 1. In each stretch of rounds one more votes against it, until |v·x| = 1/k. The other coordinates
-    are fair coins.
+    Points are in {-1, 1}^d, and labels are fair coins. At first all k coordinates vote for the label. In each
+    stretch of rounds one more votes against it, until |v·x| = 1/k. The other coordinates are fair coins.
 
     Under Adaptive, the other coordinates are chosen against the weights shown last: y'(w·x) is
-    `confidence`·ρ, or just below 0 if that is 0 (`adversaries.halfspaces.base.balance_points`). Every example
-    comes with b_t = 1. Winnow errs as long as the k coordinates have less than about half of the weight. With
-    a confidence between 0 and c, ConfidentWinnow updates without having erred, the worst case of its theorem.
-    Points then have a fraction or two, so they are doubles.
+    `confidence`·ρ, or just below 0 if that is 0 (`balance_points`). Every example comes with b_t = 1. Winnow
+    errs as long as the k coordinates have less than about half of the weight. With a confidence between 0 and
+    c, ConfidentWinnow updates without having erred, the worst case of its theorem.
     """
 
     name = "shrinking-margin"

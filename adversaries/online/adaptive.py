@@ -55,11 +55,9 @@ class AdaptiveConsistent(ClassAdversary):
     hypothesis errs at a point whose label is already determined, contradicting it is free, and is repeated
     until the learner has learned that label. Otherwise the label against the hypothesis is the one that keeps
     the largest Littlestone dimension (or, with `keeps` = number, the most concepts). Each new label costs at
-    most one dimension, since some point splits the version space into two parts of at least one dimension
-    less. So a learner that changes only when it errs, and keeps what it has learned, errs at least Ldim times
-    if h_1 is that of the simulated game.
-
-    Where the hypothesis is the only consistent concept, an example is repeated.
+    most one dimension, so a learner that changes only when it errs, and keeps what it has learned, errs at
+    least Ldim times if h_1 is that of the simulated game. Where the hypothesis is the only consistent
+    concept, an example is repeated.
     """
 
     name = "adaptive"
@@ -88,9 +86,9 @@ class AdaptiveConsistent(ClassAdversary):
 class TreeArrays:
     """A shattered tree with K nodes as arrays; the root is node 0.
 
-    depth: of its leaves, which is the Littlestone dimension.
-    Shapes: column (K,), the domain index of the node's point, -1 at a leaf; child (K, 2), the next node for
-    each label; concept (K, points) bool, at a leaf a labelling that is consistent with the path to it.
+    depth: of its leaves, the Littlestone dimension. column (K,): the domain index of the node's point, -1 at
+    a leaf. child (K, 2): the next node for each label. concept (K, points) bool: at a leaf, a labelling that
+    is consistent with the path to it.
     """
 
     depth: int

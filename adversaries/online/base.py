@@ -52,17 +52,14 @@ def label_points(hypothesis: Hypothesis, points: np.ndarray) -> np.ndarray:
 
 
 def first_labels(learner: Learner, points: np.ndarray) -> np.ndarray:
-    """(points,) bool: the labels of h_1 in a simulated game with a fixed seed.
-
-    These are the learner's own if it always starts with the same function, as most learners do.
-    """
+    """(points,) bool: the labels of h_1 in a simulated game, those of all games of most learners."""
     return label_points(learner.start(1, np.random.default_rng(0)).hypothesis(), points)[0]
 
 
 def expect_first_labels(learner: Learner | None, spaces: ValuedVersionSpaces, games: int) -> np.ndarray:
-    """(games, points) bool: the function to contradict in the first round.
+    """(games, points) bool: the function to contradict in the first round, h_1 of a simulated game.
 
-    It is h_1 of a simulated game. Without a learner, its labels are those that keep more concepts consistent.
+    Without a learner, its labels are those that keep more concepts consistent.
     """
     if learner is None:
         return np.asarray(spaces.values[:, 1] >= spaces.values[:, 0])
@@ -74,8 +71,8 @@ class ValuedVersionSpaces:
 
     points: (points, ...), the domain. labels: (concepts, points) bool, the distinct labellings of the class.
     values: (games, 2, points) int64, at [g, y, x] the value of game g's version space if x is labelled y, and
-    -1 if it is empty. An adversary prefers large values. By DIMENSION, the value is Littlestone dimension *
-    unit + number of concepts; by NUMBER, it is the number of concepts.
+    -1 if it is empty. By DIMENSION, the value is Littlestone dimension * unit + number of concepts; by
+    NUMBER, it is the number of concepts.
     """
 
     def __init__(self, concept_class: ConceptClass, games: int, by: str = DIMENSION) -> None:

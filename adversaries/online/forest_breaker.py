@@ -20,13 +20,9 @@ class ForestBreaker(ClassAdversary):
     That learner learns from a mistake only if the example meets a sequence of its forest on which the SOA
     errs as well. This adversary contradicts the function shown until that is gone, at the points that keep
     the largest Littlestone dimension, so that many functions must become frequent and be given up. Among
-    these it chooses the point that changes the fewest sequences.
-
-    Which sequences received the examples is hidden. The adversary simulates one forest for each game, with
-    the same examples at random nodes of its own; in a large forest the share of sequences with a function
-    hardly depends on these. Against other learners it is `adaptive` with another choice among ties.
-
-    leaves: of a simulated forest, rounded up to whole trees; the learner's own number is the best guess.
+    these it chooses the point that changes the fewest sequences, in a forest that it simulates for each game,
+    with the same examples at random nodes of its own; in a large forest the share of sequences with a
+    function hardly depends on these. Against other learners it is `adaptive` with another choice among ties.
     """
 
     name = "forest-breaker"
@@ -58,8 +54,8 @@ class ForestBreaker(ClassAdversary):
 class SimulatedForests:
     """A forest for each game. In a tree, node 1 is the root, and node i has the children 2i and 2i + 1.
 
-    size: the number of leaves of a forest. alive: (games,), the number of pertinent nodes with a sequence
-    that some concept explains. ones: (games, points), how many of these label a point 1.
+    size: the leaves of a forest. alive: (games,), the pertinent nodes with a sequence that some concept
+    explains. ones: (games, points), how many of these label a point 1.
     """
 
     def __init__(self, automaton: Automaton, leaves: int, games: int) -> None:

@@ -175,11 +175,10 @@ class DriftingExamples(IidExamples):
 class PointFunctions(PreparedExamples):
     """A background labelled by b until round t*, and from then on a new point with the label against b.
 
-    The game of the lower bounds of Dmitriev et al., Cohen et al. and Li et al. (2024), which are proved with
-    constants in docs/proofs/hidden_point.md. Some concept agrees with b on the background and not at the
-    hidden point x*, so the game is realizable. So is its background alone, which is all of the game in a
-    share `decoys` of the games. b is the labelling with the most points to hide at, on a tie the learner's
-    own h_1.
+    The game of the lower bounds of Dmitriev et al., Cohen et al. and Li et al. (2024):
+    docs/proofs/hidden_point.md. Some concept agrees with b on the background and not at the hidden point x*,
+    so the game is realizable. So is its background alone, which is all of the game in a share `decoys` of the
+    games. b is the labelling with the most points to hide at, on a tie the learner's own h_1.
 
     background: "one" uses a single point; "all" draws it from all points but x* in every round. start: see
     `draw_start_rounds`.
@@ -213,8 +212,8 @@ class PointFunctions(PreparedExamples):
 class HidingPlaces:
     """The points at which a label can hide.
 
-    b: (points,) bool, the labels of the background. known: the column of the background's point, if it is one
-    point. hidden: the columns x* such that some concept agrees with b on the background and not at x*.
+    b: (points,) bool, the labels of the background. known: the column of the background's point, if it is
+    one. hidden: the columns x* such that some concept agrees with b on the background and not at x*.
     """
 
     b: np.ndarray
@@ -227,9 +226,8 @@ def find_hiding_places(
 ) -> HidingPlaces:
     """The background with the most hiding places, where b is one of `first`, constant, or a concept.
 
-    everywhere: whether the background is the whole domain but x*, and not one point.
-
-    Raises: Unsupported if there are no hiding places.
+    everywhere: whether it is the whole domain but x*, and not one point. Raises: Unsupported if there are
+    none.
     """
     labels = concept_sets(concept_class).labels
     points = labels.shape[1]

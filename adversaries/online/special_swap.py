@@ -68,14 +68,13 @@ class UpdateSwap(Adversary):
 
     Every example is one point, labelled against h_1: `before` mistakes, as long as the learner stays with
     h_1. By default they are one fewer than those after which most simulated games leave h_1. Then `correct`
-    rounds may follow, labelled as the hypothesis shown labels the point, for learners that react to a mistake
-    when all has been well for a while.
+    rounds may follow, labelled as the hypothesis shown labels the point.
 
     In the special round, the label is that of h_1 (after correct rounds, of the hypothesis shown last) in
-    world 0, so no mistake, and against it in world 1. So a learner that counts its mistakes, as with
-    AboveThreshold, has one more in world 1. The probes that follow are labelled against h_1 too (`probes` =
-    against), so that the update comes in both worlds, one round apart; or as h_1 labels them (`probes` =
-    with), so that only the swap can cause an update.
+    world 0, so no mistake, and against it in world 1. So a learner that counts its mistakes has one more in
+    world 1. The probes that follow are labelled against h_1 too (`probes` = against), so that the update
+    comes in both worlds, one round apart; or as h_1 labels them (`probes` = with), so that only the swap can
+    cause an update.
 
     Let h be the function shown before the swap. The score is higher the sooner the learner leaves h: minus
     the number of later hypotheses before the first that is not h (`score` = first-change), or minus the
@@ -142,10 +141,8 @@ class UpdateSwap(Adversary):
 
 @lru_cache(maxsize=32)
 def find_brink(learner: Any, coordinates: tuple[float, ...], shape: tuple[int, ...], rounds: int) -> int:
-    """The number of mistakes at a point after which the next is the likeliest to end h_1, in simulated games.
-
-    The default if no simulated game leaves h_1.
-    """
+    """The mistakes at a point after which the next is the likeliest to end h_1, in simulated games, if any
+    do."""
     state = learner.start(_SIMULATED_GAMES, np.random.default_rng(0))
     x = np.broadcast_to(np.reshape(coordinates, shape), (_SIMULATED_GAMES, *shape))
     first = state.hypothesis()

@@ -323,7 +323,7 @@ def test_other_settings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Unsupported, match="binary counter"):
         attrs.evolve(COUNTER, counter="binary", counter_epsilon=500.0).law(SAMPLE)
     with pytest.raises(
-        Unsupported, match="remembered for every point is listed for finite domains of at most 4 "
+        Unsupported, match="distribution of remembered answers is listed for at most 4 points"
     ):
         attrs.evolve(GAUSSIAN, concepts=Thresholds()).law(SAMPLE)
     with pytest.raises(Unsupported, match="needs a sample of 6"):

@@ -355,8 +355,6 @@ def test_a_class_too_large_is_refused_with_its_cost() -> None:
 def test_a_batch_too_large_is_refused_with_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = AgnosticExperts(stretches=32)
     monkeypatch.setattr(learner_bases, "MOST_NUMBERS", 10_000)
-    with pytest.raises(
-        Unsupported, match="6 games of 1,952 numbers each exceed 10,000 numbers"
-    ):
+    with pytest.raises(Unsupported, match="6 games of 1,952 numbers each exceed 10,000 numbers"):
         learner.start(6, np.random.default_rng(1))
     learner.start(5, np.random.default_rng(1))
