@@ -32,7 +32,7 @@ from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
 from audits.runs.run import AuditEstimators, run
 from audits.runs.workers import Workers, map_in_order
 from audits.runs.workers.pools import DASK_UNWATCHED
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.paper_versions import EverlastingV2
 from learners.releases.geometric_count import GeometricCount
 
 ROUNDS = 3  # of each backend, in turns

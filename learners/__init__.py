@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from learners.common.learner_bases import ReleaseLearner
-    from learners.everlasting.everlasting_v1 import EverlastingV1
-    from learners.everlasting.everlasting_v2 import EverlastingV2
+    from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
     from learners.foreign.diffprivlib import Diffprivlib
     from learners.foreign.function import Function
     from learners.foreign.opendp import OpenDP
@@ -34,8 +33,8 @@ _MODULE_OF = {
     "AboveThreshold": "mechanisms.above_threshold",
     "BetweenThresholds": "mechanisms.between_thresholds",
     "Diffprivlib": "foreign.diffprivlib",
-    "EverlastingV1": "everlasting.everlasting_v1",
-    "EverlastingV2": "everlasting.everlasting_v2",
+    "EverlastingV1": "everlasting.paper_versions",
+    "EverlastingV2": "everlasting.paper_versions",
     "Function": "foreign.function",
     "GaussianCount": "releases.gaussian_count",
     "LaplaceCount": "releases.laplace_count",

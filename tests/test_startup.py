@@ -13,7 +13,7 @@ SLOW = {"scipy", "sklearn", "matplotlib", "networkx", "hypothesis"}
 
 def test_importing_the_packages_imports_nothing_slow() -> None:
     code = (
-        "import arena, audits.runs.run, learners.everlasting.everlasting_v1, json, sys;"
+        "import arena, audits.runs.run, learners.everlasting.paper_versions, json, sys;"
         "print(json.dumps(list(sys.modules)))"
     )
     command = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)

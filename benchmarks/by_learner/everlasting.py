@@ -29,9 +29,8 @@ from audits.races import PredictorStanding, plan_predictor_race, run_race
 from audits.races.predictor_errors import EvaluationSet
 from learners.everlasting.bbl_round import practical_chunk
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
 from learners.mechanisms.accounting import best_composition, largest_affordable
 from learners.mechanisms.between_thresholds import delta_of_gap
 from learners.mechanisms.steady_thresholds import steady_thresholds_cost

@@ -41,14 +41,14 @@ from learners.mechanisms import exponential_experts
 from learners.mechanisms.counters import BinaryCounter, binary_counter_error
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
-from learners.online.experts.transitions import (
+from learners.online.hedge import WeightedMajority
+from learners.online.merged_experts import (
     Candidates,
     MergedExperts,
     Transitions,
     counter_noise_scale,
     largest_missed_count,
 )
-from learners.online.hedge import WeightedMajority
 
 CLASS = Thresholds(range(16))
 POINTS = 16

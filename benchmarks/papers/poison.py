@@ -8,7 +8,7 @@ import attrs
 import click
 import numpy as np
 
-from adversaries.figure1.poison import CROWD, REPEAT, SHIFT, Poison
+from adversaries.figure1.honest import CROWD, REPEAT, SHIFT, Poison
 from arena import Learner
 from audits.api.race import build_predictor
 from audits.races.predictor_errors import ErrorRecorder

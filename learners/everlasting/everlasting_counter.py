@@ -39,7 +39,7 @@ class EverlastingCounter(GenericBBL):
     δ/100. Privacy: docs/proofs/everlasting_counter.md.
 
     Deviations: the thresholds are fixed (`SteadyThresholds`), since those of BetweenThresholds leak
-    (`adversaries.figure1.stale_thresholds`). ⊤ is answered by the noisy majority. c_i = `halts`·2^{i−1}, the
+    (`adversaries.figure1.halts`). ⊤ is answered by the noisy majority. c_i = `halts`·2^{i−1}, the
     paper's order α_i·R_i.
 
     counter: "binary" is the paper's binary mechanism (Dwork, Naor, Pitassi, Rothblum 2010), which may lag

@@ -16,7 +16,7 @@ from learners.common.learner_bases import OnlineLearner, RoundBudget
 from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.accounting import Guarantee, best_composition, largest_affordable
 from learners.mechanisms.counters import HistogramNoise, private_histogram
-from learners.online.automaton_tables import AutomatonTables, power_of_two, tabulate
+from learners.online.conservative import AutomatonTables, power_of_two, tabulate
 
 MOST_LEAVES = 2**27  # in all forests of a batch of games, three to five bytes each
 _SLAB = 2**22  # leaves counted at a time

@@ -28,7 +28,7 @@ from learners.common.learner_bases import OnlineLearner, RoundBudget
 from learners.mechanisms.above_threshold import RunningSum, running_sum_error
 from learners.mechanisms.accounting import Guarantee
 from learners.mechanisms.counters import HistogramNoise, private_histogram
-from learners.online.automaton_tables import AUTOMATA, SOA, AutomatonTables, power_of_two, tabulate
+from learners.online.conservative import AUTOMATA, SOA, AutomatonTables, power_of_two, tabulate
 
 KEEP, PRINTED = "keep", "printed"
 

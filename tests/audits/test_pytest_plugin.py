@@ -14,7 +14,7 @@ from support.paths import ROOT
 
 # Imported here so that runs in this process share them.
 import audits.testing  # noqa: F401
-import learners.predictors.static_erm
+import learners.predictors.vote_predictors
 import learners.releases.laplace_count  # noqa: F401
 
 pytest_plugins = ("pytester",)
@@ -22,7 +22,7 @@ pytest_plugins = ("pytester",)
 PRIVACY = """
 import pytest
 from learners.releases.laplace_count import LaplaceCount
-from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictors import StaticErm
 
 def test_stands(assert_private):
     assert assert_private(LaplaceCount(), against="count-swap", budget="quick").ceiling > 1

@@ -7,13 +7,13 @@ from support.common_random_numbers import check_common_random_numbers
 
 from arena import Learner, Sample
 from arena.concepts import Thresholds
-from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.paper_versions import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictors import (
     AboveThresholdPredictor,
     BetweenThresholdsPredictor,
     NoisyVotes,
+    StaticErm,
 )
 from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount

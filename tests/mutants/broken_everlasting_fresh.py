@@ -6,8 +6,8 @@ import attrs
 import numpy as np
 from support.players.named_by_class import NamedByClass
 
-from learners.everlasting.everlasting_v2 import EverlastingFresh, FreshState
 from learners.everlasting.generic_bbl_state import StreamingSubset
+from learners.everlasting.paper_versions import EverlastingFresh, FreshState
 
 # A thousandth of the points is learned from, by one teacher, whose 32 answers tell it apart.
 RARE = EverlastingFresh(

@@ -12,7 +12,7 @@ from support.players.named_by_class import NamedByClass
 
 from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator
-from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
+from learners.everlasting.paper_versions import EverlastingV2, V2State
 from learners.mechanisms.above_threshold import AboveThreshold
 
 # --- votes of the examples at a point -----------------------------------------------------------------------

@@ -8,7 +8,7 @@ from itertools import chain, cycle, islice
 import attrs
 import numpy as np
 
-from adversaries.halfspaces.first_swap import FirstSwap
+from adversaries.halfspaces.few_coordinates import FirstSwap
 from adversaries.online.special_swap import UpdateSwap
 from adversaries.voting.repeat_point import SmallMargin
 from adversaries.voting.vote_inference import VoteInference

@@ -16,7 +16,7 @@ from arena import Adversary, Figure1, Learner, Moves, Queries, Query, Train, Unl
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.everlasting.everlasting_v2 import EverlastingFresh
+from learners.everlasting.paper_versions import EverlastingFresh
 
 CONFIDENCE = 1 - 1e-6
 

@@ -13,7 +13,7 @@ from mutants.refuting_adversaries import REFUTING
 from mutants.release_learners import VarianceForDeviation
 from scipy import stats
 
-from adversaries.halfspaces.first_swap import FirstSwap
+from adversaries.halfspaces.few_coordinates import FirstSwap
 from adversaries.online.special_swap import UpdateSwap
 from adversaries.voting.repeat_point import SmallMargin
 from arena import Adversary, Learner, Sample

@@ -13,7 +13,7 @@ from arena.concepts import Halfspaces, Points, Thresholds
 from audits.adversary_search import SearchResult
 from audits.adversary_search import search as run_search
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_v2 import EverlastingFresh
+from learners.everlasting.paper_versions import EverlastingFresh
 from learners.halfspaces.dp_winnow import DpWinnow
 from learners.lists.private_decision_list import ListChoice, PrivateDecisionList
 from learners.online.agnostic_batched import AgnosticBatched

@@ -10,20 +10,16 @@ from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
 from adversaries.figure1.base import count_unlabelled, find_vote_points
-from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
-from adversaries.figure1.honest import choose_distribution
-from adversaries.figure1.membership import Membership
-from adversaries.figure1.poison import Poison
+from adversaries.figure1.halts import HaltCounter, TrainingSwap
+from adversaries.figure1.honest import Poison, choose_distribution
+from adversaries.figure1.memorisation import Membership, Reconstruct
 from adversaries.figure1.query_swap import QuerySwap, UnlabelledSwap
-from adversaries.figure1.reconstruct import Reconstruct
 from arena import Adversary, Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Points, Rectangles, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import BetweenThresholdsPredictor
+from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1, EverlastingV2
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor, StaticErm
 
 LINE, GRID = Thresholds(range(9)), Rectangles((3, 3))
 ALL = FiniteClass([[c >> x & 1 for x in range(6)] for c in range(64)])  # every labelling of six points

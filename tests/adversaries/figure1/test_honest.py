@@ -11,9 +11,8 @@ from adversaries.figure1.honest import FiniteDistribution, Honest, UniformDistri
 from arena import Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
 from arena.concepts import ConceptClass, Rectangles, Thresholds
 from arena.testing import check_adversary
-from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import BetweenThresholdsPredictor
+from learners.everlasting.paper_versions import EverlastingV2
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor, StaticErm
 
 DATA = Sample([0.0, 1.0, 2.0, 2.0], [0, 0, 1, 0], [40, 30, 20, 10])
 GRID = Rectangles((3, 4))

@@ -8,17 +8,15 @@ import pytest
 from mutants.everlasting import ROUND, CounterRefreshes
 
 from adversaries.figure1.base import find_vote_points
-from adversaries.figure1.stale_thresholds import StaleThresholds, _choose_points
+from adversaries.figure1.halts import StaleThresholds, _choose_points
 from arena import Figure1, InvalidArgument, Learner, Query, Sample, Training, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import BetweenThresholdsPredictor
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor, StaticErm
 
 V1 = EverlastingV1()
 REFRESHES = CounterRefreshes(**{f.name: getattr(ROUND, f.name) for f in attrs.fields(EverlastingCounter)})

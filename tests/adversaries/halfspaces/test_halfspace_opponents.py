@@ -13,8 +13,12 @@ from support.players.halfspace_players import PlainWinnow, WinnowState
 from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.halfspaces.base import balance_points
-from adversaries.halfspaces.first_swap import FirstSwap, build_opposite_mistakes
-from adversaries.halfspaces.shrinking_margin import MarginAdaptive, ShrinkingMargin
+from adversaries.halfspaces.few_coordinates import (
+    FirstSwap,
+    MarginAdaptive,
+    ShrinkingMargin,
+    build_opposite_mistakes,
+)
 from adversaries.online.special_swap import UpdateSwap
 from arena import (
     Adaptive,

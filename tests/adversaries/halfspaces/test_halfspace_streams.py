@@ -12,8 +12,8 @@ from support.players.halfspace_players import PlainWinnow
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.halfspaces.base import HalfspaceStream, draw_biased_bits, draw_fair_bits, draw_subsets
+from adversaries.halfspaces.few_coordinates import HiddenCoordinate, ShrinkingMargin
 from adversaries.halfspaces.short_lists import ShortLists, SparseDisjunction
-from adversaries.halfspaces.shrinking_margin import HiddenCoordinate, ShrinkingMargin
 from arena import Adaptive, Example, InvalidArgument, Oblivious, Realizable, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.cube.embeddings import decision_list

@@ -9,8 +9,7 @@ import pytest
 from support.players.online_opponents import Forest, Guesser, Lazy
 from support.statistical import check_counts, expect_rejection, statistical
 
-from adversaries.online.adaptive import AdaptiveConsistent, Contrarian, ShatteredTree
-from adversaries.online.forest_breaker import ForestBreaker
+from adversaries.online.adaptive import AdaptiveConsistent, Contrarian, ForestBreaker, ShatteredTree
 from adversaries.online.random_sequences import (
     CommittedExamples,
     DriftingExamples,

@@ -29,11 +29,9 @@ from audits.adversary_search.evidence import confirming_seed, exploring_seed
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import BetweenThresholdsPredictor
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor, StaticErm
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 

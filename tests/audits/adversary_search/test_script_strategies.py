@@ -17,13 +17,12 @@ from audits.adversary_search.point_strategies import counts_of, far_points_of, p
 from audits.adversary_search.protocols.query_scripts import queries
 from audits.adversary_search.protocols.stream_scripts import MAX_EXAMPLES, streams
 from audits.adversary_search.script_strategies import MAX_QUERIES, adversaries, neighbours, samples
-from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.paper_versions import EverlastingV1
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import BetweenThresholdsPredictor
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor, StaticErm
 from learners.releases.laplace_count import LaplaceCount
 from learners.training.dp_sgd import DPSGD
 

@@ -10,7 +10,7 @@ from arena import BudgetExceeded, Figure1, play
 from audits.adversary_search.adversary_search import search
 from audits.adversary_search.script import Script
 from audits.adversary_search.script_strategies import adversaries
-from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
+from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV2
 
 FRESH = EverlastingFresh(
     teachers=4, chunk=1, training_rate=0.1, rate=0.2, answers=2, noise=0.5, pool=10, rounds=2

@@ -11,9 +11,8 @@ from adversaries.figure1.honest import Honest
 from arena import Figure1, InvalidArgument, Sample, Training, play
 from arena.concepts import RealIntervals, Thresholds
 from audits.races.predictor_errors import ErrorRecorder, EvaluationSet, ObservedLearner
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.static_erm import StaticErm
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
+from learners.predictors.vote_predictors import StaticErm
 
 SMALL = {"teachers": 40, "chunk": 10, "rate": 1.0, "training_rate": 1.0, "alpha_1": 0.03, "beta_1": 0.03}
 V2 = EverlastingV2(**SMALL, answers=None, noise=0.5)

@@ -6,14 +6,13 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.halts import HaltCounter
 from adversaries.figure1.honest import Honest
 from arena import Bound, InvalidArgument, Learner, Sample
 from audits.races import Race, plan_predictor_race, run_race
 from audits.races.predictor_race import queries_by_round
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.static_erm import StaticErm
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
+from learners.predictors.vote_predictors import StaticErm
 
 SMALL = {"teachers": 200, "chunk": 20, "rate": 1.0, "training_rate": 1.0, "alpha_1": 0.03, "beta_1": 0.03}
 V2 = EverlastingV2(**SMALL, answers=None, noise=1.0)

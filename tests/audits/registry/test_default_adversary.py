@@ -27,11 +27,10 @@ from arena import (
 )
 from audits.registry.default_adversary import choose_adversary
 from audits.registry.players import ADVERSARIES, LEARNERS
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.paper_versions import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
 from learners.pate.pate_gaussian import PateGaussian
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import AboveThresholdPredictor
+from learners.predictors.vote_predictors import AboveThresholdPredictor, StaticErm
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 from learners.training.dp_sgd import DPSGD

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.halts import HaltCounter
 from adversaries.release.point_swap import CountSwap
 from arena import Figure1, Release
 from audits import reports
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.paper_versions import EverlastingV1
 from learners.releases.laplace_count import LaplaceCount
 
 pytestmark = pytest.mark.slow

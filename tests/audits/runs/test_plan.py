@@ -8,13 +8,13 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.halts import HaltCounter
 from adversaries.online.adaptive import Contrarian
 from adversaries.release.point_swap import CountSwap
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
 from audits.runs.plan import Plan, describe
-from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.paper_versions import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.laplace_count import LaplaceCount
 

@@ -23,8 +23,7 @@ from audits.registry.pairing import configure_game
 from audits.registry.players import ADVERSARIES
 from audits.registry.record_code import write_assignment
 from audits.runs.replay import format_replay, write_adversary
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingFresh
+from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse

@@ -16,7 +16,7 @@ from mutants import players as mutants
 from support.paths import ROOT
 from support.players.simple_players import Echo
 
-from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
+from adversaries.figure1.halts import HaltCounter, TrainingSwap
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.release.point_swap import CountSwap
 from arena import (
@@ -39,9 +39,8 @@ from audits.runs.run import RunProgress, run
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.static_erm import StaticErm
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
+from learners.predictors.vote_predictors import StaticErm
 from learners.releases.laplace_count import LaplaceCount
 
 V1 = EverlastingV1()
@@ -225,7 +224,7 @@ PLAN = """
 from adversaries.figure1.query_swap import QuerySwap
 from arena import Figure1
 from audits.runs.plan import Plan
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.paper_versions import EverlastingV2
 
 def plan():
     learner = EverlastingV2(answers=1_515)

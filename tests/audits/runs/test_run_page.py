@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.halts import HaltCounter
 from adversaries.release.point_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits.runs import example_games
@@ -27,7 +27,7 @@ from audits.runs.run_charts import _choose_points
 from audits.runs.run_history import MAX_POINTS, read_history
 from audits.runs.run_page import check_html, write_html
 from audits.runs.verdict import Verdict
-from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.paper_versions import EverlastingV1
 from learners.releases.laplace_count import LaplaceCount
 
 V1 = EverlastingV1()

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from support.statistical import statistical
 
-from adversaries.figure1.halt_counter import TrainingSwap
-from adversaries.figure1.reconstruct import Reconstruct
+from adversaries.figure1.halts import TrainingSwap
+from adversaries.figure1.memorisation import Reconstruct
 from adversaries.release.point_swap import CountSwap
 from arena import (
     Adversary,
@@ -52,8 +52,7 @@ from audits.testing import (
 from audits.testing.budget import compute_confidence
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import NoisyVotes
+from learners.predictors.vote_predictors import NoisyVotes, StaticErm
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 

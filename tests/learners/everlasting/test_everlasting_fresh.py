@@ -32,9 +32,8 @@ from arena.concepts import Rectangles, Thresholds
 from arena.testing import check_learner
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1, EverlastingV2
 from learners.mechanisms.accounting import Guarantee
 from learners.predictors.vote_predictors import NoisyVotes
 

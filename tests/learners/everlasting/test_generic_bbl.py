@@ -31,9 +31,8 @@ from arena import (
 from arena.concepts import Boxes, ConceptClass, FiniteClass, Halfplanes, Halfspaces, Stumps, Thresholds
 from learners.everlasting.bbl_round import paper_constants
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
 from learners.mechanisms.accounting import amplify_by_subsampling, best_composition
 from learners.mechanisms.between_thresholds import gap_of_delta
 

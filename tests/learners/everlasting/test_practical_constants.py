@@ -13,9 +13,8 @@ from arena import ERROR, InvalidArgument
 from arena.concepts import Boxes, ConceptClass, Halfplanes, RealIntervals, Stumps, Thresholds
 from learners.everlasting.bbl_round import ITERATIONS, paper_constants, practical_chunk
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1, EverlastingV2
 
 ALL = [EverlastingV1(), EverlastingV2(), EverlastingCounter(), EverlastingFresh()]
 

@@ -32,8 +32,7 @@ from arena.testing import check_learner
 from learners.common import learner_bases
 from learners.mechanisms import lazy_experts
 from learners.mechanisms.counters import binary_counter_error
-from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
-from learners.online.experts.transitions import counter_noise_scale
+from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts, counter_noise_scale
 
 ALL = FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]])
 

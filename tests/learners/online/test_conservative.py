@@ -29,8 +29,7 @@ from arena import (
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, build_shattered_tree, littlestone_dimension, soa
 from arena.testing import check_learner
-from learners.online.automaton_tables import tabulate
-from learners.online.conservative import ConservativeLearner, Halving, Soa, SparseMajorityLearner
+from learners.online.conservative import ConservativeLearner, Halving, Soa, SparseMajorityLearner, tabulate
 
 EVERY = [Soa, Halving, SparseMajorityLearner]
 REFERENCES = {Soa: soa_label, Halving: halving_label}

@@ -30,7 +30,7 @@ from arena.testing import check_learner
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.counters import private_histogram
 from learners.mechanisms.noise import laplace
-from learners.online.automaton_tables import tabulate
+from learners.online.conservative import tabulate
 from learners.online.golowich_livni import GolowichLivni, TournamentForests
 
 RATE = 1e-7

@@ -31,7 +31,7 @@ from arena.randomness import generator
 from arena.testing import check_learner
 from learners.mechanisms.counters import private_histogram
 from learners.mechanisms.noise import laplace
-from learners.online.automaton_tables import AUTOMATA, tabulate
+from learners.online.conservative import AUTOMATA, tabulate
 from learners.online.realizable import KEEP, PRINTED, RealizableLearner, lwy_nodes, lwy_pairs, merge_pairs
 
 SMALL: dict[str, Any] = {"epsilon": 200.0, "delta": 0.1, "patience": 0.3, "frequent": 0.01}

@@ -12,7 +12,7 @@ from support.laws.voting_laws import check_views
 from support.players.simple_players import script
 from support.statistical import expect_rejection, statistical
 
-from adversaries.figure1.halt_counter import TrainingSwap
+from adversaries.figure1.halts import TrainingSwap
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.privacy_curves import PureCurve
@@ -20,11 +20,11 @@ from arena.testing import check_adversary, check_learner
 from learners.common.teacher_votes import Electorate
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.steady_thresholds import steady_thresholds_cost
-from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictors import (
     AboveThresholdPredictor,
     BetweenThresholdsPredictor,
     NoisyVotes,
+    StaticErm,
     SteadyThresholdsPredictor,
 )
 

@@ -8,9 +8,8 @@ from support.players.simple_players import script
 
 from arena import Figure1, Learner, Queries, Sample, Train, Training, play
 from arena.concepts import Boxes, ConceptClass, DecisionLists, Variables
-from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import BetweenThresholdsPredictor, NoisyVotes
+from learners.everlasting.paper_versions import EverlastingV2
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor, NoisyVotes, StaticErm
 
 SAMPLE = Sample([(0, 0), (0, 1), (1, 1)], [0, 1, 1], [300, 400, 300])
 CLASSES = [DecisionLists(Variables(2)), Boxes(2)]

@@ -13,9 +13,8 @@ from support.players.named_by_class import NamedByClass
 from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
 from learners.mechanisms import exponential_experts
-from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState
-from learners.online.experts.draws import FreshDraws, LazyDraws
-from learners.online.experts.transitions import Candidates
+from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState, Candidates
+from learners.online.merged_experts import FreshDraws, LazyDraws
 
 ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from arena import Sample
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.paper_versions import EverlastingV2
 
 
 class Reference:

@@ -18,14 +18,12 @@ from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectang
 from arena.errors import InvalidArgument, Unsupported
 from arena.littlestone import START, Automaton, soa
 from arena.littlestone.concept_sets import labellings
-from learners.online.experts import transitions
-from learners.online.experts.transitions import (
-    Candidates,
+from learners.online import merged_experts
+from learners.online.agnostic_experts import Candidates, counter_noise_scale, largest_missed_count
+from learners.online.merged_experts import (
     MergedExperts,
     build_transitions,
-    counter_noise_scale,
     largest_difference,
-    largest_missed_count,
 )
 
 
@@ -128,7 +126,7 @@ def test_the_largest_difference_is_that_of_all_games(
     moves = build_transitions(automaton, len(columns), automaton.mistakes)
     assert largest_difference(moves, matrix) == most
     assert known in (None, most)
-    monkeypatch.setattr(transitions, "MOST_PAIRS", 0)
+    monkeypatch.setattr(merged_experts, "MOST_PAIRS", 0)
     assert largest_difference(moves, matrix) == (len(columns) if len(moves.source) else 0)
 
 
@@ -321,7 +319,7 @@ def test_weights_are_the_sums_of_the_experts(
         if e <= ends:
             candidates.append(rng.random((games, e, points)) < 0.6)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(transitions, "_SLAB", slab)
+                patch.setattr(merged_experts, "_SLAB", slab)
                 experts.end_stretch(candidates[-1])
             assert experts.stretches_ended == e
 

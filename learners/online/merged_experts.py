@@ -1,89 +1,24 @@
-"""How experts move: the reachable states of an automaton, the candidates, and the weights of experts."""
+"""Experts that follow a mistake-bound learner through private candidates: Appendix E of Li, Wang, Ye.
+
+For classes on finite domains. Experts with the same future are merged, so that there are few; one of them is
+drawn in every round, or kept and moved."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import attrs
 import numpy as np
 
 from arena.errors import Unsupported
+from arena.laws import OnlineLaw
 from arena.littlestone import START, Automaton
 from arena.points import freeze
-from learners.mechanisms.counters import BinaryCounter, binary_counter_error, tree_levels
-
-
-class Candidates:
-    """At the end of each stretch e of rounds, S'(i, e]: the points that occurred often since the end of
-    stretch i.
-
-    Every point of a finite domain has a `BinaryCounter`, whose rounds are stretches. S'(i, e] contains x if
-    the noisy counts of x at the ends i and e differ by at least `threshold`. So no class of functions is
-    sanitised, and no discriminator is needed (docs/proofs/agnostic_experts.md).
-
-    Privacy: all sets together are (epsilon, 0)-DP for one replaced example, however later points are chosen,
-    since it changes two counts by 1 in one stretch. Labels are not used.
-
-    Shapes: n games, X points. Units: epsilon in nats, or 0 for no counters: then every point is a candidate.
-    """
-
-    def __init__(
-        self,
-        games: int,
-        points: int,
-        rng: np.random.Generator,
-        *,
-        ends: int,
-        length: int,
-        epsilon: float,
-        threshold: float,
-    ) -> None:
-        """length: of a stretch, in rounds. ends: the number of stretches that end."""
-        self._rows = np.arange(games)
-        self._length = length
-        self._threshold = threshold
-        self._end = 0
-        self._counts = np.zeros((games, points), np.int64)
-        self._counter = None
-        if ends and epsilon:
-            # Counters take numbers in [0, 1], so counts are divided by the length of a stretch.
-            self._counter = BinaryCounter(
-                self._counts.shape, rng, horizon=ends, epsilon=epsilon, sensitivity=2 / length
-            )
-            self._noisy_counts = np.zeros((games, ends + 1, points))
-
-    def observe(self, place: np.ndarray) -> None:
-        """Count this round's points (n,), given by their numbers."""
-        self._counts[self._rows, place] += 1
-
-    def end_stretch(self) -> np.ndarray:
-        """End a stretch and return S'(i, e] for every earlier end i from 0 on: (n, e, X) bool."""
-        self._end += 1
-        if self._counter is None:
-            games, points = self._counts.shape
-            return np.ones((games, self._end, points), bool)
-        self._noisy_counts[:, self._end] = self._length * self._counter.add(self._counts / self._length)
-        self._counts[:] = 0
-        return self._noisy_counts[:, self._end, None] - self._noisy_counts[:, : self._end] >= self._threshold
-
-
-def counter_noise_scale(ends: int, epsilon: float) -> float:
-    """The scale of the Laplace noise of a counter's node, in occurrences; 0 without counters."""
-    return 2 * tree_levels(ends) / epsilon if ends and epsilon else 0.0
-
-
-def largest_missed_count(ends: int, epsilon: float, *, threshold: float, beta: float) -> int:
-    """The largest number of occurrences of a point between two ends at which it may not be a candidate.
-
-    It holds for all sets of the point's counter, except with probability `beta`.
-    """
-    if not (ends and epsilon):
-        return 0
-    # Two counts are subtracted, and each has at most this error.
-    missed = threshold + 2 * binary_counter_error(ends, beta, epsilon=epsilon, sensitivity=2)
-    return max(0, math.ceil(missed) - 1)
-
+from arena.replies import Hypothesis
+from learners.mechanisms.lazy_experts import LazyParameters
+from learners.mechanisms.selection import exponential_mechanism
 
 MOST_ENTRIES = 2**24  # states x points
 MOST_PAIRS = 2**26  # transitions x concepts
@@ -292,3 +227,141 @@ def _finite(tops: np.ndarray) -> np.ndarray:
 def _log(sums: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         return np.log(sums)
+
+
+class FreshDraws:
+    """Draws a state in every round by the weights of its experts, as
+    `mechanisms.experts.exponential_experts`.
+
+    Until the first stretch ends all experts are in the start state, and no random numbers are drawn.
+    """
+
+    def __init__(self, experts: MergedExperts, games: int, rng: np.random.Generator) -> None:
+        self._experts = experts
+        self._start = np.zeros(games, np.intp)
+        self._rng = rng
+
+    def draw(self) -> np.ndarray:
+        """The states of this round, (n,)."""
+        if not self._experts.stretches_ended:
+            return self._start
+        return _choose(self._rng, self._experts.scores())
+
+    def observe(self, losses: np.ndarray) -> None:
+        """Does nothing: fresh draws have no memory."""
+
+    def end_stretch(self, candidates: np.ndarray) -> None:
+        """Does nothing: fresh draws have no memory."""
+
+
+class LazyDraws:
+    """Keeps an expert as `mechanisms.experts.lazy_experts` does; where experts move, it moves as they do.
+
+    In every round the pair of a state and a last move has the distribution of Hedge, against oblivious
+    adversaries (docs/proofs/agnostic_experts.md).
+    """
+
+    def __init__(
+        self, experts: MergedExperts, games: int, rng: np.random.Generator, *, lazy: LazyParameters
+    ) -> None:
+        self._experts = experts
+        self._rng = rng
+        self._lazy = lazy
+        self._rows = np.arange(games)
+        self._state = np.zeros(games, np.intp)
+        self._last_move = np.zeros(games, np.intp)
+        self._redraws_left = np.full(games, lazy.max_draws)
+
+    def draw(self) -> np.ndarray:
+        """The states of this round, (n,)."""
+        return self._state.copy()
+
+    def observe(self, losses: np.ndarray) -> None:
+        """Keep the expert or draw another one, given this round's losses (n, S) of 0 and 1."""
+        if not self._experts.stretches_ended:
+            return  # there is only one expert
+        lazy = self._lazy
+        keep = (1 - lazy.redraw) * np.exp(-lazy.rate * losses[self._rows, self._state])
+        drawn = np.flatnonzero((self._rng.random(len(keep)) >= keep) & (self._redraws_left > 0))
+        self._redraws_left[drawn] -= 1
+        self._state[drawn] = _choose(self._rng, self._experts.scores(drawn))
+        self._last_move[drawn] = _choose(self._rng, self._experts.last_move_scores(drawn, self._state[drawn]))
+
+    def end_stretch(self, candidates: np.ndarray) -> None:
+        """End a stretch: the expert of each game moves with the probabilities of the prior."""
+        transitions, chance = self._experts.transitions, self._experts.move_probability
+        options = candidates[self._rows, self._last_move] & transitions.live[self._state]
+        counts = options.sum(axis=1)
+        u = self._rng.random(len(counts))
+        moved = np.flatnonzero((u < chance) & (counts > 0))
+        # Given that it is below the probability of a move, u is uniform, and also chooses an option.
+        which = (u[moved] / chance * counts[moved]).astype(np.intp)
+        points = (options[moved].cumsum(axis=1) > which[:, None]).argmax(axis=1)
+        self._state[moved] = transitions.after[self._state[moved], points]
+        self._last_move[moved] = candidates.shape[1]
+
+
+def _choose(rng: np.random.Generator, scores: np.ndarray) -> np.ndarray:
+    """An option for each game with probability proportional to exp(score), 0 for a score of −inf."""
+    return exponential_mechanism(rng, scores, epsilon=2, sensitivity=1, allowed=np.isfinite(scores))
+
+
+Stretches = tuple[tuple[int, ...], ...]
+
+
+class FreshDrawsLaw(OnlineLaw[Stretches]):
+    """The hypotheses of `FreshDraws` on the experts that `build` returns.
+
+    A state holds, for each stretch so far, the sorted examples of its rounds, where an example stands for all
+    on which the same states of the automaton err. length: of a stretch, in rounds.
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        build: Callable[[], MergedExperts],
+        *,
+        points: np.ndarray,
+        rounds: int,
+        length: int,
+    ) -> None:
+        transitions = build().transitions
+        functions = automaton.functions(transitions.states)
+        distinct, numbers = np.unique(functions, axis=0, return_inverse=True)
+        self.hypotheses = Hypothesis(automaton.hypotheses, distinct)
+        self.points = points
+        self.rounds = self._horizon = rounds
+        self._numbers = numbers.ravel()
+        _, first, kind = np.unique(transitions.wrong, axis=0, return_index=True, return_inverse=True)
+        self._example = first[kind.ravel()]
+        self._length = length
+        self._build = build
+        self._probabilities = lru_cache(maxsize=None)(self._draw_probabilities)
+
+    def start(self) -> Stretches:
+        return ((),)
+
+    def show(self, state: Stretches) -> list[tuple[int, Stretches, float]]:
+        return [(number, state, p) for number, p in enumerate(self._probabilities(state)) if p]
+
+    def observe(self, state: Stretches, point: int, label: int) -> list[tuple[Stretches, float]]:
+        *earlier, last = state
+        last = tuple(sorted((*last, int(self._example[point + len(self.points) * label]))))
+        following = (*earlier, last)
+        ends = len(last) == self._length and self._length * len(following) < self._horizon
+        return [((*following, ()) if ends else following, 1.0)]
+
+    def _draw_probabilities(self, state: Stretches) -> tuple[float, ...]:
+        if len(state) == 1:  # until the first stretch ends all experts are in the start state
+            return tuple(np.eye(len(self.hypotheses.concepts))[self._numbers[0]].tolist())
+        experts = self._build()
+        for number, stretch in enumerate(state):
+            for example in stretch:
+                label, point = divmod(example, len(self.points))
+                experts.observe(np.array([point]), np.array([label]))
+            if number < len(state) - 1:
+                experts.end_stretch(np.ones((1, number + 1, len(self.points)), bool))
+        scores = experts.scores()[0]
+        weights = np.exp(scores - scores.max())
+        shares = np.bincount(self._numbers, weights / weights.sum(), len(self.hypotheses.concepts))
+        return tuple(shares.tolist())

@@ -17,8 +17,7 @@ from arena.concepts import FiniteClass
 from arena.littlestone import START, soa
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.lazy_experts import LazyParameters
-from learners.online.experts.draws import FreshDraws, LazyDraws
-from learners.online.experts.transitions import MergedExperts, build_transitions
+from learners.online.merged_experts import FreshDraws, LazyDraws, MergedExperts, build_transitions
 
 ALL = soa(FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]]))
 CLASSES = [ALL, soa(FiniteClass([[0, 0], [0, 1], [1, 1]]))]
