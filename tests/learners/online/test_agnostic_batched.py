@@ -1,36 +1,20 @@
-"""agnostic-batched: conformance, claim, synthetic sequences, regret, refusals."""
+"""agnostic-batched: claim, synthetic sequences, regret."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import Scripted, script
+from support.players.online_adversaries import measure_regret
+from support.players.simple_players import script
 from support.statistical import check_mean, statistical
 
-from arena import Adaptive, BudgetExceeded, Commit, Example, Moves, Oblivious, Unsupported, play
-from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
-from arena.testing import check_learner
+from arena import Adaptive, Example, play
+from arena.concepts import Thresholds
 from learners.mechanisms import exponential_experts
 from learners.mechanisms.accounting import best_composition
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.sanitiser import rounding_error
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "learner",
-    [
-        AgnosticBatched(rounds=12, batch=4),
-        AgnosticBatched(rounds=12, batch=5, epsilon=50.0, concepts=Intervals(range(4)), calls=None),
-        AgnosticBatched(rounds=12, batch=1, concepts=FiniteClass([[0, 1, 1]])),
-        AgnosticBatched(rounds=12, batch=3, concepts=Rectangles([3, 2])),
-    ],
-    ids=str,
-)
-def test_it_conforms(learner: AgnosticBatched) -> None:
-    check_learner(learner, games=1_000)
-
 
 # --- the claim ----------------------------------------------------------------------------------------------
 
@@ -117,24 +101,6 @@ def test_concepts_are_drawn_by_hedge_on_a_random_sequence(rng: np.random.Generat
 # --- regret ---------------------------------------------------------------------------------------------
 
 
-def noisy(rounds: int) -> Scripted:
-    """Uniform points, labels by the threshold 6 with a tenth flipped; scores the best concept's mistakes."""
-
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        x = rng.integers(0, 16, size=(games, rounds))
-        y = (x >= 6) ^ (rng.random((games, rounds)) < 0.1)
-        yield Commit(x.astype(float), y)
-        return np.stack([((x >= t) != y).sum(axis=1) for t in range(17)]).min(axis=0)
-
-    return Scripted(moves)
-
-
-def regret_a_round(learner: AgnosticBatched, games: int) -> np.ndarray:
-    played = play(learner, noisy(learner.rounds), Oblivious(learner.rounds), games=games, seed=1)
-    assert played.score is not None
-    return (played.mistakes - played.score) / learner.rounds
-
-
 @pytest.mark.thorough
 @statistical(rate=1e-6)
 def test_regret_per_round_falls_with_the_length_of_games() -> None:
@@ -143,8 +109,8 @@ def test_regret_per_round_falls_with_the_length_of_games() -> None:
     Means are 0.21 and 0.16, standard deviations 0.012 and 0.005: no difference would be seen by chance at
     that rate, and this one is missed with less.
     """
-    short = regret_a_round(AgnosticBatched(rounds=1_000, batch=250, epsilon=3.0), 40)
-    long = regret_a_round(AgnosticBatched(rounds=16_000, batch=1_000, epsilon=3.0), 40)
+    short = measure_regret(AgnosticBatched(rounds=1_000, batch=250, epsilon=3.0), 40) / 1_000
+    long = measure_regret(AgnosticBatched(rounds=16_000, batch=1_000, epsilon=3.0), 40) / 16_000
     assert stats.ttest_ind(long, short, equal_var=False, alternative="less").pvalue < 1e-6
 
 
@@ -164,18 +130,3 @@ def test_a_bound_exists_only_if_the_sanitiser_s_theorem_applies() -> None:
     partial = learner.bound(4_500)
     assert partial is not None
     assert partial.at_most > 2_000 * exponential_experts.regret(2, 5, learner.hedge_rate) + 500
-
-
-# --- refusals -------------------------------------------------------------------------------------------
-
-
-def test_more_rounds_than_it_has_are_refused() -> None:
-    with pytest.raises(
-        BudgetExceeded, match="agnostic-batched has spent its 2 rounds; set rounds to the game's length"
-    ):
-        play(AgnosticBatched(rounds=2, batch=1), script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
-
-
-def test_classes_of_infinite_dimension_are_refused() -> None:
-    with pytest.raises(Unsupported, match="its Littlestone dimension is infinite"):
-        AgnosticBatched(concepts=Thresholds())

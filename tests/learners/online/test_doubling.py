@@ -8,23 +8,18 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import script
 
 from arena import (
-    Adaptive,
     BudgetExceeded,
     Claim,
-    Example,
     Hypothesis,
     InvalidArgument,
     Learner,
     OnlineLaw,
     Unsupported,
-    play,
 )
 from arena.claims import PrivacyUnit
 from arena.concepts import FiniteClass, Thresholds
-from arena.testing import check_learner
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
 from audits.solver.online_games import online_game
@@ -138,18 +133,6 @@ def test_an_adversary_that_waits_for_a_failure_attains_the_sum_of_deltas() -> No
     assert max(first, second) + 0.01 < found <= learner.claim.delta
 
 
-@pytest.mark.thorough
-def test_it_conforms() -> None:
-    learner = Doubling(
-        inner=RealizableLearner(
-            concepts=Thresholds(range(4)), nodes=16, epsilon=200.0, delta=0.1, patience=0.3, frequent=0.01
-        ),
-        first=2,
-        rounds=12,
-    )
-    check_learner(learner, games=800)
-
-
 def test_learners_that_are_not_told_the_length_are_refused() -> None:
     with pytest.raises(
         InvalidArgument, match="inner must be a learner with settings rounds and delta, got 'soa'"
@@ -160,8 +143,3 @@ def test_learners_that_are_not_told_the_length_are_refused() -> None:
 def test_without_a_law_there_is_none() -> None:
     with pytest.raises(Unsupported, match="realizable does not declare its output distribution"):
         Doubling().online_law()
-
-
-def test_it_plays_with_the_default() -> None:
-    played = play(Doubling(rounds=3), script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
-    assert played.mistakes is not None

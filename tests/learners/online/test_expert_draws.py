@@ -120,17 +120,9 @@ def test_neighbours_are_as_close_as_fresh_draws_claim(
     examples = list(itertools.product((0, 1), (0, 1)))
     sets = sets[: (rounds - 1) // length]
     for s in range(rounds):
+        played = [oblivious([*PLAYED[:s], example, *PLAYED[s + 1 :]]) for example in examples]
         laws = [
-            fresh_law(
-                automaton,
-                sets,
-                oblivious([*PLAYED[:s], example, *PLAYED[s + 1 :]]),
-                rounds,
-                length=length,
-                rate=rate,
-                change=0.3,
-            )
-            for example in examples
+            fresh_law(automaton, sets, game, rounds, length=length, rate=rate, change=0.3) for game in played
         ]
         for slack in (0.0, 1e-3, 0.05):
             claim = exponential_experts.cost(rounds - length, rate, slack=slack)
@@ -253,12 +245,8 @@ def test_neighbours_are_as_close_as_lazy_draws_claim(sets: Sets, rounds: int, la
     examples = list(itertools.product((0, 1), (0, 1)))
     run = {"length": 1, "rate": lazy.rate, "change": 0.3, "redraw": lazy.redraw, "most": lazy.max_draws}
     for s, automaton in itertools.product(range(1, rounds), CLASSES):
-        laws = [
-            lazy_law(
-                automaton, sets[: rounds - 1], oblivious([*PLAYED[:s], by, *PLAYED[s + 1 :]]), rounds, **run
-            )
-            for by in examples
-        ]
+        played = [oblivious([*PLAYED[:s], by, *PLAYED[s + 1 :]]) for by in examples]
+        laws = [lazy_law(automaton, sets[: rounds - 1], game, rounds, **run) for game in played]
         for slack in (0.0, 1e-3, 0.05):
             claim = lazy_experts.cost(rounds - 1, lazy, slack=slack)
             worst = max(delta(a, b, claim.epsilon) for a, b in itertools.permutations(laws, 2))

@@ -9,15 +9,13 @@ import attrs
 import numpy as np
 import pytest
 from support.laws.littlestone_references import agreeing, concepts_of, soa_label
-from support.players.simple_players import Scripted, script
+from support.players.online_adversaries import err_on_a_concept
+from support.players.simple_players import script
 from support.statistical import check_mean, statistical
 
 from arena import (
     Adaptive,
-    BudgetExceeded,
-    Example,
     InvalidArgument,
-    Moves,
     Oblivious,
     PrivacyUnit,
     Unsupported,
@@ -26,7 +24,6 @@ from arena import (
 from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
-from arena.testing import check_learner
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.counters import private_histogram
 from learners.mechanisms.noise import laplace
@@ -287,32 +284,6 @@ def test_each_round_of_the_reduction_is_an_independent_plain_instance() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("reduction", [False, True])
-def test_it_conforms(reduction: bool) -> None:
-    learner = GolowichLivni(
-        concepts=Thresholds(range(3)), nodes=8, epsilon=3_000.0, rounds=12, reduction=reduction, level=3.0
-    )
-    check_learner(learner, games=600)
-
-
-def errors(concepts: ConceptClass, rounds: int) -> Scripted:
-    """Errs on the last function, at a random point of a concept drawn beforehand."""
-    matrix, domain = labellings(concepts), np.array(concepts.domain)
-
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        target = matrix[rng.integers(0, len(matrix), games)]
-        labels = np.zeros_like(target)
-        for _ in range(rounds):
-            weights = np.cumsum((labels != target) + 1e-9, axis=1)
-            x = (weights >= rng.random((games, 1)) * weights[:, -1:]).argmax(axis=1)
-            reply = yield Example(domain[x], target[np.arange(games), x])
-            labels = np.stack([reply.hypothesis(point) for point in domain], axis=1)
-        return (labels == target).all(axis=1)
-
-    return Scripted(moves)
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("points", "learner", "mistakes"),
     [
@@ -326,7 +297,7 @@ def test_it_finds_the_concept_after_few_mistakes(
 ) -> None:
     concepts = Thresholds(range(points))
     spec = GolowichLivni(concepts=concepts, **learner)
-    played = play(spec, errors(concepts, spec.rounds), Adaptive(spec.rounds), games=40, seed=3)
+    played = play(spec, err_on_a_concept(concepts, spec.rounds), Adaptive(spec.rounds), games=40, seed=3)
     assert played.score is not None
     assert played.mistakes is not None
     assert played.score.mean() >= 0.9
@@ -336,18 +307,9 @@ def test_it_finds_the_concept_after_few_mistakes(
 # --- refusals -----------------------------------------------------------------------------------------------
 
 
-def test_a_game_longer_than_its_rounds_is_refused() -> None:
-    for reduction in (False, True):
-        learner = GolowichLivni(concepts=Thresholds(range(4)), nodes=16, rounds=2, reduction=reduction)
-        with pytest.raises(BudgetExceeded, match="golowich-livni has spent its 2 rounds; set rounds to"):
-            play(learner, script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
-
-
 def test_batches_that_are_too_large_are_refused() -> None:
     learner = GolowichLivni(reduction=True, rounds=10_000)
     with pytest.raises(Unsupported, match=r"at most 134,217,728 leaves, got 307200000\. Play fewer games"):
         learner.start(30, np.random.default_rng(0))
-    with pytest.raises(Unsupported, match="its Littlestone dimension is infinite"):
-        GolowichLivni(concepts=Thresholds()).start(1, np.random.default_rng(0))
     with pytest.raises(InvalidArgument, match="nodes must be at least 16, got 8"):
         play(GolowichLivni(nodes=8), script(), Oblivious(1), games=1, seed=1)

