@@ -213,7 +213,7 @@ class SteadyThresholdsLaw(AnswerLaw):
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         clear, between = self._probabilities(self._electorate.votes(x)[:, None, None])
-        states = measure.reshape(len(measure), self._halts, -1)
+        states = measure.reshape(len(measure), self._halts, len(self._weights))
         after = np.zeros((4, *states.shape))
         for label in (0, 1):
             answered = states * clear[label]

@@ -7,13 +7,13 @@ from support.common_random_numbers import check_common_random_numbers
 
 from arena import Learner, Sample
 from arena.concepts import Thresholds
-from learners.everlasting.paper_versions import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.vote_predictors import (
     AboveThresholdPredictor,
     BetweenThresholdsPredictor,
     NoisyVotes,
     StaticErm,
+    SteadyThresholdsPredictor,
 )
 from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
@@ -34,6 +34,7 @@ COMMON_RANDOM_NUMBERS = [
     NoisyVotes(size=20, epsilon=0.5),
     BetweenThresholdsPredictor(size=20),
     AboveThresholdPredictor(size=20),
+    *(SteadyThresholdsPredictor(size=20, epsilon=0.3, halts=halts) for halts in (1, 4)),
 ]
 
 
@@ -59,7 +60,3 @@ def test_a_second_halt_puts_games_out_of_step(learner: Learner) -> None:
 def test_what_shows_nowhere_checks_nothing() -> None:
     with pytest.raises(AssertionError, match="nothing was checked"):
         check_common_random_numbers(LaplaceCount(), CLEAR, CLEAR)
-
-
-def test_a_learner_that_does_not_say_so_is_not_taken_to_be_in_step() -> None:
-    assert not EverlastingV1().common_random_numbers

@@ -126,11 +126,7 @@ def test_conversions_count_at_the_delta_that_is_asked() -> None:
     assert learner.claim.delta == single.delta == 1e-5
     assert single.curve is not None
     assert learner.claim.epsilon == GroupCurve(single.curve, 2).epsilon(1e-5) > 2 * single.epsilon
-    with pytest.raises(
-        Unsupported,
-        match=r"a claim for 'add or remove one' without a privacy curve implies no ε for 'replace one' at so "
-        r"small a δ, got 1e-05. Ask for a δ of at least .*, or give the claim its privacy curve.",
-    ):
+    with pytest.raises(Unsupported, match="implies no ε for 'replace one' at so small a δ, got 1e-05"):
         attrs.evolve(single, curve=None).convert("replace one", 1e-5)
 
 
@@ -201,10 +197,5 @@ def test_no_sums_of_a_group_are_further_apart_than_claimed(relation: str) -> Non
 
 
 def test_noise_that_cannot_exist_is_refused() -> None:
-    with pytest.raises(
-        Unsupported,
-        match=r"no noise makes dp-sgd \(ε, δ\)-DP, since what rounding and composition leave uncertain "
-        r"costs more than δ, got 'ε = 1, δ = 1e-14, replace one'. Choose a larger delta, fewer steps, or a "
-        r"smaller group.",
-    ):
+    with pytest.raises(Unsupported, match=r"no noise makes dp-sgd \(ε, δ\)-DP, .* got 'ε = 1, δ = 1e-14"):
         DPSGD(delta=1e-14, neighbours="replace one").noise_run

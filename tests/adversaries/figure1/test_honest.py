@@ -7,7 +7,7 @@ import pytest
 from support.statistical import check_counts, check_mean, expect_rejection, statistical
 
 from adversaries.figure1.base import chunk_sizes
-from adversaries.figure1.honest import FiniteDistribution, Honest, UniformDistribution, choose_distribution
+from adversaries.figure1.honest import Honest, LabelledDistribution, choose_distribution
 from arena import Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
 from arena.concepts import ConceptClass, Rectangles, Thresholds
 from arena.testing import check_adversary
@@ -18,12 +18,8 @@ DATA = Sample([0.0, 1.0, 2.0, 2.0], [0, 0, 1, 0], [40, 30, 20, 10])
 GRID = Rectangles((3, 4))
 
 
-def people(concepts: ConceptClass, games: int = 5, seed: int = 1) -> UniformDistribution | FiniteDistribution:
-    found = choose_distribution(
-        games, np.random.default_rng(seed), concepts=concepts, learner=None, sample=None
-    )
-    assert isinstance(found, UniformDistribution | FiniteDistribution)
-    return found
+def people(concepts: ConceptClass, games: int = 5) -> LabelledDistribution:
+    return choose_distribution(games, np.random.default_rng(1), concepts=concepts, learner=None, sample=None)
 
 
 @pytest.mark.thorough
@@ -100,9 +96,8 @@ def test_the_truth_of_data_is_the_likeliest_label_of_the_nearest_point() -> None
     vectors = Sample([[0.0, 0.0], [1.0, 1.0]], [0, 1])
     plane = choose_distribution(1, np.random.default_rng(1), concepts=None, learner=None, sample=vectors)
     assert plane.truth(np.array([[[0.2, 0.1], [0.9, 3.0]]])).tolist() == [[False, True]]
-    alone = choose_distribution(
-        1, np.random.default_rng(1), concepts=None, learner=None, sample=Sample([2.0], [1])
-    )
+    one = Sample([2.0], [1])
+    alone = choose_distribution(1, np.random.default_rng(1), concepts=None, learner=None, sample=one)
     assert alone.truth(np.array([[0.0, 5.0]])).tolist() == [[True, True]]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 import pytest
@@ -94,9 +96,8 @@ def test_it_asks_the_border_then_challenges_then_probes() -> None:
 
 
 def test_it_gives_up_when_its_budget_of_ones_is_spent() -> None:
-    points, score = play_game(
-        StaleThresholds(run=3, patience=6, probes=2, budget=2, learner=StaticErm()), [1]
-    )
+    adversary = StaleThresholds(run=3, patience=6, probes=2, budget=2, learner=StaticErm())
+    points, score = play_game(adversary, [1])
     ground = _choose_points(StaticErm(), None, 0.65)
     assert points == [(ground.border,) * 2] * 2 + [(ground.clear,) * 2] * 7
     assert score.tolist() == [0]
@@ -113,16 +114,7 @@ def test_two_points_are_too_few() -> None:
 @pytest.mark.thorough
 def test_v1_leaks_queries_by_its_thresholds_too() -> None:
     """Not by its halt: at most six ⊤s are spent before the challenge, which is the seventh of eight."""
-    verdict = run(
-        Plan(
-            learner=V1,
-            adversary=StaleThresholds(learner=V1, budget=7, run=6),
-            referee=Figure1(),
-            epsilon=V1.claim.epsilon,
-            delta=V1.claim.delta,
-            confidence=1 - 1e-6,
-            games=8_000,
-            until_refuted=True,
-        )
-    )
-    assert verdict.refuted
+    adversary = StaleThresholds(learner=V1, budget=7, run=6)
+    claim: Any = {"epsilon": V1.claim.epsilon, "delta": V1.claim.delta, "confidence": 1 - 1e-6}
+    plan = Plan(learner=V1, adversary=adversary, referee=Figure1(), games=8_000, until_refuted=True, **claim)
+    assert run(plan).refuted

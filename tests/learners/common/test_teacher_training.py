@@ -50,9 +50,8 @@ def naive_erm(points: np.ndarray, labels: np.ndarray) -> float:
 def sample_outcomes(
     route: str, sample: Sample, teachers: int, chunk: int, rng: np.random.Generator
 ) -> Counter:
-    trained = train_teachers(
-        one_sample(sample, GAMES), Thresholds(), teachers=teachers, chunk=chunk, rng=rng, route=route
-    )
+    training, sizes = one_sample(sample, GAMES), {"teachers": teachers, "chunk": chunk}
+    trained = train_teachers(training, Thresholds(), **sizes, rng=rng, route=route)
     votes = [trained.teachers.votes(np.broadcast_to(x, (GAMES,))) * teachers for x in (0.5, 1.0)]
     rows = np.column_stack([*votes, trained.counts]).round().astype(int)
     return Counter(map(tuple, rows.tolist()))
@@ -77,9 +76,8 @@ def test_draws_with_replacement_would_be_noticed(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcomes, law = exact_law(SAMPLE, 2, 3)
-    monkeypatch.setattr(
-        module, "_acceptance_weights", lambda available, size: ((np.zeros(size + 2),) * 3, 0.0)
-    )
+    no_weights = lambda available, size: ((np.zeros(size + 2),) * 3, 0.0)  # noqa: E731
+    monkeypatch.setattr(module, "_acceptance_weights", no_weights)
     module._make_plan.cache_clear()
     seen = sample_outcomes("compositions", SAMPLE, 2, 3, rng)
     module._make_plan.cache_clear()
@@ -142,11 +140,8 @@ def test_votes_are_the_mean_of_the_teachers(counted: bool, rng: np.random.Genera
     held = rng.choice([0.0, 1.0, 2.0, np.inf], (games, size))
     concepts = np.array([0.0, 1.0, 2.0, np.inf])
     counts = (held[:, :, None] == concepts).sum(axis=1).astype(float)
-    teachers = (
-        TeacherEnsembles(Thresholds(), concepts, counts, size)
-        if counted
-        else TeacherEnsembles(Thresholds(), held, None, size)
-    )
+    stored = (concepts, counts) if counted else (held, None)
+    teachers = TeacherEnsembles(Thresholds(), *stored, size)
     few = rng.choice([0.5, 1.5], games)
     many = np.linspace(-1, 3, games)
     crowd = np.repeat(np.linspace(-1, 3, games), 1)
@@ -158,15 +153,9 @@ def test_votes_at_more_points_than_are_kept(rng: np.random.Generator) -> None:
     games = 100
     held = rng.random((games, 4))
     x = rng.random(games)
-    for teachers in (
-        TeacherEnsembles(Thresholds(), held, None, 4),
-        TeacherEnsembles(
-            Thresholds(),
-            np.sort(held.ravel()),
-            np.eye(games).repeat(4, axis=1)[:, np.argsort(held.ravel())],
-            4,
-        ),
-    ):
+    counts = np.eye(games).repeat(4, axis=1)[:, np.argsort(held.ravel())]
+    for stored in ((held, None), (np.sort(held.ravel()), counts)):
+        teachers = TeacherEnsembles(Thresholds(), *stored, 4)
         assert np.allclose(teachers.votes(x), (x[:, None] >= held).mean(axis=1))
         for point in np.linspace(0, 1, 80):
             assert np.allclose(teachers.votes(np.full(games, point)), (point >= held).mean(axis=1))

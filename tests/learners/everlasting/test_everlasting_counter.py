@@ -1,6 +1,4 @@
-"""everlasting-counter: what it claims, when it stops, and how seldom it is stopped by force. That its games
-follow the algorithm is tested with the other versions, in test_everlasting.py.
-"""
+"""everlasting-counter: what it claims, when it stops, and how seldom it is stopped by force."""
 
 from __future__ import annotations
 
@@ -13,7 +11,6 @@ from scipy import stats
 from support.players.simple_players import script
 
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
-from arena.testing import check_learner
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.mechanisms.above_threshold import running_sum_lag
 from learners.mechanisms.accounting import compose_advanced
@@ -29,14 +26,10 @@ SMALL = EverlastingCounter(
 TIED = Sample([0.5, 0.5], [0, 1], [2_001, 2_001])
 
 
-def counter_of(spec: EverlastingCounter) -> str:
-    return spec.counter
-
-
 # --- what it claims ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", BOTH, ids=counter_of)
+@pytest.mark.parametrize("spec", BOTH, ids=lambda spec: spec.counter)
 def test_the_default_keeps_the_theorem(spec: EverlastingCounter) -> None:
     assert spec.claim.epsilon <= 1
     assert spec.claim.delta <= 1e-5
@@ -49,7 +42,7 @@ def test_the_default_keeps_the_theorem(spec: EverlastingCounter) -> None:
         assert spec.stopping_count(index) > spec.halts_in_round(index) / 2
 
 
-@pytest.mark.parametrize("spec", BOTH, ids=counter_of)
+@pytest.mark.parametrize("spec", BOTH, ids=lambda spec: spec.counter)
 def test_the_claim_by_hand(spec: EverlastingCounter) -> None:
     through = 1 + log(1 + spec.rate_run * (exp(3) - 1))
     query = 0.5 + log(1 + spec.rate_run * (exp(through + 3) - 1))
@@ -77,9 +70,8 @@ def test_noise_that_is_set_is_what_counts() -> None:
     costs = [louder._cost_of_answers(louder.round(i))[0] for i in (1, 2, 3, 4)]
     assert costs == sorted(costs, reverse=True)
     assert attrs.evolve(CROSSING, noise=0.05).claim.epsilon > 2 * CROSSING.claim.epsilon
-    assert attrs.evolve(CROSSING, counter_epsilon=0.7).claim.epsilon == pytest.approx(
-        CROSSING.claim.epsilon + 0.2
-    )
+    dearer = attrs.evolve(CROSSING, counter_epsilon=0.7)
+    assert dearer.claim.epsilon == pytest.approx(CROSSING.claim.epsilon + 0.2)
 
 
 # --- when it stops ------------------------------------------------------------------------------------
@@ -95,10 +87,7 @@ def test_the_count_stops_below_the_budget_by_its_lag() -> None:
 
 
 def test_a_budget_within_the_lag_is_refused() -> None:
-    message = (
-        r"the binary counter may lag 2,400\.8 answers behind, so that round 1 needs halts of at least 2,402"
-    )
-    with pytest.raises(InvalidArgument, match=message + r", got 2401\. Raise halts or counter_epsilon"):
+    with pytest.raises(InvalidArgument, match=r"may lag 2,400\.8 answers .* at least 2,402, got 2401"):
         attrs.evolve(BINARY, halts=2_401)
     assert attrs.evolve(BINARY, halts=2_402).stopping_count(1) >= 1
     with pytest.raises(InvalidArgument, match=r"the crossing counter may lag 35\.4 answers behind"):
@@ -108,22 +97,10 @@ def test_a_budget_within_the_lag_is_refused() -> None:
         attrs.evolve(BINARY, halts=enough, answers=2, rate=1.0, teachers=1, chunk=1)
 
 
-@pytest.mark.parametrize(
-    "bad", [{"halts": 0}, {"halts": 2.5}, {"gap": 0.5}, {"counter": "exact"}, {"counter_epsilon": 0.0}]
-)
-def test_settings_out_of_range_are_refused(bad: dict) -> None:
-    (name,) = bad
-    with pytest.raises(InvalidArgument, match=f"{name} must be"):
-        EverlastingCounter(**bad)
-
-
 @pytest.mark.parametrize("counter", ["crossing", "binary"])
 def test_it_stops_soon_after_ties_and_not_where_votes_are_clear(counter: str) -> None:
-    spec = attrs.evolve(
-        SMALL, counter=counter, halts=64 if counter == "crossing" else 600, counter_epsilon=1.0
-    )
-    budget = spec.halts
-    spec = attrs.evolve(spec, answers=2 * budget)
+    budget = 64 if counter == "crossing" else 600
+    spec = attrs.evolve(SMALL, counter=counter, halts=budget, counter_epsilon=1.0, answers=2 * budget)
     for x, stops in ((0.5, True), (0.0, False)):
         played = play(spec, script(Train(TIED), Queries([x] * budget)), Figure1(), games=40, seed=1)
         assert played.halted is not None
@@ -177,22 +154,3 @@ def test_a_game_that_has_stopped_stays_so_in_the_next_round() -> None:
     played = play(spec, asked, Figure1(), games=20, seed=1)
     assert played.halted is not None
     assert played.halted.tolist() == [True] * 10 + [False] * 10
-
-
-# --- rules --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("counter", ["crossing", "binary"])
-@pytest.mark.thorough
-def test_it_conforms(counter: str) -> None:
-    check_learner(attrs.evolve(SMALL, teachers=9, counter=counter, counter_epsilon=9.0), games=500)
-
-
-@pytest.mark.parametrize("size", [5_000, 1_000_000])
-def test_it_fits_itself_to_smaller_samples(size: int) -> None:
-    fitted = CROSSING.adapt_to(size)
-    assert fitted.sample_size <= size
-    assert fitted.claim.epsilon <= 1
-    assert CROSSING.adapt_to(CROSSING.sample_size) is CROSSING
-    with pytest.raises(InvalidArgument, match="everlasting-counter needs at least 52 examples to train"):
-        CROSSING.adapt_to(10)

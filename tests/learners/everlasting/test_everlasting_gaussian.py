@@ -13,7 +13,6 @@ from support.players.simple_players import script
 from adversaries.figure1.honest import Honest
 from arena import Adversary, Figure1, InvalidArgument, Moves, Queries, Query, Sample, Train, Unsupported, play
 from arena.concepts import Boxes, Intervals, RealIntervals, RealPoints, Stumps, Thresholds
-from arena.testing import check_learner
 from audits.races import plan_predictor_race, run_race
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.mechanisms.steady_thresholds import marked_votes_cost
@@ -28,9 +27,8 @@ def test_the_claim_by_hand() -> None:
     for index in (1, 2):
         run = DEFAULT.round(index)
         sigma = 1 / run.noise
-        votes = marked_votes_cost(
-            DEFAULT.halts_in_round(index), size=run.teachers, sigma=sigma, gap=1.2 * sigma, slack=1e-6
-        )
+        size, halts = run.teachers, DEFAULT.halts_in_round(index)
+        votes = marked_votes_cost(halts, size=size, sigma=sigma, gap=1.2 * sigma, slack=1e-6)
         example = votes.epsilon + log(1 + 0.005 * expm1(BOTH["labelled"]))
         assert 0.99 < example <= 1
     query = 0.05 + log(1 + DEFAULT.rate_run * expm1(1 + BOTH["unlabelled"]))
@@ -67,8 +65,6 @@ def test_the_schedule() -> None:
 def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="spend no more than ε on the labels of the next round"):
         EverlastingGaussian(labelled_rate=0.9)
-    with pytest.raises(InvalidArgument, match="growth must be"):
-        EverlastingGaussian(growth=0.9)
 
 
 def test_it_fits_itself_to_smaller_samples() -> None:
@@ -109,15 +105,9 @@ def test_a_point_is_answered_alike_within_a_round_and_anew_in_the_next() -> None
 def test_classes_with_too_many_labellings_are_refused_before_the_first_answer() -> None:
     boxes = attrs.evolve(SMALL, concepts=Boxes(2))
     sample = Sample(np.zeros((1, 2)), [0], [200])
-    message = (
-        "everlasting-gaussian relabels the points of each round with a concept, and "
-        r"Boxes\(dimension=2\) may have too many labellings of them to choose from, more in every round, got "
-        "'rounds={}'. Set a class on a finite domain, thresholds, point functions, intervals or stumps, or "
-        "rounds=1"
-    )
-    with pytest.raises(Unsupported, match=message.format("none")):
+    with pytest.raises(Unsupported, match=r"may have too many labellings .* got 'rounds=none'"):
         play(boxes, script(Train(sample), Query(np.zeros(2))), Figure1(), games=1, seed=1)
-    with pytest.raises(Unsupported, match=message.format(9)):
+    with pytest.raises(Unsupported, match=r"may have too many labellings .* got 'rounds=9'"):
         boxes.check_labellings(9)
     play(attrs.evolve(boxes, rounds=1), script(Train(sample), Query(np.zeros(2))), Figure1(), games=1, seed=1)
     for concepts in (Thresholds(), RealPoints(), RealIntervals(), Stumps(3), Intervals(range(1, 30))):
@@ -147,16 +137,8 @@ class AskToTheLastRound(Adversary):
 @pytest.mark.slow
 def test_thirty_rounds_with_more_points_than_labellings_were_once_listed() -> None:
     """The last round is trained on more than 2^20 points, and its answers are right."""
-    learner = EverlastingGaussian(
-        teachers=200,
-        chunk=4,
-        growth=1.135,
-        halts=1_000,
-        noise=1.0,
-        counter_epsilon=0.5,
-        rate=1.0,
-        labelled_rate=1.0,
-    )
+    rates = {"noise": 1.0, "counter_epsilon": 0.5, "rate": 1.0, "labelled_rate": 1.0}
+    learner = EverlastingGaussian(teachers=200, chunk=4, growth=1.135, halts=1_000, **rates)
     assert learner.round(30).examples > 2**20
     played = play(learner, AskToTheLastRound(learner, rounds=30), Figure1(), games=1, seed=1)
     assert played.score is not None
@@ -177,8 +159,3 @@ def test_atoms_at_which_votes_tie_neither_halt_the_default_nor_raise_its_error(a
     standing = run_race(race, jobs=1).standings[0]
     assert standing.halted[0] == 0
     assert standing.worst[0] <= 0.1
-
-
-@pytest.mark.thorough
-def test_it_conforms() -> None:
-    check_learner(attrs.evolve(SMALL, teachers=9, rounds=1, answers=40, counter_epsilon=9.0), games=200)

@@ -15,8 +15,7 @@ import pytest
 from scipy import stats
 from support.statistical import statistical
 
-from arena.concepts import Boxes, ConceptClass, FiniteClass, RealIntervals, RealPoints, Stumps, Thresholds
-from arena.errors import InvalidArgument
+from arena.concepts import Boxes, ConceptClass, RealIntervals, RealPoints, Stumps, Thresholds
 from learners.everlasting.bbl_round import PaperConstants, paper_constants
 from learners.everlasting.label_boost import label_boost
 from learners.mechanisms.accounting import bbl_subsampling_rate
@@ -242,9 +241,3 @@ def test_the_worst_case_is_reached() -> None:
         wrong[t, (t + np.arange(6)) % region] = True
     assert (wrong.sum(axis=0) == 6).all()
     assert wrong.mean(axis=1) == pytest.approx(2 / 5)  # of a region of 5α: 2α
-
-
-def test_a_finite_class_out_of_range() -> None:
-    with pytest.raises(InvalidArgument, match="the theorem requires alpha in"):
-        paper_constants("v1", alpha=0.1, beta=0.01, epsilon=0.5, delta=1e-6)
-    assert FiniteClass(np.eye(3)).vc_dimension == 1

@@ -62,7 +62,7 @@ CONFORM = [
     ),
     Doubling(inner=RealizableLearner(concepts=Thresholds(range(4)), **SMALL), first=2, rounds=12),
 ]
-ROUNDED = AgnosticExperts, BpsExperts, Doubling, RealizableLearner, WeightedMajority
+ROUNDED = AgnosticExperts, BpsExperts, Doubling, NoisyMajority, RealizableLearner, WeightedMajority
 LIMITED = [
     AgnosticBatched(rounds=2, batch=1),
     *(

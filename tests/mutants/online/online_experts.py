@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from mutants.online.broken_learner import BrokenLearner
 
-from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
 from learners.mechanisms import exponential_experts
 from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState, Candidates
@@ -20,13 +19,10 @@ ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 
 
 @attrs.frozen
-class HalfMoves(NamedByClass, AgnosticExperts):
-    """Base of the broken learners: their settings, claim and running state.
+class HalfMoves(BrokenLearner, AgnosticExperts):
+    """Base of the broken learners. Experts may move halfway through the game, and one in two does."""
 
-    Experts may move halfway through the game, and one in two does.
-    """
-
-    State = AgnosticExpertsState
+    shipped, State = AgnosticExperts, AgnosticExpertsState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 12
@@ -34,19 +30,6 @@ class HalfMoves(NamedByClass, AgnosticExperts):
     delta: float = 0.0
     stretches: int = 2
     share: float = 0.5
-
-    @property
-    def twin(self) -> AgnosticExperts:
-        """The shipped learner at the same settings."""
-        fields = attrs.fields(AgnosticExperts)
-        return AgnosticExperts(**{field.name: getattr(self, field.name) for field in fields})
-
-    @property
-    def claim(self) -> Claim:
-        return self.twin.claim
-
-    def start(self, games: int, rng: np.random.Generator) -> AgnosticExpertsState:
-        return self.State(self, games, rng)
 
 
 # --- candidates ---------------------------------------------------------------------------------------------
@@ -59,14 +42,10 @@ class WithCandidatesState(AgnosticExpertsState):
 
     def __init__(self, spec: HalfMoves, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
+        ends, length, points = spec.ends, spec.stretch_length, spec.transitions.points
+        epsilon, threshold = spec.counters_epsilon, spec.candidate_threshold
         self._candidates = self.candidates_class(
-            games,
-            spec.transitions.points,
-            rng,
-            ends=spec.ends,
-            length=spec.stretch_length,
-            epsilon=spec.counters_epsilon,
-            threshold=spec.candidate_threshold,
+            games, points, rng, ends=ends, length=length, epsilon=epsilon, threshold=threshold
         )
 
 
@@ -193,18 +172,15 @@ class PaysForOneDraw(HalfMoves):
         return exponential_experts.largest_rate(2, epsilon=self.epsilon, delta=self.delta)
 
 
-class AtMistakesState(AgnosticExpertsState):
-    def __init__(self, spec: AtMistakes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        lazy = attrs.evolve(spec.lazy, rate=spec.leaving, redraw=0.0)
-        self._draws = LazyDraws(self._experts, games, rng, lazy=lazy)
-
-
 @attrs.frozen
 class AtMistakes(HalfMoves):
     """Base of the broken lazy learners: an expert is kept with probability exp(−leaving·loss)."""
 
-    State = AtMistakesState
+    class State(AgnosticExpertsState):
+        def __init__(self, spec: AtMistakes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            lazy = attrs.evolve(spec.lazy, rate=spec.leaving, redraw=0.0)
+            self._draws = LazyDraws(self._experts, games, rng, lazy=lazy)
 
     concepts: ConceptClass = Thresholds(range(1))
     share: float = 0.0

@@ -1,23 +1,23 @@
-"""Predictors from votes: their answers have the distributions that they declare."""
+"""Predictors from votes: their answers have the distributions that they declare, also of vectors."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy import stats
-from support.common_random_numbers import check_common_random_numbers
 from support.laws.learner_laws import Views, delta_of_views, view_law, views, views_of
 from support.laws.mechanism_laws import above_law, between_law
 from support.laws.voting_laws import check_views
 from support.players.simple_players import script
 from support.statistical import expect_rejection, statistical
 
-from adversaries.figure1.halts import TrainingSwap
-from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
-from arena.concepts import FiniteClass, Thresholds
+from arena import AnswerLaw, Figure1, Learner, Queries, Query, Sample, Train, Training, Unsupported, play
+from arena.concepts import Boxes, ConceptClass, DecisionLists, FiniteClass, Thresholds, Variables
 from arena.privacy_curves import PureCurve
-from arena.testing import check_adversary, check_learner
 from learners.common.teacher_votes import Electorate
+from learners.everlasting.paper_versions import EverlastingV2
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.steady_thresholds import steady_thresholds_cost
 from learners.predictors.vote_predictors import (
@@ -47,7 +47,11 @@ def above(halts: int) -> AboveThresholdPredictor:
     return AboveThresholdPredictor(size=40, epsilon=0.8, threshold=0.6, halts=halts)
 
 
-EVERY: list[Learner] = [StaticErm(), NOISY, BETWEEN, between(3), ABOVE, above(3)]
+def steady(halts: int) -> SteadyThresholdsPredictor:
+    return SteadyThresholdsPredictor(size=40, epsilon=0.2, alpha=0.2, halts=halts)
+
+
+EVERY: list[Learner] = [StaticErm(), NOISY, BETWEEN, between(3), ABOVE, above(3), steady(2)]
 
 
 def label_of(learner: Learner) -> str:
@@ -137,12 +141,6 @@ def test_a_table_of_no_games_has_a_step(learner: Learner) -> None:
     assert law.step(np.zeros((0, states)), np.zeros(0)).shape == (len(law.outcomes), 0, states)
 
 
-@pytest.mark.parametrize("learner", EVERY[1:], ids=label_of)
-def test_a_law_is_told_for_the_size_that_is_set(learner: Learner) -> None:
-    with pytest.raises(Unsupported, match=f"{learner.name} is configured for 40 examples, got 3. Set size"):
-        learner.law(Sample([0.0], [1], [3]))
-
-
 def law_of(learner: Learner) -> AnswerLaw:
     law = learner.law(SAMPLE)
     assert isinstance(law, AnswerLaw)
@@ -152,7 +150,7 @@ def law_of(learner: Learner) -> AnswerLaw:
 # --- play -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", [NOISY, BETWEEN, between(2), above(2)], ids=label_of)
+@pytest.mark.parametrize("learner", [NOISY, BETWEEN, between(2), above(2), steady(2)], ids=label_of)
 @statistical(rate=RATE)
 def test_what_is_answered_follows_the_law(learner: Learner) -> None:
     points = POINTS[:4]
@@ -160,11 +158,12 @@ def test_what_is_answered_follows_the_law(learner: Learner) -> None:
     check_views(seen, view_law(law_of(learner), points), rate=RATE, effect=0.01)
 
 
+@pytest.mark.parametrize("build", [between, steady])
 @statistical(rate=2 * RATE)
-def test_the_law_of_one_halt_less_would_be_noticed() -> None:
-    seen = views(between(2), SAMPLE, POINTS[:4], games=400_000)
+def test_the_law_of_one_halt_less_would_be_noticed(build: Callable[[int], Learner]) -> None:
+    seen = views(build(2), SAMPLE, POINTS[:4], games=400_000)
     with expect_rejection():
-        check_views(seen, view_law(between(3).law(SAMPLE), POINTS[:4]), rate=RATE, effect=0.01)
+        check_views(seen, view_law(build(3).law(SAMPLE), POINTS[:4]), rate=RATE, effect=0.01)
 
 
 # --- claims ---------------------------------------------------------------------------------------------
@@ -256,35 +255,20 @@ def test_many_votes_are_told_of_nearly_as_well() -> None:
         assert chance == pytest.approx(expected.get(view, 0.0), abs=2e-7)
 
 
-# --- conformance ----------------------------------------------------------------------------------------
+# --- sizes ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [NoisyVotes(), AboveThresholdPredictor(), AboveThresholdPredictor(halts=3), NoisyVotes(answers=4)],
-    ids=label_of,
-)
-def test_learners_conform(learner: Learner) -> None:
-    check_learner(learner)
-
-
-@pytest.mark.parametrize("learner", [NoisyVotes(), AboveThresholdPredictor()], ids=label_of)
+@pytest.mark.parametrize("learner", EVERY[1:], ids=label_of)
 def test_learners_are_sized_for_data_and_tell_their_votes(learner: Learner) -> None:
     fitted = learner.adapt_to(40)
     assert fitted.sample_size == 40
     state = fitted.start(3, np.random.default_rng(1))
     with pytest.raises(Unsupported, match="is configured for 40 examples, got 2"):
         play(fitted, script(Train(Sample([0.0], [0], [2]))), Figure1(), games=1, seed=1)
+    with pytest.raises(Unsupported, match=f"{learner.name} is configured for 40 examples, got 3. Set size"):
+        learner.law(Sample([0.0], [1], [3]))
     state.train(Training.of((SAMPLE,), np.zeros(3, np.intp)))
     assert state.votes(1.0).tolist() == [0.5] * 3
-
-
-STEADY_THRESHOLDS_PREDICTOR_POINTS = [1.5, -1.0, 0.0, 7.0]
-STEADY_THRESHOLDS_PREDICTOR_VOTES = [0.5, 0.0, 0.3, 0.75]
-
-
-def steady(halts: int) -> SteadyThresholdsPredictor:
-    return SteadyThresholdsPredictor(size=40, epsilon=0.2, alpha=0.2, halts=halts)
 
 
 def by_hand(halts: int) -> Views:
@@ -292,12 +276,10 @@ def by_hand(halts: int) -> Views:
     found: Views = {}
 
     def ask(view: str, tops: int, chance: float) -> None:
-        if view.endswith(("h", "H")) or len(view) == len(STEADY_THRESHOLDS_PREDICTOR_VOTES):
+        if view.endswith(("h", "H")) or len(view) == 4:
             found[view] = found.get(view, 0.0) + chance
             return
-        ends = stats.laplace.cdf(
-            (np.array([0.3, 0.5, 0.7]) - STEADY_THRESHOLDS_PREDICTOR_VOTES[len(view)]) * 8
-        )
+        ends = stats.laplace.cdf((np.array([0.3, 0.5, 0.7]) - VOTES[len(view)]) * 8)
         zero, top_0, top_1, one = np.diff([0, *ends, 1])
         last = tops + 1 == halts
         for letter, more, share in (
@@ -314,30 +296,10 @@ def by_hand(halts: int) -> Views:
 
 @pytest.mark.parametrize("halts", [1, 2, 3])
 def test_the_law_is_that_of_independent_answers(halts: int) -> None:
-    told, expected = view_law(steady(halts).law(SAMPLE), STEADY_THRESHOLDS_PREDICTOR_POINTS), by_hand(halts)
+    told, expected = view_law(steady(halts).law(SAMPLE), POINTS[:4]), by_hand(halts)
     assert set(expected) <= set(told)
     for view, chance in told.items():
         assert chance == pytest.approx(expected.get(view, 0.0), rel=1e-9, abs=1e-15), view
-
-
-def check_games(halts: int, law: Views) -> None:
-    check_views(
-        views(steady(halts), SAMPLE, STEADY_THRESHOLDS_PREDICTOR_POINTS, games=400_000),
-        law,
-        rate=RATE,
-        effect=0.01,
-    )
-
-
-@statistical(rate=RATE)
-def test_what_is_answered_follows_the_law_of_steady_thresholds_predictor() -> None:
-    check_games(2, view_law(steady(2).law(SAMPLE), STEADY_THRESHOLDS_PREDICTOR_POINTS))
-
-
-@statistical(rate=2 * RATE)
-def test_the_law_of_another_budget_would_be_noticed() -> None:
-    with expect_rejection():
-        check_games(2, view_law(steady(3).law(SAMPLE), STEADY_THRESHOLDS_PREDICTOR_POINTS))
 
 
 @pytest.mark.parametrize("halts", [1, 3])
@@ -353,18 +315,42 @@ def test_the_claim_holds_of_the_law_of_steady_thresholds_predictor(halts: int, o
         assert delta_of_views(one, other, 0.0) > 0.01
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("halts", [1, 4])
-def test_it_conforms_and_is_in_step(halts: int) -> None:
-    learner = SteadyThresholdsPredictor(size=20, epsilon=0.3, halts=halts)
-    check_learner(learner)
-    clear, tied = Sample([0.0], [0], [20]), Sample([0.0, 0.0], [0, 1], [10, 10])
-    check_common_random_numbers(learner, clear, tied, [0.0, 1.0, 0.0, 0.0, 2.0])
-    check_adversary(TrainingSwap(learner=learner, queries=5), learner, Figure1())
+VECTORS = Sample([(0, 0), (0, 1), (1, 1)], [0, 1, 1], [300, 400, 300])
+CLASSES = [DecisionLists(Variables(2)), Boxes(2)]
 
 
-def test_it_is_set_for_the_size_of_the_sample() -> None:
-    with pytest.raises(Unsupported, match="steady-thresholds is configured for 1,000 examples, got 3"):
-        SteadyThresholdsPredictor().law(Sample([0.0], [1], [3]))
-    assert SteadyThresholdsPredictor().adapt_to(70).size == 70
-    assert play(steady(1), TrainingSwap(learner=steady(1)), Figure1(), games=0, seed=1).rounds == 100
+@pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
+def test_votes_are_those_of_teachers_of_one_example(concepts: ConceptClass, rng: np.random.Generator) -> None:
+    points, labels = VECTORS.rows()
+    held = np.array([concepts.erm(x[None], y[None]) for x, y in zip(points, labels, strict=True)])
+    for learner in (NoisyVotes(concepts=concepts), BetweenThresholdsPredictor(concepts=concepts)):
+        state = learner.start(2, rng)
+        state.train(Training.of((VECTORS,), np.zeros(2, np.intp)))
+        for x in ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
+            votes = state._teachers.votes(np.broadcast_to(x, (2, 2)))
+            assert votes == pytest.approx(concepts.label(held, np.array(x)).mean())
+
+
+@pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
+def test_predictors_by_votes_play(concepts: ConceptClass) -> None:
+    asked = script(Train(VECTORS, VECTORS.replace_one(0, (0, 0), 1)), Queries([(1, 1), (0, 0)]))
+    everlasting = EverlastingV2(concepts=concepts, teachers=101, chunk=3, training_rate=0.5, rounds=1)
+    for learner in (
+        everlasting,
+        NoisyVotes(concepts=concepts),
+        BetweenThresholdsPredictor(concepts=concepts),
+    ):
+        assert play(learner, asked, Figure1(), games=20, seed=1).rounds == 2
+
+
+@pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
+def test_the_law_of_votes_is_told_of_vectors(concepts: ConceptClass) -> None:
+    law = NoisyVotes(concepts=concepts, size=1_000, epsilon=0.01).law(VECTORS)
+    stepped = law.step(law.start()[None], np.array([[1.0, 1.0]]))
+    assert stepped.sum() == pytest.approx(1)
+
+
+def test_the_law_of_static_erm_is_told_for_lists() -> None:
+    law = StaticErm(concepts=DecisionLists(Variables(2))).law(Sample([(0, 1), (1, 1)], [0, 1], [3, 4]))
+    chances = [law.step(law.start(), np.array([point]))[1].item() for point in ((1, 0), (0, 1))]
+    assert chances == [1.0, 0.0]
