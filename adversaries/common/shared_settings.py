@@ -37,7 +37,7 @@ SCALE, UNIFORM = "scale", "uniform"  # distributions of the round t* from which 
 def protocol_setting() -> Any:
     return setting(
         OBLIVIOUS,
-        help="Oblivious: commits beforehand; Adaptive: gives the same examples round by round",
+        help="Oblivious: commits; Adaptive: gives the same examples round by round",
         check=one_of(OBLIVIOUS, ADAPTIVE),
     )
 
@@ -45,15 +45,13 @@ def protocol_setting() -> Any:
 def start_setting() -> Any:
     return setting(
         SCALE,
-        help="t*: scale (a random power of two or a little later) or uniform",
+        help="t*: scale (a power of two or a little later) or uniform",
         check=one_of(SCALE, UNIFORM),
     )
 
 
 def decoys_setting() -> Any:
-    return setting(
-        0.25, unit="probability", help="of a game that is background only", check=[at_least(0), at_most(1)]
-    )
+    return setting(0.25, unit="probability", help="of background only", check=[at_least(0), at_most(1)])
 
 
 def draw_start_rounds(start: str, rounds: int, games: int, rng: np.random.Generator) -> np.ndarray:

@@ -130,7 +130,6 @@ def as_point(point: Any) -> Any:
 
 
 def _simulate_votes(learner: Learner | None, sample: Sample, points: np.ndarray) -> np.ndarray:
-    """(points, games): mean votes."""
     if learner is not None and "Figure1" in learner.protocols:
         rng = np.random.default_rng(np.random.SeedSequence(0))
         state = learner.start(_SIMULATED_GAMES, rng)

@@ -37,7 +37,7 @@ class TiedQueries(Figure1Adversary):
     step: float | None = setting(
         None,
         unit="point",
-        help="distance of a tied query from the one before; default: 0, or small if answers are remembered",
+        help="distance between tied queries; default: 0, or small if answers are remembered",
     )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
 
@@ -55,12 +55,8 @@ class HaltCounter(TiedQueries):
     name = "halt-counter"
 
     budget: int | None = count_setting(None, help="c; default: the learner's `halts`, or 8")
-    split: float | None = setting(
-        None, unit="point", help="where the votes tie; default: found by simulation"
-    )
-    clear: float | None = setting(
-        None, unit="point", help="where the votes agree; default: found by simulation"
-    )
+    split: float | None = setting(None, unit="point", help="where votes tie; default: found by simulation")
+    clear: float | None = setting(None, unit="point", help="where votes agree; default: by simulation")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or build_tied_sample(self.learner)
@@ -137,7 +133,7 @@ class StaleThresholds(Figure1Adversary):
     probes: int = count_setting(12, help="queries after the challenge")
     firing: float = setting(0.65, unit="probability", help="of an answer 1 at the border")
     budget: int | None = count_setting(
-        None, help="answers 1 after which it gives up; default: half the learner's `halts`", least=0
+        None, help="answers 1 before it gives up; default: half the learner's `halts`", least=0
     )
     patience: int = count_setting(250, help="the largest number of queries before the challenge")
     sample: Sample | None = setting(None, help="the training set; default: two points with both labels")

@@ -141,13 +141,11 @@ class Honest(Figure1Adversary):
     name = "honest"
 
     queries: int = count_setting(1_000, help="queries in all")
-    sample_size: int | None = count_setting(
-        None, help="training examples; default: as many as the learner needs"
-    )
+    sample_size: int | None = count_setting(None, help="training examples; default: what the learner needs")
     noise: float = setting(
         0.0,
         unit="probability",
-        help="that a training example has the wrong label",
+        help="of a wrong label in training",
         check=[at_least(0), less_than(1)],
     )
     concepts: ConceptClass | None = setting(None, help="the class of the target; default: the learner's")

@@ -38,7 +38,7 @@ class Membership(Figure1Adversary):
     name = "membership"
 
     queries: int | None = count_setting(
-        None, help="queries in all; default: the learner's first round, if within `patience`, and 50 more"
+        None, help="queries; default: the learner's first round, if within `patience`, and 50 more"
     )
     others: int = count_setting(2, help="points besides the target's", least=0)
     patience: int = count_setting(100_000, help="the longest round that it waits for")
@@ -124,7 +124,7 @@ class Reconstruct(Figure1Adversary):
 
     score: str = setting(
         WORLDS,
-        help="what is counted: answers that tell the worlds apart, or training labels read back",
+        help="counts answers that tell the worlds apart, or labels read back",
         check=one_of(WORLDS, LABELS),
     )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
@@ -163,7 +163,6 @@ class Reconstruct(Figure1Adversary):
         return sample.replace_one(run, sample.points[run], 1 - int(sample.labels[run])), sample
 
     def _count_differences(self, first: Sample, second: Sample) -> int:
-        """The number of queried points at which the minimisers differ."""
         points = self._choose_points(second)
         return int((self._fit(first, points) != self._fit(second, points)).sum())
 
@@ -188,6 +187,5 @@ class Reconstruct(Figure1Adversary):
         return np.unique(sample.points, axis=0) if domain is None else np.asarray(domain, float)
 
     def _fit(self, sample: Sample, points: np.ndarray) -> np.ndarray:
-        """The labels that the empirical risk minimiser of the sample gives the points."""
         best = self._class.erm(sample.points, sample.labels, sample.counts)
         return self._class.labels(best[None], points)[0]

@@ -43,7 +43,7 @@ class LaterRoundSwap(Figure1Adversary):
     later: int = count_setting(1, help="rounds from it to that of the probes")
     after: int | None = count_setting(
         None,
-        help="queries between the challenge and the probes; default: the rest of the learner's rounds",
+        help="queries from the challenge to the probes; default: the rest of the rounds",
         least=0,
     )
     patience: int = count_setting(100_000, help="the largest number of queries before the probes")

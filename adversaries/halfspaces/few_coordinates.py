@@ -57,7 +57,7 @@ class FirstSwap(HalfspaceAdversary):
 
     rounds: int = count_setting(1_000, help="T", least=2)
     coordinates: int | None = count_setting(
-        None, help="the number of coordinates that the swap affects; default: (d - 1)/2, the most"
+        None, help="coordinates that the swap affects; default: (d - 1)/2, the most"
     )
     correct: int = count_setting(0, help="rounds without a mistake before the special round", least=0)
 
@@ -122,9 +122,7 @@ class HiddenCoordinate(HalfspaceStream):
 
     name = "hidden-coordinate"
 
-    background: str = setting(
-        ALL, help="one other point, or a random one every round", check=one_of(ONE, ALL)
-    )
+    background: str = setting(ALL, help="one other point, or random ones", check=one_of(ONE, ALL))
     start: str = start_setting()
     decoys: float = decoys_setting()
 
@@ -200,7 +198,7 @@ class ShrinkingMargin(HalfspaceStream):
     confidence: float = setting(
         0.0,
         unit="margins",
-        help="by how much the weights shown last are right, under Adaptive; 0: just wrong",
+        help="how right the weights shown last are, under Adaptive; 0: just wrong",
         check=[at_least(0), at_most(1)],
     )
 

@@ -42,9 +42,7 @@ class ShortLists(HalfspaceStream):
     alternations: int | None = count_setting(
         None, help="D, the changes of the label; default: 2, or 1 if the margin does not allow 2"
     )
-    points: str = setting(
-        FIRING, help="how points are drawn: firing or uniform", check=one_of(FIRING, UNIFORM)
-    )
+    points: str = setting(FIRING, help="points: firing or uniform", check=one_of(FIRING, UNIFORM))
 
     @property
     def labels(self) -> tuple[int, ...]:
@@ -150,9 +148,7 @@ class SparseDisjunction(HalfspaceStream):
     name = "sparse-disjunction"
 
     relevant: int | None = count_setting(None, help="k; default: the most that the margin allows")
-    points: str = setting(
-        EVEN, help="how points are drawn: even, uniform or decoys", check=one_of(EVEN, UNIFORM, DECOYS)
-    )
+    points: str = setting(EVEN, help="points: even, uniform or decoys", check=one_of(EVEN, UNIFORM, DECOYS))
     stretch: int = setting(
         50, unit="rounds", help="how long decoys agree or disagree", check=[whole, at_least(1)]
     )

@@ -34,7 +34,7 @@ class Contrarian(Adversary):
 
     rounds: int = count_setting(100, help="T")
     point: float | None = setting(
-        None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"
+        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
     )
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
@@ -64,9 +64,7 @@ class AdaptiveConsistent(ClassAdversary):
     protocols = ("Adaptive",)
     realizable = True
 
-    keeps: str = setting(
-        DIMENSION, help="what it keeps large: dimension or number", check=one_of(DIMENSION, NUMBER)
-    )
+    keeps: str = setting(DIMENSION, help="keep large: dimension or number", check=one_of(DIMENSION, NUMBER))
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         spaces = ValuedVersionSpaces(self._concept_class, games, self.keeps)
@@ -160,8 +158,6 @@ def _simulate_path(learner: Learner, tree: TreeArrays, points: np.ndarray, round
 
 
 class _Walk:
-    """The position of each game of a batch in the tree."""
-
     def __init__(self, tree: TreeArrays, games: int) -> None:
         self._tree = tree
         self._games = np.arange(games)

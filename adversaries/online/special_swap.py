@@ -29,15 +29,13 @@ class SpecialSwap(Adversary):
     rounds: int = count_setting(100, help="T", least=2)
     special: int = count_setting(1, help="t*, the special round")
     point: float | None = setting(
-        None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"
+        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
     )
     label: int = setting(0, help="of the special example in world 0", check=[whole, at_least(0), at_most(1)])
     other_point: float | None = setting(
-        None, unit="point", help="of the special example in world 1; default: the same"
+        None, unit="point", help="special point in world 1; default: the same"
     )
-    other_label: int = setting(
-        1, help="of the special example in world 1", check=[whole, at_least(0), at_most(1)]
-    )
+    other_label: int = setting(1, help="special label in world 1", check=[whole, at_least(0), at_most(1)])
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -88,24 +86,18 @@ class UpdateSwap(Adversary):
     rounds: int = count_setting(100, help="T", least=2)
     before: int | None = count_setting(
         None,
-        help="mistakes before the special round, fewer than T; default: one too few for the first update",
+        help="mistakes before the special round; default: one too few for an update",
         least=0,
     )
-    correct: int = count_setting(
-        0, help="rounds without a mistake between these and the special round", least=0
-    )
+    correct: int = count_setting(0, help="correct rounds between these and the special round", least=0)
     point: Point | None = setting(
-        None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"
+        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
     )
     other_point: Point | None = setting(
-        None, unit="point", help="of the special example in world 0; default: the same"
+        None, unit="point", help="special point in world 0; default: the same"
     )
-    probes: str = setting(
-        AGAINST, help="labels after the swap: against h_1 or with it", check=one_of(AGAINST, WITH)
-    )
-    score: str = setting(
-        FIRST_CHANGE, help="what is scored: first-change or stays", check=one_of(FIRST_CHANGE, STAYS)
-    )
+    probes: str = setting(AGAINST, help="labels after it: against h_1 or with", check=one_of(AGAINST, WITH))
+    score: str = setting(FIRST_CHANGE, help="first-change or stays", check=one_of(FIRST_CHANGE, STAYS))
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -158,6 +150,5 @@ def find_brink(learner: Any, coordinates: tuple[float, ...], shape: tuple[int, .
 
 
 def _are_same(first: Hypothesis, second: Hypothesis) -> np.ndarray:
-    """(games,) bool: where two hypotheses of a batch are the same concept."""
     same = first.concepts == second.concepts
     return np.asarray(same.reshape(len(same), -1).all(axis=1))

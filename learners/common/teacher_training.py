@@ -256,7 +256,6 @@ def _candidates(plan: _Plan) -> np.ndarray | None:
 
 
 def _count(concepts: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Convert concepts (g, T) to counts (g, C)."""
     index = np.searchsorted(candidates, concepts)
     if (candidates[np.minimum(index, len(candidates) - 1)] != concepts).any():
         raise InternalError("a concept class's erm returned a concept that its dichotomies do not list")
@@ -283,7 +282,6 @@ _Groups = list[tuple[np.ndarray, _Plan, _Drawn]]  # the games of one sample each
 
 
 def _join_groups(groups: _Groups, concept_class: ConceptClass, games: int, size: int) -> TrainedEnsembles:
-    """Join the groups of a batch, in the order of its games."""
     examples = _arrange(groups, games)
     if len(groups) > _MOST_SHARED or any(drawn.counts is None for _, _, drawn in groups):
         expanded = [_expand_counts(drawn, size) for _, _, drawn in groups]
@@ -328,7 +326,6 @@ def _arrange(groups: _Groups, games: int) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _expand_counts(drawn: _Drawn, size: int) -> np.ndarray:
-    """The concepts (games, T, ...) of teachers, one by one."""
     if drawn.counts is None:
         return drawn.concepts
     concepts, games = drawn.concepts, len(drawn.counts)

@@ -50,17 +50,15 @@ class EverlastingCounter(GenericBBL):
     name = "everlasting-counter"
     theorem = "section 6.1 of Private Everlasting Prediction, v2; docs/proofs/everlasting_counter.md"
 
-    halts: int = count_setting(
-        128, help="c_1, the most answers of round 1 that are charged, doubled every round"
-    )
+    halts: int = count_setting(128, help="c_1, the most charged answers of round 1, doubled every round")
     gap: float = setting(
         0.25,
         unit="fraction",
-        help="an answer is charged if its noisy vote is within this distance of 1/2",
+        help="the distance from 1/2 at which a noisy vote is charged",
         check=[more_than(0), less_than(0.5)],
     )
     counter: str = setting(
-        CROSSING, help="how charged answers are counted: crossing or binary", check=one_of(CROSSING, BINARY)
+        CROSSING, help="the count of charged answers: crossing or binary", check=one_of(CROSSING, BINARY)
     )
     counter_epsilon: float | None = setting(
         None, unit="nats", help="ε_c, the cost of a query through the count; default: ε/2"
@@ -166,8 +164,6 @@ class EverlastingCounter(GenericBBL):
 
 
 class CounterState(HaltingBBLState):
-    """everlasting-counter in a batch of games."""
-
     _learner: EverlastingCounter
     _mechanism: SteadyThresholds
 
@@ -181,7 +177,6 @@ class CounterState(HaltingBBLState):
         )
 
     def _limit_halts(self, round: BBLRound) -> dict[str, Any]:
-        """How many teachers vote, and when games halt."""
         halts = self._learner.halts_in_round(round.index)
         return {"size": round.teachers, "halts": halts, "watch": self._build_counter(round)}
 

@@ -45,13 +45,13 @@ class EverlastingGaussian(EverlastingCounter):
     alpha_1: float = setting(
         0.1,
         unit="error rate",
-        help="α_1, divided by `growth` every round",
+        help="α_1, divided by `growth` a round",
         check=[more_than(0), less_than(0.5)],
     )
     teachers: int = count_setting(23_000, help="T_1, multiplied by `growth` every round")
     chunk: int = count_setting(15, help="λ_1, examples per teacher, multiplied by `growth` every round")
     answers: int | None = count_setting(
-        None, help="R_1, multiplied by the square of `growth` every round; default: as many as round 2 needs"
+        None, help="R_1, multiplied by `growth` squared a round; default: what round 2 needs"
     )
     training_rate: float = setting(
         1.0, unit="fraction", help="fraction of the sample in S_1", check=[more_than(0), at_most(1)]
@@ -59,16 +59,16 @@ class EverlastingGaussian(EverlastingCounter):
     rate: float | None = setting(
         None,
         unit="fraction",
-        help="fraction of queries that LabelBoost sees; default: as is affordable for 0.95·ε",
+        help="fraction of queries that LabelBoost sees; default: as 0.95·ε allows",
         check=[more_than(0), at_most(1)],
     )
     halts: int = count_setting(
-        9_900, help="c_1, the most answers of round 1 that are charged, multiplied by `growth` every round"
+        9_900, help="c_1, the most charged answers of round 1, multiplied by `growth` a round"
     )
     gap: float = setting(
         1.2,
         unit="σ",
-        help="distance of a vote from a tie over which its chance to be charged falls by a factor e",
+        help="distance from a tie over which the chance of a charge falls by a factor e",
         check=more_than(0),
     )
     counter_epsilon: float | None = setting(
@@ -208,8 +208,6 @@ class EverlastingGaussian(EverlastingCounter):
 
 
 class GaussianState(CounterState):
-    """everlasting-gaussian in a batch of games."""
-
     _learner: EverlastingGaussian
     _mechanism: MarkedVotes  # its answers depend on the points, too
 

@@ -77,9 +77,7 @@ class GenericBBL(Learner):
     )
     teachers: int = count_setting(20_001, help="T_1, doubled every round")
     chunk: int = count_setting(5, help="λ_1, examples per teacher, doubled every round")
-    answers: int | None = count_setting(
-        None, help="R_1, quadrupled every round; default: as many as round 2 needs"
-    )
+    answers: int | None = count_setting(None, help="R_1, quadrupled every round; default: what round 2 needs")
     rounds: int | None = count_setting(None, help="rounds after which it halts; default: unlimited")
     noise: float | None = setting(
         None, unit="nats", help="ε′_1 of the answers; default: step 3(c)", check=[more_than(0), at_most(1)]
@@ -93,12 +91,12 @@ class GenericBBL(Learner):
     rate: float | None = setting(
         None,
         unit="fraction",
-        help="fraction of S_i and of queries that LabelBoost sees; default: ε/(3 + exp(ε + 4)), step 3(f)",
+        help="fraction that LabelBoost sees, of S_i and queries; default: ε/(3 + exp(ε + 4)), step 3(f)",
         check=[more_than(0), at_most(1)],
     )
     agnostic: bool = setting(
         False,
-        help="first relabel S_1 with one concept that fits it (remark 6.4), for data that no concept fits",
+        help="first relabel S_1 with one concept that fits it (remark 6.4), for noisy data",
     )
 
     def __attrs_post_init__(self) -> None:
@@ -277,7 +275,6 @@ class GenericBBL(Learner):
         )
 
     def _has_printed_sizes(self, index: int) -> bool:
-        """Whether no size of the round is below the printed one, and its noise is small."""
         if self.delta >= THEOREM_LIMIT:
             return False
         run = self.round(index)
@@ -360,7 +357,6 @@ class GenericBBL(Learner):
         return self._cost_of_pool_point()
 
     def _cost_of_pool_point(self) -> Guarantee:
-        """The cost of a point of D_i."""
         if self.rounds == 1:
             return Guarantee(0.0, 0.0)
         epsilon, delta = self._cost_of_new_labels(*self._cost_through_round(2), labelled=False)

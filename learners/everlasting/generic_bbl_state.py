@@ -213,17 +213,14 @@ class BBLState(ABC):
         self._pool.offer(x)
 
     def _draw_pool(self) -> np.ndarray:
-        """D̂_i of the finished round, in random order: (n, m, ...)."""
         return self._pool.collect()
 
     def _new_pool(self, index: int) -> StreamingSubset:
-        """The subset that chooses D̂_i while the points of D_i arrive."""
         size = self._learner.pool_size(index)
         choose = floor(self._learner.rate_run * size)
         return StreamingSubset(self._games, of=size, choose=choose, rng=self._rng)
 
     def _move_to_next_round(self) -> None:
-        """Steps 3(f), 3(g), 3(a), 3(b)."""
         concepts = self._learner.concepts
         pool = self._draw_pool()
         subset = self._labelled.draw_subset(
@@ -257,7 +254,6 @@ class BBLState(ABC):
         """
 
     def _answer(self, votes: np.ndarray) -> np.ndarray:
-        """The same for one query per game."""
         labels = self._answer_many(votes[:, None])[:, 0]
         self._cuts = self._cuts[:, 0]
         return labels

@@ -115,8 +115,6 @@ class EverlastingV1(GenericBBL):
 
 
 class V1State(HaltingBBLState):
-    """everlasting-v1 in a batch of games."""
-
     _learner: EverlastingV1
     _mechanism: BetweenThresholds
 
@@ -154,9 +152,7 @@ class EverlastingV2(GenericBBL):
     theorem = "Claim 6.3 of Private Everlasting Prediction, v2"
     in_paper = True
 
-    answers: int | None = count_setting(
-        4_000, help="R_1, quadrupled every round; none: as many as round 2 needs"
-    )
+    answers: int | None = count_setting(4_000, help="R_1, quadrupled every round; none: what round 2 needs")
 
     def adapt_to(self, sample_size: int) -> Self:
         learner = super().adapt_to(sample_size)
@@ -196,8 +192,6 @@ class EverlastingV2(GenericBBL):
 
 
 class V2State(BBLState):
-    """everlasting-v2 in a batch of games."""
-
     def _open_round(self, round: BBLRound) -> None:
         self._scale = 1.0 / (round.teachers * round.noise)
 
@@ -227,7 +221,7 @@ class EverlastingFresh(EverlastingV2):
     pool: int | None = setting(
         None,
         unit="points",
-        help="F_1, fresh points of round 1, quadrupled every round; default: as many as round 2 needs",
+        help="F_1, fresh points, quadrupled every round; default: what round 2 needs",
         check=[whole, at_least(1)],
     )
 
@@ -251,8 +245,6 @@ class EverlastingFresh(EverlastingV2):
 
 
 class FreshState(V2State):
-    """everlasting-fresh in a batch of games."""
-
     _learner: EverlastingFresh
 
     def __init__(self, learner: EverlastingFresh, games: int, rng: np.random.Generator) -> None:

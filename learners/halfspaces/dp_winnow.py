@@ -58,7 +58,7 @@ class DpWinnow(HalfspaceLearner):
     c: float = setting(
         1 / 3,
         unit="margins",
-        help="c: a prediction with y'(w·x) ≤ c·ρ is uncertain",
+        help="c: y'(w·x) ≤ c·ρ is uncertain",
         check=[more_than(0), less_than(1)],
     )
     watching: float = setting(
@@ -71,7 +71,7 @@ class DpWinnow(HalfspaceLearner):
     rate: float | None = setting(
         1.5,
         unit="nats",
-        help="η, the rate of an update; none: (1 - c)ρ, or less if `cached` is set and ε requires it",
+        help="η, the rate of an update; none: (1 - c)ρ, or what ε allows if `cached` is set",
         check=[more_than(0), less_than(math.inf)],
     )
     cached: int | None = count_setting(
@@ -161,7 +161,6 @@ class DpWinnow(HalfspaceLearner):
 
     @cached_property
     def _rate_and_mean(self) -> tuple[float, int]:
-        """η, and b."""
         if self.rate is not None or self.cached is None:
             eta = self.lead if self.rate is None else self.rate
             return eta, self.cached or self._affordable_mean(eta)
@@ -238,8 +237,6 @@ class DpWinnow(HalfspaceLearner):
 
 
 class DpWinnowState:
-    """A running dp-winnow."""
-
     def __init__(self, spec: DpWinnow, games: int, rng: np.random.Generator) -> None:
         self._class = spec.concepts
         self._rng = rng

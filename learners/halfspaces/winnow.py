@@ -39,7 +39,7 @@ class HalfspaceLearner(OnlineLearner):
 
     concepts: Halfspaces = setting(
         Halfspaces(64, 0.2),
-        help="the concept class H: halfspaces in dimension d with margin ρ",
+        help="the concept class H: halfspaces with margin ρ",
         check=_check_margin,
     )
 
@@ -117,7 +117,7 @@ class Winnow(HalfspaceLearner):
     rate: float | None = setting(
         None,
         unit="nats",
-        help="η, the rate of an update; default: the margin",
+        help="η, the rate; default: the margin",
         check=[more_than(0), less_than(math.inf)],
     )
 
@@ -141,8 +141,6 @@ class Winnow(HalfspaceLearner):
 
 
 class WinnowState:
-    """A running winnow."""
-
     def __init__(self, spec: Winnow, games: int) -> None:
         self._class = spec.concepts
         dimension = self._class.dimension
@@ -162,7 +160,6 @@ class WinnowState:
             self._weights = freeze(weights)
 
     def _needs_update(self, product: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """(n,) bool: the games that update, given w·x."""
         return np.asarray(label_products(product) != y)
 
 
@@ -186,12 +183,12 @@ class ConfidentWinnow(Winnow):
     c: float = setting(
         0.5,
         unit="margins",
-        help="c: a prediction with y'(w·x) ≤ c·ρ is uncertain",
+        help="c: y'(w·x) ≤ c·ρ is uncertain",
         check=[at_least(0), less_than(1)],
     )
     update: str = setting(
         ALWAYS,
-        help="b_t in rounds in which the adversary sends no bit: always 1, or never",
+        help="b_t in rounds without a bit: always 1, or never",
         check=one_of(ALWAYS, NEVER),
     )
 
@@ -205,8 +202,6 @@ class ConfidentWinnow(Winnow):
 
 
 class ConfidentWinnowState(WinnowState):
-    """A running confident-winnow."""
-
     def __init__(self, spec: ConfidentWinnow, games: int) -> None:
         super().__init__(spec, games)
         self._uncertain_below = spec.c * spec.concepts.margin

@@ -48,7 +48,7 @@ class AgnosticBatched(OnlineLearner):
     delta: float = setting(
         1e-6,
         unit="probability",
-        help="δ of a batch, and so of all batches",
+        help="δ of a batch, and of all batches",
         check=[at_least(0), less_than(1)],
     )
     alpha: float = setting(0.2, help="the target error of the sanitiser", check=[more_than(0), at_most(1)])
@@ -58,7 +58,7 @@ class AgnosticBatched(OnlineLearner):
     rate: float | None = setting(
         None,
         unit="nats per mistake",
-        help="Hedge's rate; default: derived from T, B and H",
+        help="Hedge's rate; default: from T, B and H",
         check=more_than(0),
     )
 
@@ -111,8 +111,6 @@ class AgnosticBatched(OnlineLearner):
 
 
 class AgnosticBatchedState:
-    """A running agnostic-batched."""
-
     def __init__(self, spec: AgnosticBatched, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng

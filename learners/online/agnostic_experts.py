@@ -55,35 +55,30 @@ class AgnosticExperts(OnlineLearner):
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
     rounds: int = count_setting(10_000, help="T, the largest number of rounds")
     epsilon: float = setting(1.0, unit="nats", help="ε of counters and draws together")
-    delta: float = setting(
-        1e-6, unit="probability", help="δ of all draws together", check=[at_least(0), less_than(1)]
-    )
+    delta: float = setting(1e-6, unit="probability", help="δ of all draws", check=[at_least(0), less_than(1)])
     stretches: int | None = count_setting(
         None,
-        help="K, the stretches of rounds after which experts may move; default: √T, so that regret is not "
-        "linear in T",
+        help="K, the stretches of rounds after which experts may move; default: √T",
     )
     mistakes: int | None = count_setting(
         None, help="M, the largest number of moves of an expert; default: the SOA's mistakes", least=0
     )
-    share: float = setting(
-        0.2, help="share of ε for the counters; 0: no counters", check=[at_least(0), less_than(1)]
-    )
+    share: float = setting(0.2, help="share of ε for counters; 0: none", check=[at_least(0), less_than(1)])
     threshold: float = setting(
         2.0,
         unit="noise scales",
-        help="a point that occurred more often since the last move is a candidate",
+        help="the occurrences since the last move that make a point a candidate",
         check=[more_than(-math.inf), less_than(math.inf)],
     )
     draws: str = setting(
         FRESH,
-        help="fresh: draw in every round; lazy: draw rarely, for oblivious adversaries",
+        help="fresh: in every round; lazy: rarely, for oblivious adversaries",
         check=one_of(FRESH, LAZY),
     )
     rate: float | None = setting(
         None,
         unit="nats per mistake",
-        help="Hedge's rate; default: the best for the bound, or the largest that ε allows",
+        help="Hedge's rate; default: the best for the bound within ε",
         check=more_than(0),
     )
 
@@ -115,7 +110,6 @@ class AgnosticExperts(OnlineLearner):
 
     @property
     def _moves(self) -> int:
-        """M."""
         mistakes = self.automaton.mistakes
         return mistakes if self.mistakes is None else min(self.mistakes, mistakes)
 
@@ -263,8 +257,6 @@ class AgnosticExperts(OnlineLearner):
 
 
 class AgnosticExpertsState:
-    """A running agnostic-experts."""
-
     def __init__(self, spec: AgnosticExperts, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rounds = RoundBudget(spec.name, spec.rounds)

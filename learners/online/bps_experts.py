@@ -49,8 +49,6 @@ class BpsExperts(HedgeLearner):
 
 
 class BpsExpertsState:
-    """A running bps-experts: a weight for every group of experts in every game."""
-
     def __init__(self, spec: BpsExperts, games: int, rng: np.random.Generator) -> None:
         self._rng = rng
         self._class = spec.concepts
@@ -99,7 +97,6 @@ class BpsExpertsState:
         return shares[unused + 1], shares[unused]
 
     def _update(self, weights: np.ndarray, columns: np.ndarray, y: np.ndarray) -> None:
-        """Update the weights; experts that opposed the SOA move to the next group."""
         factors = self._factors.take(2 * columns + y, axis=0)
         movers = self._groups.after.shape[1]
         # An expert that opposes errs where one that follows does not.

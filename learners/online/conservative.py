@@ -75,8 +75,6 @@ class ConservativeLearner(WithoutPrivacy):
 
 
 class ConservativeState:
-    """A running conservative learner: one state of the automaton for each game."""
-
     def __init__(self, automaton: Automaton, games: int) -> None:
         self._automaton = automaton
         self._class = automaton.concept_class

@@ -87,8 +87,6 @@ class Doubling(OnlineLearner):
 
 
 class DoublingState:
-    """A running doubling."""
-
     def __init__(self, spec: Doubling, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._games = games

@@ -50,7 +50,7 @@ class GolowichLivni(OnlineLearner):
     beta: float = setting(
         0.05,
         unit="probability",
-        help="β, the failure probability of AboveThreshold that sets the default level",
+        help="β, failure probability of AboveThreshold: sets the default level",
     )
     nodes: int = setting(
         2**10, help="number of leaves of the forest, a power of two", check=[whole, at_least(1), power_of_two]
@@ -59,7 +59,7 @@ class GolowichLivni(OnlineLearner):
     level: float | None = setting(
         None,
         unit="nodes",
-        help="a function with fewer nodes is replaced; default: the error of AboveThreshold",
+        help="the least nodes of a function shown; default: by the error of AboveThreshold",
         check=at_least(0),
     )
     reduction: bool = setting(
@@ -108,7 +108,6 @@ class GolowichLivni(OnlineLearner):
 
     @property
     def _delta(self) -> float:
-        """δ of one instance."""
         return self.delta / (2 * self.rounds) if self.reduction else self.delta
 
     def start(self, games: int, rng: np.random.Generator) -> GolowichLivniState:
@@ -242,7 +241,6 @@ class TournamentForests:
         self.count[rows] += change
 
     def _fill(self, rows: np.ndarray, leaf: np.ndarray, height: int, state: np.ndarray) -> None:
-        """Write the state and height of pertinent nodes to all their leaves."""
         block = (leaf >> height << height)[:, None] + np.arange(1 << height)
         self._state[rows[:, None], block] = state[:, None]
         self._height[rows[:, None], block] = height

@@ -83,7 +83,7 @@ class HedgeWeights:
         if bits > _MOST_BITS:
             raise Unsupported(
                 f"2^{bits:.0f} experts exceed 2^{_MOST_BITS}",
-                remedy="Choose fewer rounds or a smaller class.",
+                remedy="Choose fewer rounds.",
             )
         self.values = np.empty((games, len(start)))
         self.values[:] = start
@@ -168,8 +168,6 @@ class WeightedMajority(HedgeLearner):
 
 
 class WeightedMajorityState:
-    """A running weighted-majority: a weight for every concept in every game."""
-
     def __init__(self, spec: WeightedMajority, games: int, rng: np.random.Generator) -> None:
         self._rng = rng
         self._class = spec.concepts

@@ -47,8 +47,6 @@ class NoisyMajority(OnlineLearner):
 
 
 class NoisyMajorityState:
-    """A running noisy-majority."""
-
     def __init__(self, spec: NoisyMajority, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng

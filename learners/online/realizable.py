@@ -65,7 +65,7 @@ class RealizableLearner(OnlineLearner):
     beta: float = setting(
         0.05,
         unit="probability",
-        help="β, the failure probability of AboveThreshold: sets the mistakes added to patience",
+        help="β, failure probability of AboveThreshold: adds mistakes to patience",
     )
     nodes: int | None = setting(
         None,
@@ -74,13 +74,12 @@ class RealizableLearner(OnlineLearner):
     )
     base: str = setting(
         SOA,
-        help="the learner that is run on short sequences: soa, halving, or sparse-majority, which is proper "
-        "where concepts themselves will do",
+        help="the learner of short sequences: soa, halving, or sparse-majority, which is proper",
         check=one_of(*AUTOMATA),
     )
     update: str = setting(
         KEEP,
-        help="how a layer is merged: printed, or keep sequences that need no guess",
+        help="how a layer is merged: printed, or keep unguessed sequences",
         check=one_of(KEEP, PRINTED),
     )
     watching: float = setting(
@@ -91,12 +90,12 @@ class RealizableLearner(OnlineLearner):
     )
     frequent: float | None = setting(
         0.05,
-        help="share of a layer's pairs that makes a function frequent; none: the paper's",
+        help="a frequent function's share of a layer's pairs; none: the paper's",
         check=[more_than(0), at_most(1)],
     )
     patience: float = setting(
         1.0,
-        help="allowed mistakes of a function before noise, in units of its layer's N_s; 1 in the paper",
+        help="allowed mistakes of a function, in units of its layer's N_s; 1 in the paper",
         check=more_than(0),
     )
 
@@ -184,8 +183,6 @@ class RealizableLearner(OnlineLearner):
 
 
 class RealizableState:
-    """A running realizable learner."""
-
     def __init__(self, spec: RealizableLearner, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng

@@ -180,7 +180,6 @@ class Discriminator:
         return exponential_mechanism(rng, score, epsilon=self.epsilon, sensitivity=1, allowed=best >= 0)
 
     def _edge(self, block: np.ndarray, size: int) -> np.ndarray:
-        """The upper edge of a block, as a count."""
         return np.asarray((block + 1) * (size / self.blocks))
 
 

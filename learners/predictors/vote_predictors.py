@@ -130,7 +130,7 @@ class AboveThresholdPredictor(VotePredictor):
     threshold: float = setting(
         0.5,
         unit="fraction",
-        help="the mean vote from which on the answer is 1",
+        help="the least mean vote of an answer 1",
         check=[at_least(0), at_most(1)],
     )
     halts: int = count_setting(1, help="c, answers 1 after which it halts")
@@ -338,8 +338,6 @@ class StaticErmLaw(AnswerLaw):
 
 
 class StaticErmState:
-    """static-erm in a batch of games."""
-
     def __init__(self, concepts: ConceptClass, games: int) -> None:
         self._class = concepts
         self.halted = np.zeros(games, bool)

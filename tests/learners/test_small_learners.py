@@ -1,11 +1,12 @@
-"""Small learners: conformance; laplace-count, between-thresholds and noisy-majority: laws and claims."""
+"""Small learners: conformance, common random numbers, laws and claims."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import Scripted, script
+from support.common_random_numbers import check_common_random_numbers
+from support.players.simple_players import Scripted
 from support.statistical import check_cdf, expect_rejection, statistical
 
 from adversaries.online.adaptive import Contrarian
@@ -14,19 +15,17 @@ from adversaries.online.special_swap import SpecialSwap
 from adversaries.release.point_swap import CountSwap
 from arena import (
     Adaptive,
-    Example,
-    Hypothesis,
     Learner,
     Moves,
     Oblivious,
     PrivacyUnit,
-    Ready,
     Release,
     Sample,
     SpecialRound,
     Train,
     play,
 )
+from arena.concepts import Thresholds
 from arena.testing import check_adversary, check_learner
 from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
 from learners.mechanisms.between_thresholds import delta_of_gap
@@ -38,7 +37,10 @@ from learners.predictors.vote_predictors import (
     StaticErm,
     SteadyThresholdsPredictor,
 )
+from learners.releases.exponential_choice import ExponentialChoice
+from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
 
 RATE = 1e-8
 EVERY = [
@@ -105,16 +107,6 @@ def test_between_thresholds_claims_what_its_gap_allows() -> None:
 # --- noisy-majority -----------------------------------------------------------------------------------------
 
 
-def test_noisy_majority_makes_few_mistakes_on_one_label_and_many_against_a_contrarian() -> None:
-    learner = NoisyMajority(epsilon=200.0)
-    easy = play(learner, script(*[Example(0.0, 1)] * 100), Adaptive(100), games=50, seed=1)
-    hard = play(learner, Contrarian(), Adaptive(100), games=50, seed=1)
-    assert easy.mistakes is not None
-    assert hard.mistakes is not None
-    assert easy.mistakes.mean() < 5
-    assert hard.mistakes.mean() > 40
-
-
 @pytest.mark.parametrize(
     ("adversary", "referee"),
     [
@@ -128,13 +120,43 @@ def test_online_adversaries_conform(adversary, referee) -> None:  # type: ignore
     check_adversary(adversary, NoisyMajority(), referee)
 
 
-def test_special_swap_shows_in_a_learner_with_little_noise() -> None:
-    played = play(NoisyMajority(epsilon=1e4), SpecialSwap(), SpecialRound(100), games=200, seed=1)
-    assert played.score is not None
-    assert played.score[~played.worlds].max() < played.score[played.worlds].min()
+CLEAR = Sample([0.0], [0], [20])
+TIED = Sample([0.0, 0.0], [0, 1], [10, 10])
+POINTS = [0.0, 1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 1.0]
+
+COMMON_RANDOM_NUMBERS = [
+    LaplaceCount(),
+    GaussianCount(),
+    RandomisedResponse(size=20),
+    ExponentialChoice(concepts=Thresholds([0.0, 1.0])),
+    NoisyMajority(epsilon=50.0, rounds=20),
+    StaticErm(),
+    NoisyVotes(size=20, epsilon=0.5),
+    BetweenThresholdsPredictor(size=20),
+    AboveThresholdPredictor(size=20),
+    *(SteadyThresholdsPredictor(size=20, epsilon=0.3, halts=halts) for halts in (1, 4)),
+]
 
 
-def test_special_round_shows_h_1_first() -> None:
-    moves = script(Ready(), Example(0.0, 1))
-    played = play(NoisyMajority(rounds=1), moves, SpecialRound(1), games=2, seed=1, record=True)
-    assert isinstance(played.replies[0].hypothesis, Hypothesis)
+@pytest.mark.parametrize("learner", COMMON_RANDOM_NUMBERS, ids=lambda learner: learner.name)
+@pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
+def test_learners_that_say_so_are_in_step(learner: Learner, turned: bool) -> None:
+    assert learner.common_random_numbers
+    first, second = (TIED, CLEAR) if turned else (CLEAR, TIED)
+    check_common_random_numbers(learner, first, second, POINTS)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [BetweenThresholdsPredictor(size=20, halts=2), AboveThresholdPredictor(size=20, halts=2)],
+    ids=lambda learner: learner.name,
+)
+def test_a_second_halt_puts_games_out_of_step(learner: Learner) -> None:
+    assert not learner.common_random_numbers
+    with pytest.raises(AssertionError, match=f"{learner.name}: "):
+        check_common_random_numbers(learner, CLEAR, TIED, POINTS)
+
+
+def test_what_shows_nowhere_checks_nothing() -> None:
+    with pytest.raises(AssertionError, match="nothing was checked"):
+        check_common_random_numbers(LaplaceCount(), CLEAR, CLEAR)

@@ -16,7 +16,6 @@ from mutants import voting_learners as voting
 from mutants.aggregators import AGGREGATORS
 from mutants.lists import LISTS
 from mutants.online import halfspaces
-from mutants.online import online_agnostic as agnostic
 from mutants.online import online_experts as experts
 from mutants.online import online_forests as forests
 from mutants.online import online_learners as online
@@ -73,8 +72,8 @@ PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (forests.BareForest(), inf, 12, {}),
     (forests.EachSwitchWhole(), 400 * 2.0, 451, {"searched": False, "games": 10_000}),
     (forests.LeavesInTurn(), inf, 139, {"searched": False, "games": 4_000}),
-    (agnostic.KeepsBatches(), 59.0, 60, {"games": 4_000}),
-    (agnostic.NoiseOfMeans(), 20.0, 40, {}),
+    (experts.KeepsBatches(), 59.0, 60, {"games": 4_000}),
+    (experts.NoiseOfMeans(), 20.0, 40, {}),
     (experts.BareCandidates(), inf, 12, {}),
     (experts.StrikesOut(), inf, 12, {}),
     (experts.NoiseOfOneLevel(), 2.85, 60, {"searched": False, "games": 8_000}),

@@ -174,13 +174,6 @@ def test_a_crowd_lies_where_a_rival_that_errs_little_disagrees(concepts: Concept
         assert errors[disagree > 0.9].min() < 0.2
 
 
-def test_one_point_teaches_least() -> None:
-    rng = np.random.default_rng(1)
-    people = choose_distribution(2, rng, concepts=Thresholds(), learner=None, sample=None)
-    for points in Poison(aim="repeat", concepts=Thresholds()).choose_points(people, 2, rng):
-        assert points.shape == (1,)
-
-
 def test_shift_needs_a_point_outside_the_support() -> None:
     learner = StaticErm(concepts=LINE)
     with pytest.raises(Unsupported, match="the support of D is the whole domain"):
@@ -250,12 +243,6 @@ def test_training_swap_and_reconstruct_tell_static_samples_apart() -> None:
     for adversary in (TrainingSwap(sample=sample, queries=3), Reconstruct(sample=sample)):
         in_0, in_1 = by_world(play(StaticErm(), adversary, Figure1(), games=100, seed=1))
         assert in_0.max() < in_1.min()
-
-
-def test_reconstruct_asks_the_whole_domain() -> None:
-    learner = StaticErm(concepts=Thresholds((1, 2, 3, 4)))
-    played = play(learner, Reconstruct(learner=learner), Figure1(), games=2, seed=1, record=True)
-    assert played.rounds == 4
 
 
 def test_swapped_labels_differ_in_one_place_at_the_point() -> None:

@@ -13,8 +13,12 @@ from support.players.halfspace_players import PlainWinnow, WinnowState
 from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.halfspaces.base import balance_points
-from adversaries.halfspaces.few_coordinates import FirstSwap, MarginAdaptive, ShrinkingMargin
-from adversaries.halfspaces.few_coordinates import build_opposite_mistakes as build_opposites
+from adversaries.halfspaces.few_coordinates import (
+    FirstSwap,
+    MarginAdaptive,
+    ShrinkingMargin,
+    build_opposite_mistakes,
+)
 from adversaries.online.special_swap import UpdateSwap
 from arena import (
     Adaptive,
@@ -211,7 +215,7 @@ class Draws(PlainWinnow):
 def test_opposite_examples_are_mistakes_and_differ_nearly_everywhere(d: int, data: st.DataObject) -> None:
     size = data.draw(st.integers(1, max(1, (d - 1) // 2)))
     uniform = np.full((1, d), 1 / d)
-    up, down = build_opposites(uniform, size)
+    up, down = build_opposite_mistakes(uniform, size)
     assert up.dtype == down.dtype == np.int8
     assert np.vecdot(uniform, down)[0] < 0
     assert (up[:, :size] == 1).all()

@@ -96,7 +96,9 @@ def test_every_game_has_a_target_of_its_own(stream: HalfspaceStream) -> None:
 
 
 def test_learners_of_other_classes_are_refused() -> None:
-    with pytest.raises(Unsupported, match="^sparse-disjunction plays halfspaces with margin, not Thresholds"):
+    with pytest.raises(
+        Unsupported, match=r"^sparse-disjunction plays halfspaces with margin, not Thresholds"
+    ):
         draw_examples(SparseDisjunction(learner=Soa()), 1)
     with pytest.raises(InvalidArgument, match=r"^soa receives points of shape \(\), got Halfspaces"):
         draw_examples(SparseDisjunction(learner=Soa(), concepts=CLASSES[0]), 1)

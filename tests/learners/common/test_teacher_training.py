@@ -10,7 +10,7 @@ import pytest
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import Sample, Training
-from arena.concepts import FiniteClass, Thresholds
+from arena.concepts import Thresholds
 from learners.common import teacher_training as module
 from learners.common.teacher_training import train_teachers
 from learners.common.teacher_votes import TeacherEnsembles
@@ -110,25 +110,6 @@ def test_worlds_of_different_routes_are_joined(rng: np.random.Generator) -> None
     votes = trained.teachers.votes(np.full(30, 1e9))
     assert (votes > 0.5).all()
     assert trained.counts.sum(axis=1).tolist() == [45] * 30
-
-
-@pytest.mark.parametrize("games", [0, 1, 3])
-@pytest.mark.parametrize("route", ROUTES)
-def test_any_number_of_games(games: int, route: str, rng: np.random.Generator) -> None:
-    trained = train_teachers(
-        one_sample(SAMPLE, games), Thresholds(), teachers=2, chunk=3, rng=rng, route=route
-    )
-    assert trained.teachers.votes(np.zeros(games)).shape == (games,)
-    assert trained.teachers.votes_in_a_row(np.zeros((games, 4))).shape == (games, 4)
-
-
-@pytest.mark.parametrize("route", ROUTES)
-def test_finite_classes_have_teachers_too(route: str, rng: np.random.Generator) -> None:
-    concepts = FiniteClass(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 1]], bool))
-    sample = Sample([0, 1, 2], [0, 1, 0], [10, 10, 10])
-    trained = train_teachers(one_sample(sample, 7), concepts, teachers=1, chunk=30, rng=rng, route=route)
-    for point, label in ((0, 0.0), (1, 1.0), (2, 0.0)):
-        assert trained.teachers.votes(np.full(7, point)).tolist() == [label] * 7
 
 
 # --- votes ----------------------------------------------------------------------------------------------

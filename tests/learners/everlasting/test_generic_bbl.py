@@ -25,7 +25,7 @@ from arena import (
     Unsupported,
     play,
 )
-from arena.concepts import Boxes, ConceptClass, Halfplanes, Halfspaces, Stumps, Thresholds
+from arena.concepts import Boxes, ConceptClass, Halfplanes, Halfspaces, Stumps
 from learners.everlasting.bbl_round import paper_constants
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.generic_bbl import GenericBBL
@@ -253,16 +253,6 @@ def test_a_game_of_v1_that_has_halted_stays_halted_in_the_next_round() -> None:
     played = play(learner, asked, Figure1(), games=20, seed=1, record=True)
     for reply in played.replies[1:]:
         assert reply.halted[:10].all()
-
-
-def test_points_outside_the_domain_are_refused() -> None:
-    learner = EverlastingV2(concepts=Thresholds((0, 1, 2)), teachers=9, chunk=1, training_rate=0.5)
-    sample = Sample([0, 2], [0, 1], [50, 50])
-    for x in (5, np.array([0, 1, 5, 2])):
-        with pytest.raises(InvalidArgument, match="5"):
-            play(learner, script(Train(sample), Query(x)), Figure1(), games=4, seed=1)
-    with pytest.raises(InvalidArgument, match="7"):
-        play(learner, script(Train(Sample([0, 7], [0, 1], [50, 50]))), Figure1(), games=4, seed=1)
 
 
 # --- a reference in plain Python, one game --------------------------------------------------------

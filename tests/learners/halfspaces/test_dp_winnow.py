@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.laws.winnow_laws import Enumerated, Example, View, compositions, loss
-from support.players.halfspace_games import OneWinnow, pool
+from support.players.halfspace_games import OneWinnow
 from support.players.simple_players import Scripted, script
 from support.statistical import check_counts, expect_rejection, statistical
 
@@ -218,19 +218,6 @@ def test_large_counts_are_exact() -> None:
         shown = update_all(learner.start(4, np.random.default_rng(1)), np.zeros(3))
         assert shown.dtype == kind
         assert (shown.astype(np.int64).sum(axis=1) == draws).all()
-
-
-@pytest.mark.parametrize("constant", [0.0, 1.0, -1.0])
-def test_equal_and_constant_coordinates_are_harmless(constant: float, rng: np.random.Generator) -> None:
-    points, labels = pool(rng, np.array([1.0, 0, 0]), 0.5)
-    points = np.column_stack([points, points, np.full(len(points), constant)])
-    learner = DpWinnow(concepts=Halfspaces(7, 0.5), rounds=3_001, epsilon=60.0)
-    state = learner.start(10, rng)
-    for t in range(3_000):
-        state.hypothesis()
-        state.observe(points[[t % len(points)] * 10], labels[[t % len(points)] * 10])
-    predictions = learner.concepts.labels(state.hypothesis().concepts, points)
-    assert (predictions == labels).mean() > 0.95
 
 
 def test_one_coordinate_makes_no_mistakes(rng: np.random.Generator) -> None:

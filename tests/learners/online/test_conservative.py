@@ -24,7 +24,6 @@ from arena import (
 )
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, build_shattered_tree, littlestone_dimension, soa
-from arena.testing import check_learner
 from learners.online.conservative import ConservativeLearner, Halving, Soa, SparseMajorityLearner, tabulate
 
 EVERY = [Soa, Halving, SparseMajorityLearner]
@@ -36,13 +35,6 @@ KINDS: list[ConceptClass] = [
     Rectangles((3, 2)),
     FiniteClass([[0, 1, 1], [1, 0, 1]]),
 ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("concepts", KINDS, ids=str)
-@pytest.mark.parametrize("kind", EVERY)
-def test_it_conforms_with_any_class(kind: type[ConservativeLearner], concepts: ConceptClass) -> None:
-    check_learner(kind(concepts=concepts), games=200)
 
 
 @pytest.mark.parametrize("kind", REFERENCES)
@@ -141,14 +133,6 @@ def test_tables_are_the_automaton(concepts: ConceptClass, rng: np.random.Generat
         states = np.where(predicted != y, table.after[states, columns], states)
         states = np.where(rng.random(50) < 0.1, START, states)
     assert np.array_equal(table.domain_indices(points), np.arange(len(points)))
-
-
-@pytest.mark.parametrize("concepts", CLASSES, ids=str)
-def test_functions_have_distinct_numbers(concepts: ConceptClass) -> None:
-    table = tabulate(concepts)
-    assert len(np.unique(table.labels[:-1], axis=0)) == table.no_function
-    assert table.depth == soa(concepts).mistakes
-    assert (table.after[table.dead] == table.dead).all()
 
 
 def test_a_tournament_extends_the_sequence_that_errs_at_the_middle_difference() -> None:

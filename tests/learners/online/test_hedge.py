@@ -28,7 +28,7 @@ from arena import (
 from arena.concepts import FiniteClass, Intervals, Points, Thresholds
 from learners.common import learner_bases
 from learners.online.bps_experts import BpsExperts, build_groups, count_subsets
-from learners.online.hedge import HedgeWeights, WeightedMajority, draw_experts
+from learners.online.hedge import HedgeWeights, WeightedMajority
 
 RATE = 1e-8
 EVERY = [WeightedMajority, BpsExperts]
@@ -147,15 +147,6 @@ def third_round(learner, games: int) -> tuple[np.ndarray, np.ndarray]:  # type: 
         state.observe(np.full(games, float(x)), np.full(games, y))
     shown = state.hypothesis()
     return state.law[0], shown.concepts
-
-
-def test_drawing_inverts_the_sums() -> None:
-    weights = np.tile([0.0, 1.0, 0.0, 3.0, 0.0], (5, 1))
-    u = np.array([0.0, 0.125, 0.25, 0.625, np.nextafter(1, 0)])
-    chosen, rest = draw_experts(weights, u)
-    assert chosen.tolist() == [1, 1, 3, 3, 3]
-    assert rest[:4].tolist() == [0.0, 0.5, 0.0, 0.5]
-    assert 0.999 < rest[4] < 1
 
 
 # --- weights over long games --------------------------------------------------------------------------

@@ -333,16 +333,6 @@ def check(experts, table, automaton, candidates, past, length, rate, change) -> 
                 assert by_end / by_end.sum() == pytest.approx(np.array(expected) / sum(expected), rel=1e-12)
 
 
-def test_losses_are_mistakes() -> None:
-    experts = MergedExperts(
-        build_transitions(soa(Thresholds(range(3))), 3, 2), 2, ends=0, rate=1.0, move_probability=0.5
-    )
-    losses = experts.observe(np.array([0, 2]), np.array([1, 1]))
-    # The start is the threshold 1, which labels 0 as 0 and 2 as 1.
-    assert losses[:, 0].tolist() == [1, 0]
-    assert experts.scores()[:, 0].tolist() == [-1.0, 0.0]
-
-
 def test_very_small_weights_do_not_underflow() -> None:
     """A ratio of weights of exp(-5,000) returns to 1 after as many mistakes of the other expert."""
     automaton = soa(FiniteClass([[0, 0], [1, 0]]))
@@ -356,13 +346,3 @@ def test_very_small_weights_do_not_underflow() -> None:
             assert np.diff(experts.scores()[0]) == pytest.approx(-5_000)
             experts.end_stretch(np.zeros((1, 2, 2), bool))  # nothing moves
     assert experts.scores()[0] == pytest.approx(np.log([0.5, 0.5]) - 5_000)
-
-
-@pytest.mark.parametrize("games", [0, 1])
-def test_any_number_of_games(games: int) -> None:
-    experts = MergedExperts(
-        build_transitions(soa(Thresholds(range(3))), 3, 2), games, ends=1, rate=1.0, move_probability=0.5
-    )
-    experts.observe(np.zeros(games, int), np.zeros(games, int))
-    experts.end_stretch(np.ones((games, 1, 3), bool))
-    assert experts.scores().shape == (games, 4)

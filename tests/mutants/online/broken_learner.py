@@ -14,6 +14,8 @@ from arena import Claim
 class BrokenLearner(NamedByClass):
     """A subclass is also one of the class `shipped`, and runs in a `State`."""
 
+    __slots__ = ()
+
     shipped: ClassVar[Any]
     State: ClassVar[Any]
 

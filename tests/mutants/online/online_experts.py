@@ -1,10 +1,11 @@
-"""Broken versions of `agnostic-experts`: the shipped learner with one slip each, in short games.
+"""Broken versions of `agnostic-experts` and `agnostic-batched`: the shipped learners with one slip each.
 
 With two points, experts start at the threshold between them. A mistake at point 0 moves them to the function
-that is 1 at both points, a mistake at point 1 to the function that is 1 at neither.
-"""
+that is 1 at both points, a mistake at point 1 to the function that is 1 at neither."""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import attrs
 import numpy as np
@@ -12,8 +13,10 @@ from mutants.online.broken_learner import BrokenLearner
 
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
 from learners.mechanisms import exponential_experts
+from learners.online.agnostic_batched import AgnosticBatched, AgnosticBatchedState
 from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState, Candidates
 from learners.online.merged_experts import FreshDraws, LazyDraws
+from learners.online.sanitiser import Discriminator, ExponentialLearner, Sanitiser
 
 ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 
@@ -207,3 +210,58 @@ class RedrawsAtMistakes(AtMistakes):
     @property
     def leaving(self) -> float:
         return 1_000.0
+
+
+@attrs.frozen
+class SmallBatches(BrokenLearner, AgnosticBatched):
+    """Base of the broken learners: their settings."""
+
+    shipped, State = AgnosticBatched, AgnosticBatchedState
+
+    concepts: ConceptClass = Thresholds(range(1))
+    rounds: int = 30
+    batch: int = 1
+    epsilon: float = 1.0
+    delta: float = 0.0
+    alpha: float = 0.5
+    calls: int | None = 1
+    rate: float | None = 20.0
+
+
+@attrs.frozen
+class KeepsBatches(SmallBatches):
+    """The slip: a batch is sanitised together with all earlier ones. It loses ε for each batch."""
+
+    class State(AgnosticBatchedState):
+        def _sanitise(self, out: np.ndarray) -> None:
+            before = self._counts.copy()
+            super()._sanitise(out)
+            self._counts += before
+
+    rounds: int = 60
+    alpha: float = 0.7  # distinguishes the worlds best
+
+
+class NoiseOfMeansSanitiser(Sanitiser):
+    @cached_property
+    def _discriminator(self) -> Discriminator:
+        both = np.concatenate([self.functions, ~self.functions])
+        epsilon = self.step * NoiseOfMeans().batch
+        return Discriminator(both, self.alpha, epsilon, ExponentialLearner(self.step))
+
+
+@attrs.frozen
+class NoiseOfMeans(SmallBatches):
+    """The slip: the discriminator uses counts with the noise for means, which is 1/B of it. It loses ε for
+    each example of a batch."""
+
+    rounds: int = 64
+    batch: int = 20
+    alpha: float = 0.76  # tells a batch of ones from the uniform proposal, one with a single zero rarely
+
+    @property
+    def sanitiser(self) -> Sanitiser:
+        own = super().sanitiser
+        return NoiseOfMeansSanitiser(
+            own.functions, epsilon=own.epsilon, delta=own.delta, alpha=own.alpha, calls=own.calls
+        )
