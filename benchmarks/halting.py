@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 
-from adversaries.figure1.halts import HaltCounter
+from adversaries.figure1.swaps import HaltCounter
 from arena import Figure1
 from audits.runs.plan import Plan
 from audits.runs.run import run

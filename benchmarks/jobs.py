@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.swaps import QuerySwap
 from arena import Figure1
 from audits.runs.plan import Plan
 from audits.runs.run import run

@@ -21,7 +21,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 CASES = {
     "halts (two scores)": {
-        "module": "figure1.halts",
+        "module": "figure1.swaps",
         "adversary": "HaltCounter",
         "referee": "Figure1",
         "learner_module": "everlasting.paper_versions",

@@ -23,7 +23,7 @@ from statistics import median
 import attrs
 from tabulate import tabulate
 
-from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.swaps import QuerySwap
 from adversaries.release.point_swap import CountSwap
 from arena import Figure1, Release
 from audits.runs.blocks import play_block

@@ -12,7 +12,7 @@ from importlib import resources
 
 import numpy as np
 
-from adversaries.figure1.halts import HaltCounter
+from adversaries.figure1.swaps import HaltCounter
 from arena import Figure1, Sample, play
 from audits.data.csv_samples import load_sample
 from audits.runs.plan import Plan

@@ -208,12 +208,9 @@ _MAX_DRAWS = 32
 class Poison(Honest):
     """`honest`, except that an enemy who knows D and the target chooses a part of the queries.
 
-    Remark 3 of section 1.3 of Private Everlasting Prediction.
-
-    crowd: many distinct points on which the target and a rival with a small error disagree. LabelBoost gives
-    M dichotomies with e errors the weight M·exp(−e/2), so many dichotomies with few errors outweigh the rest.
-    repeat: only the one point that teaches least, since a teacher trained on it alone has the largest error.
-    shift: points outside the support of D, whose labels teach nothing about D.
+    Remark 3 of section 1.3 of Private Everlasting Prediction. crowd: many distinct points on which the target
+    and a rival with a small error disagree, since many dichotomies with few errors outweigh the rest in
+    LabelBoost. repeat: only the one point that teaches least. shift: points outside the support of D.
 
     Unlabelled points are honest. The score is the number of correct answers to honest queries.
     """

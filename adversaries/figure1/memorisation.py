@@ -111,13 +111,11 @@ class Reconstruct(Figure1Adversary):
     """Recovers h_0 from queries at all x ∈ X (section 3 of Private Everlasting Prediction).
 
     The training sets differ in the label of one example at a point where the labels tie, so that the
-    empirical risk minimisers of the two worlds differ. The score is the number of answers that agree with
-    world 1's minimiser minus the number that agree with world 0's. If the domain is not finite, the points of
-    the sample are queried.
+    minimisers of the two worlds differ. The score is the number of answers that agree with world 1's minus
+    those that agree with world 0's. If the domain is not finite, the points of the sample are queried.
 
     With `score` = labels, the score is the number of training labels of world 1 that are read back. By
-    default these belong to every point of a finite domain, labelled by a random concept of the class. If the
-    class realises all labellings of these points, that is memorisation and not learning.
+    default these belong to every point of a finite domain, labelled by a random concept of the class.
     """
 
     name = "reconstruct"

@@ -150,13 +150,10 @@ def balance_points(
 ) -> np.ndarray:
     """`z` with its free coordinates chosen from [-1, 1] such that w·z = aim, or as close as possible.
 
-    z = y'x is an example times its label. A mistake with w·z = 0 makes the least progress
-    (docs/proofs/margin_adaptive.md). z is -1 at the heaviest half of the weights, so that no weight becomes
-    dominant, and a fraction at one coordinate, so that the sum is met exactly.
-
-    `before` is the z of the last example, after which w may have been updated unseen. The sum is balanced
-    separately among the coordinates with before > 0 and the others, so that w·z has the same sign after such
-    an update, as far as possible.
+    z = y'x is an example times its label (docs/proofs/margin_adaptive.md). It is -1 at the heaviest half of
+    the weights, so that no weight becomes dominant, and a fraction at one coordinate. `before` is the z of
+    the last example, after which w may have been updated unseen: the sum is balanced separately among the
+    coordinates with before > 0 and the others, so that w·z keeps its sign as far as possible.
 
     Shapes: weights (n, d) of sum 1; z, before (n, d); free (n, d) bool; result (n, d).
     """

@@ -39,15 +39,13 @@ class FirstSwap(HalfspaceAdversary):
     By default it is the first example. Before it, `correct` rounds show examples that all weights >= 0 label
     correctly, for learners that react to a mistake when all has been well for a while.
 
-    In world 0, z is 1 at the first `coordinates` of the d and -1 at the others. In world 1, it is -1 at the
-    first, and 1 at as many others as leave it a mistake. So an update with this example makes the first
-    coordinates heavier in world 0 and lighter in world 1. All later examples, with label 0, are mistakes of
-    any weights >= 0, and they change no weights in relation to each other, but bring on the next update in
-    both worlds.
+    In world 0, z is 1 at the first `coordinates` of the d and -1 at the others; in world 1, -1 at the first,
+    and 1 at as many others as leave it a mistake. So an update makes the first coordinates heavier in world 0
+    and lighter in world 1. All later examples are mistakes of any weights >= 0, which bring on updates and
+    favour no coordinate.
 
     The score is the sum, over all changes of the shown weights, of the share of the first coordinates before
-    the special round minus that now. It ends when the weights become uniform, since a learner that begins
-    again does not use the example any more.
+    the special round minus that now, until the weights become uniform.
     """
 
     name = "first-swap"
@@ -145,16 +143,14 @@ class HiddenCoordinate(HalfspaceStream):
 
 @attrs.frozen
 class MarginAdaptive(HalfspaceAdversary):
-    """Forces nearly as many mistakes on Winnow as its bound allows, 2 ln d/ρ².
+    """Forces nearly as many mistakes on Winnow as its bound allows, 2 ln d/ρ²
+    (docs/proofs/margin_adaptive.md).
 
     The target is one coordinate j, drawn for each game. Its coordinate of every example is y'ρ, so that the
     margin is exactly reached. The others are ±1, except for a fraction or two, such that y'(w·x) is just
     below 0 for the weights shown last, and mostly also after the update that the last example may have
-    triggered (`balance_points`). Labels are fair coins. This makes about 2 ln(d/2)/ρ² mistakes at the rate η
-    = ρ: docs/proofs/margin_adaptive.md.
-
-    Nothing is promised against learners that are not multiplicative. When a learner cannot be contradicted,
-    its last point is repeated.
+    triggered (`balance_points`). Labels are fair coins. When a learner cannot be contradicted, its last point
+    is repeated.
     """
 
     name = "margin-adaptive"
@@ -185,12 +181,10 @@ class ShrinkingMargin(HalfspaceStream):
     """The target is the majority of k coordinates, drawn for each game, k the largest odd number up to 1/ρ.
 
     Points are in {-1, 1}^d, and labels are fair coins. At first all k coordinates vote for the label. In each
-    stretch of rounds one more votes against it, until |v·x| = 1/k. The other coordinates are fair coins.
-
-    Under Adaptive, the other coordinates are chosen against the weights shown last: y'(w·x) is
-    `confidence`·ρ, or just below 0 if that is 0 (`balance_points`). Every example comes with b_t = 1. Winnow
-    errs as long as the k coordinates have less than about half of the weight. With a confidence between 0 and
-    c, ConfidentWinnow updates without having erred, the worst case of its theorem.
+    stretch of rounds one more votes against it, until |v·x| = 1/k. The other coordinates are fair coins, or,
+    under Adaptive, chosen against the weights shown last: y'(w·x) is `confidence`·ρ, or just below 0 if that
+    is 0 (`balance_points`). Every example comes with b_t = 1. With a confidence between 0 and c,
+    ConfidentWinnow updates without having erred, the worst case of its theorem.
     """
 
     name = "shrinking-margin"

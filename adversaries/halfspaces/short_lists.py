@@ -28,9 +28,8 @@ class ShortLists(HalfspaceStream):
     """The target is a list "if x_i then b_i, else if ..., else default" of r of the (d - 2)/2 variables.
 
     The variables, their order and the default's label are drawn for each game. Points are (x, -1, -x, 1) in
-    small integers. The label changes D times, the change to the default included, after blocks of terms that
-    are as equal in length as possible, longer ones last. The margin is that of
-    `arena.concepts.cube.embeddings.decision_list`.
+    small integers. The label changes D times, the change to the default included, after blocks of terms as
+    equal in length as possible, longer ones last.
 
     points: with "firing", each term and the default decide equally often, and later terms and the other
     variables are fair bits. With "uniform", all are fair bits, so that late terms rarely decide.
@@ -136,13 +135,11 @@ EVEN, DECOYS = "even", "decoys"
 class SparseDisjunction(HalfspaceStream):
     """The target is a disjunction of k of d - 1 variables, drawn for each game, with margin 1/(2k + 1).
 
-    This is the problem for which Winnow was made. Points are (x, -1), with x in {0, 1}^(d-1).
-
-    points: "uniform" has fair bits, so that a share 1 - 2^-k of the labels is 1. "even" has bits that are 1
-    with probability 1 - 2^(-1/k), so that half of the labels are 1. With "decoys" the label is a fair coin,
-    and one relevant variable is 1 or none, which is where the margin is attained; each other variable agrees
-    with the label, or disagrees with it, with probability 3/4, and which of the two is redrawn every
-    `stretch` rounds.
+    Points are (x, -1), with x in {0, 1}^(d-1). points: "uniform" has fair bits, "even" bits that are 1 with
+    probability 1 - 2^(-1/k), so that half of the labels are 1. With "decoys" the label is a fair coin, and
+    one relevant variable is 1 or none, which is where the margin is attained; each other variable agrees with
+    the label, or disagrees with it, with probability 3/4, and which of the two is redrawn every `stretch`
+    rounds.
     """
 
     name = "sparse-disjunction"

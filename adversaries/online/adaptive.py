@@ -115,14 +115,11 @@ class ShatteredTree(ClassAdversary):
     """Chooses the points on a path down a shattered tree, each labelled against the hypothesis.
 
     A label must be chosen before the hypothesis of its round is seen, so the path is planned by a simulated
-    game with a fixed seed. A game follows the plan as long as its hypotheses are those of the simulation. So
-    a deterministic learner errs in each of the first Ldim rounds, and no realizable game can make SOA err
-    more often (Littlestone 1988). A game that leaves the plan uses the hypothesis of the previous round:
-    while that errs on an example of the path so far, the last such example is repeated, and otherwise the
-    next node follows, labelled against it. A learner that changes only when it errs then errs at every node.
-
-    After the leaf come examples of the leaf's concept: a point at which the hypothesis of the previous round
-    errs, or else the last example again.
+    game with a fixed seed, and followed as long as the hypotheses are those of the simulation. So a
+    deterministic learner errs in each of the first Ldim rounds, and no realizable game can make SOA err more
+    often (Littlestone 1988). A game that leaves the plan uses the hypothesis of the previous round: while
+    that errs on an example of the path so far, the last such example is repeated, and otherwise the next node
+    follows, labelled against it. After the leaf come examples of the leaf's concept.
     """
 
     name = "shattered-tree"

@@ -170,12 +170,10 @@ class PointFunctions(PreparedExamples):
     """A background labelled by b until round t*, and from then on a new point with the label against b.
 
     The game of the lower bounds of Dmitriev et al., Cohen et al. and Li et al. (2024):
-    docs/proofs/hidden_point.md. Some concept agrees with b on the background and not at the hidden point x*,
-    so the game is realizable. So is its background alone, which is all of the game in a share `decoys` of the
-    games. b is the labelling with the most points to hide at, on a tie the learner's own h_1.
-
-    background: "one" uses a single point; "all" draws it from all points but x* in every round. start: see
-    `draw_start_rounds`.
+    docs/proofs/hidden_point.md. Some concept agrees with b on the background and not at the hidden point x*.
+    In a share `decoys` of the games the background is all of the game. b is the labelling with the most
+    points to hide at, on a tie the learner's own h_1. background: "one" uses a single point; "all" draws it
+    from all points but x*.
     """
 
     name = "point-functions"

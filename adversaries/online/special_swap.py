@@ -64,19 +64,16 @@ _DEFAULT_BEFORE = 10  # mistakes, where simulated games show no update
 class UpdateSwap(Adversary):
     """Brings a learner close to an update by mistakes, and swaps the example that may trigger it.
 
-    Every example is one point, labelled against h_1: `before` mistakes, as long as the learner stays with
-    h_1. By default they are one fewer than those after which most simulated games leave h_1. Then `correct`
-    rounds may follow, labelled as the hypothesis shown labels the point.
+    Every example is one point, labelled against h_1: `before` mistakes, by default one fewer than those after
+    which most simulated games leave h_1. Then `correct` rounds may follow, labelled as the hypothesis shown
+    labels the point. In the special round, the label is that of the hypothesis in world 0, so no mistake, and
+    against it in world 1. The probes that follow are labelled against h_1 too (`probes` = against), so that
+    the update comes in both worlds, one round apart; or as h_1 labels them (`probes` = with), so that only
+    the swap can cause an update.
 
-    In the special round, the label is that of h_1 (after correct rounds, of the hypothesis shown last) in
-    world 0, so no mistake, and against it in world 1. So a learner that counts its mistakes has one more in
-    world 1. The probes that follow are labelled against h_1 too (`probes` = against), so that the update
-    comes in both worlds, one round apart; or as h_1 labels them (`probes` = with), so that only the swap can
-    cause an update.
-
-    Let h be the function shown before the swap. The score is higher the sooner the learner leaves h: minus
-    the number of later hypotheses before the first that is not h (`score` = first-change), or minus the
-    number of all later ones that are h (`score` = stays).
+    Let h be the function shown before the swap. The score is minus the number of later hypotheses before the
+    first that is not h (`score` = first-change), or minus the number of all later ones that are h (`score` =
+    stays).
     """
 
     name = "update-swap"

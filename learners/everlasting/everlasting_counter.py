@@ -39,12 +39,9 @@ class EverlastingCounter(GenericBBL):
     δ/100. Privacy: docs/proofs/everlasting_counter.md.
 
     Deviations: the thresholds are fixed (`SteadyThresholds`), since those of BetweenThresholds leak
-    (`adversaries.figure1.halts`). ⊤ is answered by the noisy majority. c_i = `halts`·2^{i−1}, the
-    paper's order α_i·R_i.
-
-    counter: "binary" is the paper's binary mechanism (Dwork, Naor, Pitassi, Rothblum 2010), which may lag
-    thousands behind, so that it needs thousands of halts. "crossing" (default) reveals only when the
-    threshold is crossed, and lags a few dozen behind.
+    (`adversaries.figure1.swaps`). ⊤ is answered by the noisy majority. c_i = `halts`·2^{i−1}. counter:
+    "binary" is the paper's binary mechanism (Dwork, Naor, Pitassi, Rothblum 2010), which needs thousands of
+    halts. "crossing" (default) reveals only when the threshold is crossed, and lags a few dozen behind.
     """
 
     name = "everlasting-counter"

@@ -33,7 +33,7 @@ class EverlastingV1(GenericBBL):
 
     The claim is that of Claim 5.3, computed from the configured numbers. It is false, as footnote 9 of the
     second version says: the count is exact, so the halt reveals whether the last query split the vote
-    (`adversaries.figure1.halts`).
+    (`adversaries.figure1.swaps`).
 
     Correction of a slip: step 3(d)ii as printed gives BetweenThresholds the sum of the votes, not their mean.
     Deviation: c is `halts` in every round, where the printed c_i = 64·α_i·R_i doubles; a later round may halt

@@ -36,16 +36,11 @@ class DpWinnow(HalfspaceLearner):
     each coordinate. AboveThreshold counts the mistakes of ŵ. When it fires, w is updated with the mean of the
     signed points y'·x of the first b mistakes since the last update (b = 1 in the paper), and ŵ is drawn
     anew. In the paper nothing changes after K updates. Here, if AboveThreshold fires once more, w and ŵ are
-    uniform again and K further updates are possible, at no cost: an example is used in draws up to the next
-    restart only.
+    uniform again, at no cost: an example is used in draws up to the next restart only.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4 of Li, Wang, Ye), computed from the
-    parameters in use. Mistakes: Theorem 4.5, see `bound`. Proofs, and how unset parameters are chosen:
-    docs/proofs/dp_winnow.md.
-
-    Shapes: points (n, d); hypotheses are counts (n, d) of sum m, the first one all ones. Units: ε in nats; L
-    in mistakes. Memory: 24 bytes for each game and coordinate. Raises: Unsupported if the concepts are not
-    halfspaces with a margin.
+    Privacy: (ε, δ)-DP against adaptive adversaries, computed from the parameters in use. Mistakes: Theorem
+    4.5, see `bound`. Proofs, and how unset parameters are chosen: docs/proofs/dp_winnow.md. Hypotheses are
+    counts (n, d) of sum m, the first one all ones. Memory: 24 bytes for each game and coordinate.
     """
 
     name = "dp-winnow"

@@ -26,16 +26,13 @@ class AgnosticBatched(OnlineLearner):
 
     After every B rounds the batch is sanitised for H^label, and its B synthetic examples are added to B
     sequences in random order, one to each. In a round a sequence is drawn, and the hypothesis of Hedge over
-    the concepts on it is released, whose expected regret is √(q·ln|H|/2) for q examples.
+    the concepts on it is released.
 
-    Privacy: an example is in one batch, and each is sanitised once, so all batches cost as much as one, even
-    if later batches are chosen adaptively. The last one is sanitised only if a round follows.
-
-    Deviations: the sanitiser is that of `learners.online.sanitiser`, for finite classes. If its calls end
-    before it wins, its last proposal is used, where the paper stops the game. The default is few calls: a
-    thousand examples cannot pay for the number in the theorem (`bound` is none without it).
-
-    Memory: one or two bytes for each round and game; a round's work grows with the number of batches so far.
+    Privacy: an example is in one batch, and each is sanitised once, so all batches cost as much as one. The
+    last one is sanitised only if a round follows. Deviations: the sanitiser is that of
+    `learners.online.sanitiser`, for finite classes. If its calls end before it wins, its last proposal is
+    used, where the paper stops the game. The default is few calls: a thousand examples cannot pay for the
+    number in the theorem (`bound` is none).
     """
 
     name = "agnostic-batched"

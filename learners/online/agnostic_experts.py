@@ -299,11 +299,9 @@ class Candidates:
     stretch i.
 
     Every point of a finite domain has a `BinaryCounter`, whose rounds are stretches. S'(i, e] contains x if
-    the noisy counts of x at the ends i and e differ by at least `threshold`. So no class of functions is
-    sanitised, and no discriminator is needed (docs/proofs/agnostic_experts.md).
-
-    Privacy: all sets together are (epsilon, 0)-DP for one replaced example, however later points are chosen,
-    since it changes two counts by 1 in one stretch. Labels are not used.
+    the noisy counts of x at the ends i and e differ by at least `threshold`
+    (docs/proofs/agnostic_experts.md). All sets together are (epsilon, 0)-DP for one replaced example, since
+    it changes two counts by 1 in one stretch.
 
     Shapes: n games, X points. Units: epsilon in nats, or 0 for no counters: then every point is a candidate.
     """

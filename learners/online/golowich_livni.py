@@ -28,16 +28,13 @@ class GolowichLivni(OnlineLearner):
 
     Follows section 3 of Li, Wang, Ye. Each example goes to the sequence at a random leaf of a forest of
     binary trees of depth d = Ldim(H), and extends it if the SOA errs. Sibling sequences with different
-    functions play a tournament, and one of them becomes the sequence of the parent. A function is shown while
+    functions play a tournament, and one becomes the sequence of the parent. A function is shown while
     AboveThreshold reports that more than about `level` sequences have it; then the most frequent function of
-    a private histogram is shown. After `switches` changes the last function is shown for ever. With
-    `reduction`, h_t is the last function of a fresh instance that is run on all examples before round t.
+    a private histogram is shown, at most `switches` times. With `reduction`, h_t is the last function of a
+    fresh instance that is run on all examples before round t, for adaptive adversaries.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries, in both modes. Mistakes: few against oblivious
-    adversaries, and with `reduction` also against adaptive ones, for constants out of reach; `bound` is none.
-    Proofs and choices that the paper leaves open: docs/proofs/golowich_livni.md.
-
-    Raises: Unsupported if the domain is not finite, or the forests of a batch have more than 2^27 leaves.
+    Privacy: (ε, δ)-DP against adaptive adversaries, in both modes. Proofs and choices that the paper leaves
+    open: docs/proofs/golowich_livni.md. Raises: Unsupported if the domain is not finite.
     """
 
     name = "golowich-livni"

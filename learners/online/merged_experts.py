@@ -135,19 +135,14 @@ _SLAB = 2**20  # numbers updated at a time when a stretch ends
 class MergedExperts:
     """The exact weights of Hedge over all experts, merged by what they do from now on.
 
-    Experts: one starts in the automaton's start state. At every end e of a stretch it may move: it is updated
-    with a mistake at a candidate x of S'(i, e], where i is the end of its last move (0: none), and continues
-    from the resulting state s. Its future depends on (s, i) alone, so experts with the same (s, i) are
-    merged.
+    At every end e of a stretch an expert may move: it is updated with a mistake at a candidate x of S'(i, e],
+    where i is the end of its last move (0: none), and continues from the resulting state s. Experts with the
+    same (s, i) are merged. Where moves are possible, an expert moves with probability `move_probability` < 1,
+    to each with equal probability.
 
-    Prior: where moves are possible, an expert moves with probability `move_probability` < 1, to each with
-    equal probability; otherwise it stays.
-
-    Within a stretch the loss depends on s alone, so a round costs one number for each state, and pairs are
-    updated only when a stretch ends. Logarithms are kept, so that no weight underflows.
-
-    Shapes: n games, S states, X points, A transitions; n·(ends + 1)·S numbers are kept. Units: rate in nats
-    for each mistake. ends: the number of stretches that may end.
+    Within a stretch the loss depends on s alone, so a round costs one number for each state. Logarithms are
+    kept, so that no weight underflows. Shapes: n games, S states, X points, A transitions; n·(ends + 1)·S
+    numbers are kept. Units: rate in nats for each mistake. ends: the number of stretches that may end.
     """
 
     def __init__(

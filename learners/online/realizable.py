@@ -39,20 +39,16 @@ class RealizableLearner(OnlineLearner):
 
     Runs a conservative learner (`base`) on many short sequences of examples and publishes a hypothesis once a
     private histogram shows that many sequences agree on it. AboveThreshold decides when the published
-    hypothesis has made too many mistakes and the next one is due.
+    hypothesis has made too many mistakes and the next one is due. The base is the Standard Optimal Algorithm
+    (SOA), or any learner whose hypothesis is a function of the examples on which it erred. If its hypotheses
+    are concepts of H (`proper`), so are all that are published.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4), computed from the noise in use. Proof,
-    and the choice of the defaults: docs/proofs/realizable.md. Mistakes: Theorem 3.1; see `bound`.
-
-    The base is the Standard Optimal Algorithm (SOA), as in the paper, or any deterministic learner whose
-    hypothesis is a function of the examples on which it erred, with at most M mistakes: M then replaces d. If
-    its hypotheses are concepts of H (`proper`), so are all that are published.
+    Privacy: (ε, δ)-DP against adaptive adversaries, computed from the noise in use. Proof, and the choice of
+    the defaults: docs/proofs/realizable.md. Mistakes: Theorem 3.1; see `bound`.
 
     Deviations: update="keep" (default) carries sequences that already contain a mistake to the next layer, so
     that far fewer initial sequences suffice. A game that would halt keeps showing its last hypothesis.
     update="printed", growth=1, watching=0.5, patience=1, frequent=None is Algorithm 2 as printed.
-
-    Raises: Unsupported if the domain is infinite, or too large for tables.
     """
 
     name = "realizable"

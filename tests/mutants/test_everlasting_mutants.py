@@ -26,7 +26,7 @@ from mutants.everlasting import (
 )
 from mutants.refuting_adversaries import AskQueries, last
 
-from adversaries.figure1.halts import StaleThresholds, TrainingSwap
+from adversaries.figure1.swaps import StaleThresholds, TrainingSwap
 from arena import Adversary, Figure1, Learner, Sample
 from audits.runs.plan import Plan
 from audits.runs.run import run

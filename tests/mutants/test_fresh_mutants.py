@@ -11,7 +11,7 @@ from mutants.broken_everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, Fi
 from support.players.named_by_class import NamedByClass
 
 from adversaries.common.training_samples import build_separable_sample
-from adversaries.figure1.query_swap import UnlabelledSwap
+from adversaries.figure1.swaps import UnlabelledSwap
 from arena import Adversary, Figure1, Learner, Moves, Queries, Query, Train, Unlabelled
 from audits.runs.plan import Plan
 from audits.runs.run import run

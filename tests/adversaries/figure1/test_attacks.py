@@ -10,10 +10,9 @@ from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
 from adversaries.figure1.base import count_unlabelled, find_vote_points
-from adversaries.figure1.halts import HaltCounter, TrainingSwap
 from adversaries.figure1.honest import Poison, choose_distribution
 from adversaries.figure1.memorisation import Membership, Reconstruct
-from adversaries.figure1.query_swap import QuerySwap, UnlabelledSwap
+from adversaries.figure1.swaps import HaltCounter, QuerySwap, TrainingSwap, UnlabelledSwap
 from arena import Adversary, Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Points, Rectangles, Thresholds
 from arena.engine import Played

@@ -11,8 +11,8 @@ from mutants.everlasting import ROUND, CounterRefreshes
 from support.statistical import check_counts, check_mean, expect_rejection, statistical
 
 from adversaries.figure1.base import chunk_sizes, find_vote_points
-from adversaries.figure1.halts import StaleThresholds, _choose_points
 from adversaries.figure1.honest import Honest, LabelledDistribution, choose_distribution
+from adversaries.figure1.swaps import StaleThresholds, _choose_points
 from arena import (
     Figure1,
     InvalidArgument,

@@ -22,7 +22,7 @@ from support.players.exact_players import (
 )
 from support.players.simple_players import script
 
-from adversaries.figure1.halts import TrainingSwap
+from adversaries.figure1.swaps import TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from arena import Figure1, InvalidArgument, PrivacyUnit, Query, Release, Train
 from audits.exact_loss import ExactAudit, exact

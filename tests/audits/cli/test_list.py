@@ -36,7 +36,7 @@ def test_json_is_one_object() -> None:
         "name": "halt-counter",
         "protocols": ["Figure1"],
         "summary": HALT_COUNTER,
-        "class": "adversaries.figure1.halts:HaltCounter",
+        "class": "adversaries.figure1.swaps:HaltCounter",
     }
 
 

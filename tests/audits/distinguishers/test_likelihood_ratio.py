@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halts import HaltCounter, TrainingSwap
+from adversaries.figure1.swaps import HaltCounter, TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from adversaries.release.statdp import StatDP
 from arena import (

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halts import TrainingSwap
+from adversaries.figure1.swaps import TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Learner, NotConforming, NothingTested, Referee, Release
 from audits.exact_loss import exact

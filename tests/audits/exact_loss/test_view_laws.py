@@ -28,7 +28,7 @@ from support.players.exact_players import (
 from support.players.simple_players import Echo, GameScripted, Scripted, script
 from support.statistical import statistical
 
-from adversaries.figure1.halts import HaltCounter, TrainingSwap
+from adversaries.figure1.swaps import HaltCounter, TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from arena import (
     Adaptive,

@@ -6,8 +6,8 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halts import HaltCounter
 from adversaries.figure1.honest import Honest
+from adversaries.figure1.swaps import HaltCounter
 from arena import Bound, InvalidArgument, Learner, Sample
 from audits.races import Race, plan_predictor_race, run_race
 from audits.races.predictor_race import queries_by_round

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from adversaries.figure1.halts import HaltCounter
+from adversaries.figure1.swaps import HaltCounter
 from adversaries.release.point_swap import CountSwap
 from arena import Figure1, Release
 from audits import reports

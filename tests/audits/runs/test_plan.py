@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halts import HaltCounter
+from adversaries.figure1.swaps import HaltCounter
 from adversaries.online.adaptive import Contrarian
 from adversaries.release.point_swap import CountSwap
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample

@@ -16,8 +16,7 @@ from mutants import players as mutants
 from support.paths import ROOT
 from support.players.simple_players import Echo
 
-from adversaries.figure1.halts import HaltCounter, TrainingSwap
-from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.swaps import HaltCounter, QuerySwap, TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from arena import (
     Adversary,
@@ -221,7 +220,7 @@ print(json.dumps({{k: v for k, v in to_data(verdict).items() if k not in ("secon
 """
 
 PLAN = """
-from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.swaps import QuerySwap
 from arena import Figure1
 from audits.runs.plan import Plan
 from learners.everlasting.paper_versions import EverlastingV2

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halts import HaltCounter
+from adversaries.figure1.swaps import HaltCounter
 from adversaries.release.point_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits.runs import example_games

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from support.statistical import statistical
 
-from adversaries.figure1.halts import TrainingSwap
 from adversaries.figure1.memorisation import Reconstruct
+from adversaries.figure1.swaps import TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from arena import (
     Adversary,

@@ -16,9 +16,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import Boxes, Thresholds
 from learners.everlasting import generic_bbl_state
-from learners.everlasting import label_boost as module
-from learners.everlasting.generic_bbl_state import StreamingSubset
-from learners.everlasting.label_boost import label_boost
+from learners.everlasting.generic_bbl_state import StreamingSubset, label_boost
 from learners.mechanisms.accounting import label_boost_exact_guarantee
 
 RATE = 1e-8
@@ -67,10 +65,10 @@ def run_law(naive: NaiveClass, examples: list[Example]) -> dict[Labelling, float
         return np.arange(scores.shape[1]) if len(scores) > 1 else allowed.argmax(axis=1)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "exponential_mechanism", place)
+        patch.setattr(generic_bbl_state, "exponential_mechanism", place)
         choose_concepts(naive, examples, np.random.default_rng(0), 1)
         held = np.flatnonzero(chances[0] > 0)
-        patch.setattr(module, "exponential_mechanism", lambda *args, **kwargs: held)
+        patch.setattr(generic_bbl_state, "exponential_mechanism", lambda *args, **kwargs: held)
         concepts = choose_concepts(naive, examples, np.random.default_rng(0), len(held))
     points = as_array(naive, [naive.points[i] for i, _ in examples])
     rows = naive.spec.labels(concepts, points).tolist() if examples else [[]]
@@ -117,7 +115,7 @@ def test_concepts_follow_the_exponential_mechanism(name: str, rng: np.random.Gen
 def test_another_selection_budget_would_be_noticed(
     name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SELECTION_EPSILON", 1.25)
+    monkeypatch.setattr(generic_bbl_state, "SELECTION_EPSILON", 1.25)
     naive = NAIVE_CLASSES[name]
     seen, expected = count_labellings(naive, choose_concepts(naive, EXAMPLES, rng, GAMES))
     with expect_rejection():
@@ -182,7 +180,7 @@ def test_labels_cost_what_one_point_adds(labels: tuple[int, ...]) -> None:
 
 
 def test_labels_of_a_bolder_selection_break_lemma_5_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SELECTION_EPSILON", 4.0)
+    monkeypatch.setattr(generic_bbl_state, "SELECTION_EPSILON", 4.0)
     assert worst_loss(tiny("intervals", 4), 3, run_law) > 3
 
 
@@ -209,7 +207,7 @@ def test_concepts_are_dichotomies_of_what_occurs(columns: list[tuple[int, int, i
 def test_slabs_do_not_change_the_law(
     name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SLAB", 20)
+    monkeypatch.setattr(generic_bbl_state, "_SLAB", 20)
     naive = NAIVE_CLASSES[name]
     concepts = choose_concepts(naive, [(0, 0), (1, 1), (2, 2)], rng, 7)
     assert concepts.shape == (7, *naive.spec.draw_concept(rng).shape)

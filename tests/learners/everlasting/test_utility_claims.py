@@ -22,7 +22,7 @@ from arena.concepts import Boxes, ConceptClass, Halfplanes, RealIntervals, RealP
 from learners.everlasting.bbl_round import ITERATIONS, PaperConstants, paper_constants, practical_chunk
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.everlasting.label_boost import label_boost
+from learners.everlasting.generic_bbl_state import label_boost
 from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1, EverlastingV2
 from learners.mechanisms.accounting import bbl_subsampling_rate
 

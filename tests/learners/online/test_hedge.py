@@ -27,8 +27,7 @@ from arena import (
 )
 from arena.concepts import FiniteClass, Intervals, Points, Thresholds
 from learners.common import learner_bases
-from learners.online.bps_experts import BpsExperts, build_groups, count_subsets
-from learners.online.hedge import HedgeWeights, WeightedMajority
+from learners.online.hedge import BpsExperts, HedgeWeights, WeightedMajority, build_groups, count_subsets
 
 RATE = 1e-8
 EVERY = [WeightedMajority, BpsExperts]

@@ -34,11 +34,10 @@ from audits.solver.game_value import GameSolution
 from audits.solver.online_games import online_game
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
-from learners.online.bps_experts import BpsExperts
 from learners.online.conservative import Halving, Soa, SparseMajorityLearner
 from learners.online.doubling import Doubling
 from learners.online.golowich_livni import GolowichLivni
-from learners.online.hedge import WeightedMajority
+from learners.online.hedge import BpsExperts, WeightedMajority
 from learners.online.noisy_majority import NoisyMajority
 from learners.online.realizable import KEEP, PRINTED, RealizableLearner
 
