@@ -13,18 +13,7 @@ from adversaries.online.adaptive import Contrarian
 from adversaries.online.random_sequences import CommittedExamples
 from adversaries.online.special_swap import SpecialSwap
 from adversaries.release.point_swap import CountSwap
-from arena import (
-    Adaptive,
-    Learner,
-    Moves,
-    Oblivious,
-    PrivacyUnit,
-    Release,
-    Sample,
-    SpecialRound,
-    Train,
-    play,
-)
+from arena import Adaptive, Learner, Moves, Oblivious, PrivacyUnit, Release, Sample, SpecialRound, Train, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary, check_learner
 from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2

@@ -137,14 +137,6 @@ def test_winnow_errs_nearly_as_often_as_its_bound_allows(
     assert played.mistakes.max() <= bound
 
 
-def test_winnow_errs_in_most_rounds_until_it_has_learned() -> None:
-    """In two of three; were nothing known of the update after what was shown, it would be every other."""
-    adversary = MarginAdaptive(learner=LEARNER, rounds=150)
-    played = play(LEARNER, adversary, Realizable(Adaptive(150), CLASS), games=5, seed=1)
-    assert played.mistakes is not None
-    assert played.mistakes.min() >= 100
-
-
 def updates_and_mistakes(adversary: Adversary, confidence: float, rounds: int) -> tuple[float, float]:
     states: list[WinnowState] = []
 

@@ -227,15 +227,6 @@ def test_v1_halts_after_exactly_c_outcomes_top() -> None:
     assert not played.halted.any()
 
 
-def test_v2_never_halts_and_answers_cost_through_rounds() -> None:
-    spec = EverlastingV2(teachers=9, chunk=1, training_rate=0.5, rate=0.5, answers=8)
-    asked = script(Train(TIED), *[Query(0.5)] * 200)
-    played = play(spec, asked, Figure1(), games=20, seed=1, record=True)
-    assert played.halted is not None
-    assert not played.halted.any()
-    assert all((reply.label >= 0).all() for reply in played.replies[1:])
-
-
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
 def test_the_last_round_ends_in_every_game_at_once(spec: type[GenericBBL]) -> None:
     learner = spec(teachers=3, chunk=1, training_rate=0.5, rate=0.5, answers=4, rounds=2)

@@ -142,59 +142,6 @@ def test_signs_flip_as_rarely_as_lemma_4_6_states(rng: np.random.Generator, draw
         check_counts([flipped, games - flipped], [exact, 1 - exact], effect=0.025, **SURE)
 
 
-def test_the_first_mistakes_are_averaged_and_missing_ones_count_as_0() -> None:
-    learner = DpWinnow(
-        concepts=Halfspaces(2, 0.5), rounds=20, epsilon=1e6, updates=2, cached=4, rate=1.0, threshold=5.5
-    )
-    state = learner.start(2, np.random.default_rng(0))  # with next to no noise
-    wrong = np.array([[1.0, 0.5], [0.25, 1.0]])
-    for _ in range(5):
-        state.hypothesis()
-        state.observe(wrong, np.array([0, 0]))
-    assert (state._scores.sums == 0).all()
-    assert (state._cache == -4 * wrong).all()
-    state.observe(wrong, np.array([0, 1]))  # in the second game no mistake
-    assert (state._scores.sums == [[-4, -2], [0, 0]]).all()
-    assert (state._cache == [[0, 0], [-1, -4]]).all()
-    np.testing.assert_allclose(
-        state._scores.weights(np.array([0])), [np.exp([-1, -0.5]) / np.exp([-1, -0.5]).sum()]
-    )
-
-
-def test_an_empty_cache_redraws_from_the_same_weights(rng: np.random.Generator) -> None:
-    learner = DpWinnow(
-        concepts=Halfspaces(8, 0.5), **(SOON | {"threshold": -1e9, "rounds": 50, "updates": 6})
-    )
-    state = learner.start(30, rng)
-    shown = []
-    for _ in range(9):
-        shown.append(state.hypothesis().concepts)
-        state.observe(np.ones((30, 8)), np.ones(30))  # no mistake
-    assert (state._scores.sums == 0).all()
-    for before, after in pairwise(shown):
-        assert (before != after).any(axis=1).mean() > 0.9
-    # After K updates it begins again.
-    assert (shown[7] == 1).all()
-
-
-def test_after_a_restart_nothing_is_left_of_earlier_examples(rng: np.random.Generator) -> None:
-    learner = DpWinnow(
-        concepts=Halfspaces(2, 0.5), rounds=20, epsilon=1e6, updates=1, cached=2, rate=1.0, threshold=1.5
-    )
-    state = learner.start(2, rng)  # with next to no noise: it fires at the second mistake
-    spent = []
-    for _ in range(20):
-        shown = state.hypothesis().concepts
-        x = np.where(shown[:, :1] >= shown[:, 1:], [[1.0, -0.5]], [[-0.5, 1.0]])  # labelled 1
-        state.observe(x, np.zeros(2))
-        spent.append(state._updates_left[0] == 0)
-        if not spent[-1]:
-            assert (state._scores.sums == 0).all()
-            assert (state._shown == 1).all()
-    assert spent == [(t // 2) % 2 == 1 for t in range(1, 21)]
-    assert not state._cache.any()
-
-
 def test_earlier_hypotheses_do_not_change_and_only_updates_copy(rng: np.random.Generator) -> None:
     state = DpWinnow(concepts=Halfspaces(4, 0.5), **(SOON | {"rounds": 400})).start(20, rng)
     shown, copies = [], []

@@ -143,18 +143,6 @@ def test_weights_of_both_signs_are_learned_through_doubled_points() -> None:
     assert ((products_with(w, points) >= 0) == labels).all()
 
 
-@pytest.mark.parametrize("constant", [0.0, 1.0, -1.0])
-def test_equal_and_constant_coordinates_are_harmless(constant: float) -> None:
-    rng = np.random.default_rng(8)
-    points, labels = pool(rng, np.array([1.0, 0, 0, 0]), 0.5)
-    points = np.column_stack([points, points, np.full(len(points), constant)])
-    learner = Winnow(concepts=Halfspaces(9, 0.5))
-    state = learner.start(1, rng)
-    assert play_worst_points(state, points, labels, most=200) <= learner.bound(1).at_most
-    w = state.hypothesis().concepts[0]
-    np.testing.assert_allclose(w[:4], w[4:8])
-
-
 # --- hypotheses --------------------------------------------------------------------------------------------
 
 
@@ -187,18 +175,6 @@ def test_very_many_updates_do_not_overflow(rate: float) -> None:
             assert np.isfinite(w).all()
             assert w.sum() == pytest.approx(1)
         state._scores.sums[:] = 0
-
-
-def test_points_may_come_as_small_integers(rng: np.random.Generator) -> None:
-    x, y = rng.integers(-1, 2, (20, 50, 8)), rng.integers(0, 2, (20, 50))
-    learner = Winnow(concepts=Halfspaces(8, 0.5))
-    played = [
-        play(learner, script(Commit(x.astype(kind), y)), Oblivious(50), games=20, seed=1, record=True)
-        for kind in (np.int8, np.int64, np.float32, np.float64)
-    ]
-    last = [one.replies[0].hypotheses[-1].concepts for one in played]
-    assert len(last) == 4
-    assert all((one == last[0]).all() for one in last)
 
 
 # --- refusals -----------------------------------------------------------------------------------------------

@@ -15,16 +15,7 @@ from support.players.online_adversaries import measure_regret
 from support.players.simple_players import Scripted, script
 from support.statistical import check_counts, expect_rejection, statistical
 
-from arena import (
-    REGRET,
-    Adaptive,
-    Commit,
-    Example,
-    Moves,
-    Oblivious,
-    Unsupported,
-    play,
-)
+from arena import REGRET, Adaptive, Commit, Example, Moves, Oblivious, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.littlestone import soa
 from learners.common import learner_bases
@@ -255,16 +246,8 @@ def test_a_vacuous_bound_is_none() -> None:
     assert "Theorem 4.4" in bound.theorem
     assert learner.bound(100_001) is None
     assert attrs.evolve(learner, mistakes=3).bound(100_000) is None
-    assert attrs.evolve(learner, mistakes=9).bound(100_000) == bound
     assert AgnosticExperts().bound(10_000) is None  # counters miss more than there are rounds
-    earlier = learner.bound(60_000)
-    assert earlier is not None
-    assert earlier.at_most < bound.at_most
-    # Nobody can learn in less than a stretch, unless there is nothing to learn.
-    assert learner.bound(10) is None
-    one = AgnosticExperts(concepts=FiniteClass([[0, 1, 1]])).bound(10_000)
-    assert one is not None
-    assert one.at_most == 1
+    assert learner.bound(10) is None  # nobody can learn in less than a stretch
 
 
 # --- refusals -----------------------------------------------------------------------------------------------

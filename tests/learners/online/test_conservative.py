@@ -12,16 +12,7 @@ from hypothesis.extra import numpy as arrays
 from support.laws.littlestone_references import agreeing, concepts_of, halving_label, soa_label
 from support.players.simple_players import script
 
-from arena import (
-    MISTAKES,
-    Adaptive,
-    Bound,
-    Commit,
-    Example,
-    Oblivious,
-    Unsupported,
-    play,
-)
+from arena import MISTAKES, Bound, Commit, Oblivious, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, build_shattered_tree, littlestone_dimension, soa
 from learners.online.conservative import ConservativeLearner, Halving, Soa, SparseMajorityLearner, tabulate
@@ -104,13 +95,6 @@ def test_bounds_are_exact_and_name_their_theorem() -> None:
     assert (halving.of, halving.beta) == (MISTAKES, 0)
     assert 6 <= halving.at_most <= math.log2(137)
     assert Soa(concepts=Thresholds(range(1_000))).bound(50).at_most == 9
-
-
-def test_a_class_that_is_too_large_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.littlestone.automaton.MAX_ENTRIES", 100)
-    learner = Soa(concepts=Intervals(np.arange(5) + 0.25))
-    with pytest.raises(Unsupported, match="is too large to compile: it has more than 20 states"):
-        play(learner, script(Example(0.25, 1)), Adaptive(1), games=2, seed=1)
 
 
 CLASSES = [Thresholds(range(7)), Thresholds([0.0]), Points(range(4)), Intervals(range(5))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from support.laws.transition_laws import Examples, Sets, delta, fresh_law, hedge
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import FiniteClass
-from arena.littlestone import START, soa
+from arena.littlestone import soa
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.lazy_experts import LazyParameters
 from learners.online.merged_experts import FreshDraws, LazyDraws, MergedExperts, build_transitions
@@ -251,16 +250,3 @@ def test_neighbours_are_as_close_as_lazy_draws_claim(sets: Sets, rounds: int, la
             claim = lazy_experts.cost(rounds - 1, lazy, slack=slack)
             worst = max(delta(a, b, claim.epsilon) for a, b in itertools.permutations(laws, 2))
             assert worst <= claim.delta + 1e-12
-
-
-def test_a_lazy_game_without_draws_left_still_moves(rng: np.random.Generator) -> None:
-    """With all points candidates and no losses, a share of move_probability^2 of the games moves twice."""
-    games, table = 1_000, build_transitions(ALL, 2, 9)
-    experts = MergedExperts(table, games, ends=2, rate=1.0, move_probability=0.9)
-    draws = LazyDraws(experts, games, rng, lazy=LazyParameters(1.0, redraw=1.0, max_draws=0))
-    for e in (1, 2):
-        draws.end_stretch(candidates_of(SETS[0], e, games))
-        experts.end_stretch(candidates_of(SETS[0], e, games))
-    assert (draws._last_move == 2).mean() > 0.8
-    assert table.states[0] == START
-    assert math.isclose((draws.draw() == 0).mean(), 0.01, abs_tol=0.02)

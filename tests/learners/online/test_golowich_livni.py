@@ -13,14 +13,7 @@ from support.players.online_adversaries import err_on_a_concept
 from support.players.simple_players import script
 from support.statistical import check_mean, statistical
 
-from arena import (
-    Adaptive,
-    InvalidArgument,
-    Oblivious,
-    PrivacyUnit,
-    Unsupported,
-    play,
-)
+from arena import Adaptive, InvalidArgument, Oblivious, PrivacyUnit, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator

@@ -16,15 +16,7 @@ from support.laws.littlestone_references import agreeing, concepts_of, dimension
 from support.players.simple_players import script
 from support.statistical import check_counts, expect_rejection, statistical
 
-from arena import (
-    REGRET,
-    Adaptive,
-    Example,
-    Learner,
-    Sample,
-    Unsupported,
-    play,
-)
+from arena import REGRET, Adaptive, Example, Learner, Sample, Unsupported, play
 from arena.concepts import FiniteClass, Intervals, Points, Thresholds
 from learners.common import learner_bases
 from learners.online.hedge import BpsExperts, HedgeWeights, WeightedMajority, build_groups, count_subsets

@@ -20,11 +20,7 @@ from arena.littlestone import START, Automaton, soa
 from arena.littlestone.concept_sets import labellings
 from learners.online import merged_experts
 from learners.online.agnostic_experts import Candidates, counter_noise_scale, largest_missed_count
-from learners.online.merged_experts import (
-    MergedExperts,
-    build_transitions,
-    largest_difference,
-)
+from learners.online.merged_experts import MergedExperts, build_transitions, largest_difference
 
 
 def within(automaton: Automaton, points: int, mistakes: int) -> set[int]:

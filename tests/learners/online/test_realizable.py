@@ -14,14 +14,7 @@ from support.laws.littlestone_references import agreeing, concepts_of, soa_label
 from support.players.online_adversaries import err_on_a_concept
 from support.players.simple_players import script
 
-from arena import (
-    Adaptive,
-    InvalidArgument,
-    Oblivious,
-    PrivacyUnit,
-    Unsupported,
-    play,
-)
+from arena import Adaptive, InvalidArgument, Oblivious, PrivacyUnit, Unsupported, play
 from arena.claims import Bound
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
@@ -364,15 +357,3 @@ def test_nodes_must_be_a_power_of_two_that_leaves_a_pair_in_the_last_layer() -> 
         RealizableLearner(nodes=48)
     with pytest.raises(InvalidArgument, match="nodes must be at least 32, got 16"):
         play(RealizableLearner(nodes=16), script(), Oblivious(1), games=1, seed=1)
-
-
-def test_every_combination_of_layers_terminates(rng: np.random.Generator) -> None:
-    """Short games with little noise, with both updates."""
-    for update, frequent in product((KEEP, PRINTED), (None, 0.5)):
-        change: dict[str, Any] = SMALL | {"update": update, "frequent": frequent}
-        learner = RealizableLearner(concepts=Thresholds(range(7)), nodes=32, rounds=500, **change)
-        state = learner.start(20, rng)
-        for _ in range(500):
-            h = state.hypothesis()
-            state.observe(np.full(20, 3.0), ~h(3.0))
-        assert (state._layer == 3).all()
