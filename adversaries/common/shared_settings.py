@@ -15,10 +15,8 @@ from arena.settings import at_least, at_most, one_of
 def choose_concept_class(
     setting: ConceptClass | None, learner: Learner | None, default: ConceptClass
 ) -> ConceptClass:
-    """The adversary's setting `concepts`, otherwise the learner's class, otherwise `default`.
-
-    Raises: InvalidArgument if its points have another shape than the learner's.
-    """
+    """The setting `concepts`, or the learner's class, or `default`. Raises: InvalidArgument for other
+    points."""
     chosen = setting or read_concepts(learner) or default
     if learner is not None and chosen.point_shape != learner.point_shape:
         raise InvalidArgument(
@@ -44,9 +42,7 @@ def protocol_setting() -> Any:
 
 def start_setting() -> Any:
     return setting(
-        SCALE,
-        help="t*: scale (a power of two or a little later) or uniform",
-        check=one_of(SCALE, UNIFORM),
+        SCALE, help="t*: scale (a power of two or a little later) or uniform", check=one_of(SCALE, UNIFORM)
     )
 
 
@@ -55,11 +51,8 @@ def decoys_setting() -> Any:
 
 
 def draw_start_rounds(start: str, rounds: int, games: int, rng: np.random.Generator) -> np.ndarray:
-    """(games,): the rounds t*, from 1.
-
-    "uniform" draws t* from all rounds. "scale" draws a power of two 2^i first, and then t* from 2^i to
-    2^(i+1) - 1, so that the lower bound for each of these horizons applies to a share of the games.
-    """
+    """(games,): the rounds t*, from 1: from all rounds, or ("scale") from 2^i to 2^(i+1) - 1 for a random
+    i, so that the lower bound for each of these horizons applies to a share of the games."""
     if start == UNIFORM:
         return rng.integers(1, rounds, games, endpoint=True)
     low = 2 ** rng.integers(0, rounds.bit_length() - 1, games, endpoint=True)

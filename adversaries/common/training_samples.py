@@ -115,10 +115,9 @@ def plant_example(
 def swap_nearest_label(
     sample: Sample, point: Any, prefer: int = 1, learner: Learner | None = None
 ) -> tuple[Sample, Sample]:
-    """Neighbours, by `plant_example`, which differ in an example at (or nearest to) `point`.
-
-    The example is labelled `prefer` if there is one. With 1 and labels that tie, the second sample keeps the
-    tie, and with 0 the first sample does.
+    """Neighbours, by `plant_example`, which differ in an example at (or nearest to) `point`, labelled
+    `prefer` if there is one. With 1 and labels that tie, the second sample keeps the tie, and with 0 the
+    first.
     """
     distance = np.abs(sample.points - point).reshape(len(sample.points), -1).max(axis=1)
     run = int(np.lexsort((-sample.labels if prefer else sample.labels, distance))[0])

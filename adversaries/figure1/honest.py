@@ -19,10 +19,8 @@ _MAX_NUMBERS = 2**27  # coordinates of the training points of a batch
 
 @attrs.frozen(eq=False)
 class FiniteDistribution:
-    """D for each of n games: finitely many kinds of examples.
-
-    Shapes: points (k, ...), labels (n, k) bool, or (1, k) if all games have the same; chances (k,).
-    """
+    """D for each of n games: points (k, ...) with chances (k,) and labels, (n, k) bool or (1, k) for all
+    games."""
 
     games: int
     points: np.ndarray
@@ -143,10 +141,7 @@ class Honest(Figure1Adversary):
     queries: int = count_setting(1_000, help="queries in all")
     sample_size: int | None = count_setting(None, help="training examples; default: what the learner needs")
     noise: float = setting(
-        0.0,
-        unit="probability",
-        help="of a wrong label in training",
-        check=[at_least(0), less_than(1)],
+        0.0, unit="probability", help="of a wrong label in training", check=[at_least(0), less_than(1)]
     )
     concepts: ConceptClass | None = setting(None, help="the class of the target; default: the learner's")
     sample: Sample | None = setting(None, help="the data D; default: uniform on the domain of the class")

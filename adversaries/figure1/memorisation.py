@@ -122,7 +122,7 @@ class Reconstruct(Figure1Adversary):
 
     score: str = setting(
         WORLDS,
-        help="counts answers that tell the worlds apart, or labels read back",
+        help="counts answers that tell worlds apart, or labels read back",
         check=one_of(WORLDS, LABELS),
     )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")

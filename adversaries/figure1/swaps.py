@@ -50,9 +50,7 @@ class TiedQueries(Figure1Adversary):
     """Base of the adversaries that query where the votes tie."""
 
     step: float | None = setting(
-        None,
-        unit="point",
-        help="distance between tied queries; default: 0, or small if answers are remembered",
+        None, unit="point", help="distance of tied queries; default: 0, or small if answers are remembered"
     )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
 
@@ -250,9 +248,7 @@ class LaterRoundSwap(Figure1Adversary):
     round: int = count_setting(1, help="the round of the challenge")
     later: int = count_setting(1, help="rounds from it to that of the probes")
     after: int | None = count_setting(
-        None,
-        help="queries from the challenge to the probes; default: the rest of the rounds",
-        least=0,
+        None, help="queries from the challenge to the probes; default: the rest of the rounds", least=0
     )
     patience: int = count_setting(100_000, help="the largest number of queries before the probes")
     sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
@@ -276,10 +272,8 @@ class LaterRoundSwap(Figure1Adversary):
         return (before, rest, between) if self.after is None else (before, self.after, 0)
 
     def _divide_rounds(self, size: Callable[[int], int], unit: str) -> tuple[int, int, int]:
-        """The items before the challenge, after it in its round, and between, if round i has size(i) of them.
-
-        Raises: Unsupported if there are more than `patience` of them.
-        """
+        """The items before the challenge, after it, and between, if round i has size(i); at most
+        `patience` of them."""
         before = sum(size(i) for i in range(1, self.round))
         between = sum(size(i) for i in range(self.round + 1, self.round + self.later))
         rest = size(self.round) - 1

@@ -67,11 +67,8 @@ class HalfspaceAdversary(Adversary):
 
 @attrs.frozen
 class HalfspaceStream(HalfspaceAdversary):
-    """Base of the adversaries whose examples do not depend on the learner. A subclass has `_draw_examples`.
-
-    Under Oblivious they commit to an iterator. With `protocol` set to Adaptive they give the same examples
-    round by round.
-    """
+    """Base of the adversaries that draw all examples beforehand, and commit to them or give them round by
+    round."""
 
     protocols = (OBLIVIOUS, ADAPTIVE)
 
@@ -118,10 +115,8 @@ def unpack_bits(packed: np.ndarray, size: int) -> np.ndarray:
 
 
 def draw_biased_bits(games: int, size: int, chance: float, rng: np.random.Generator) -> np.ndarray:
-    """(games, size) int8, each 1 with probability `chance`, exact to the precision of a double.
-
-    A random byte decides, and a random double where the byte alone cannot.
-    """
+    """(games, size) int8, each 1 with probability `chance`: a random byte decides, and a double where it
+    cannot."""
     threshold = int(chance * 256)
     drawn = rng.integers(0, 256, (games, size), np.uint8)
     if threshold == 256:

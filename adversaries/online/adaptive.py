@@ -260,10 +260,8 @@ class SimulatedForests:
         self.ones = self.size * self._labels(np.full(games, START)).astype(np.int64)
 
     def insert(self, columns: np.ndarray, y: np.ndarray, random: np.ndarray) -> None:
-        """Add each game's example to the sequence of a random pertinent node, and merge colliding nodes.
-
-        random: (games,) integers, uniform below 2^62.
-        """
+        """Add each game's example to the sequence of a random pertinent node, and merge; random: (games,),
+        below 2^62."""
         row = np.arange(len(columns))
         nodes = self._pertinent[row, (random >> _GUESS_BITS) % self._count]
         before = self._state[row, nodes]

@@ -57,10 +57,8 @@ def first_labels(learner: Learner, points: np.ndarray) -> np.ndarray:
 
 
 def expect_first_labels(learner: Learner | None, spaces: ValuedVersionSpaces, games: int) -> np.ndarray:
-    """(games, points) bool: the function to contradict in the first round, h_1 of a simulated game.
-
-    Without a learner, its labels are those that keep more concepts consistent.
-    """
+    """(games, points) bool: h_1 of a simulated game; without a learner, what keeps more concepts
+    consistent."""
     if learner is None:
         return np.asarray(spaces.values[:, 1] >= spaces.values[:, 0])
     return np.broadcast_to(first_labels(learner, spaces.points), (games, len(spaces.points)))
@@ -122,6 +120,4 @@ def _value_by_dimension(sets: ConceptSets, concepts: int) -> np.ndarray:
     def value(part: int) -> int:
         return sets.dimension(part) * (len(sets.labels) + 1) + part.bit_count() if part else -1
 
-    return np.array(
-        [[value(concepts & ~ones) for ones in sets.ones], [value(concepts & ones) for ones in sets.ones]]
-    )
+    return np.array([[value(concepts & ~ones), value(concepts & ones)] for ones in sets.ones]).T

@@ -59,11 +59,8 @@ INCREASING, DECREASING, INWARD = "increasing", "decreasing", "inward"
 
 @attrs.frozen
 class PreparedExamples(ClassAdversary):
-    """Base of the adversaries that draw all their examples before the first hypothesis.
-
-    Under Oblivious they commit to the examples. With `protocol` set to Adaptive they give the same examples
-    round by round. A subclass implements `_draw_examples`.
-    """
+    """Base of the adversaries that draw all examples beforehand, and commit to them or give them round by
+    round."""
 
     protocols = (OBLIVIOUS, ADAPTIVE)
 
@@ -216,11 +213,8 @@ class HidingPlaces:
 def find_hiding_places(
     concept_class: ConceptClass, first: Iterable[np.ndarray] = (), *, everywhere: bool
 ) -> HidingPlaces:
-    """The background with the most hiding places, where b is one of `first`, constant, or a concept.
-
-    everywhere: whether it is the whole domain but x*, and not one point. Raises: Unsupported if there are
-    none.
-    """
+    """The background (one point, or `everywhere` but x*) with the most hiding places, where b is one of
+    `first`, constant, or a concept. Raises: Unsupported if there are none."""
     labels = concept_sets(concept_class).labels
     points = labels.shape[1]
     constant = np.array([[False], [True]]) & np.ones(points, bool)

@@ -143,17 +143,14 @@ class RoundBudget:
     def begin(self) -> None:
         """Begin a round. Raises: BudgetExceeded if all rounds have been played."""
         if not self.left:
-            raise BudgetExceeded(
-                f"{self._name} has spent its {self._rounds} rounds; set rounds to the game's length"
-            )
+            spent = f"{self._name} has spent its {self._rounds} rounds"
+            raise BudgetExceeded(f"{spent}; set rounds to the game's length")
         self.played += 1
 
 
 def claim_for_relation(neighbours: str, epsilons: Mapping[Neighbours, float]) -> Claim:
-    """The claim of pure privacy about a training example for a relation, from the ε in nats of some.
-
-    Raises: Unsupported if none of them implies anything for that relation.
-    """
+    """The claim of pure privacy for a relation, from the ε of some. Raises: Unsupported if none implies
+    any."""
     claims = [
         Claim(epsilon=epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,), neighbours=kind)
         for kind, epsilon in epsilons.items()

@@ -36,10 +36,8 @@ ROWS, COMPOSITIONS = "rows", "compositions"
 
 @attrs.frozen(eq=False)
 class CountedExamples:
-    """The labelled examples of every game, with how often each occurs.
-
-    Shapes: points (n or 1, k, ...), labels (n or 1, k), counts (n, k).
-    """
+    """The examples of every game: points (n or 1, k, ...), labels (n or 1, k), and how often they occur
+    (n, k)."""
 
     points: np.ndarray
     labels: np.ndarray
@@ -183,11 +181,8 @@ def _multinomial_probabilities(compositions: np.ndarray, p: np.ndarray) -> np.nd
 
 
 def _acceptance_weights(available: np.ndarray, size: int) -> tuple[tuple[np.ndarray, ...], float]:
-    """log of n!/((n−K)! n^K) for each example and K, and an upper bound of their sum if ΣK = size.
-
-    For any multiplier m, the sum is at most Σ max_K (weight(K) − mK) + m·size; m = log(1 − rate) is nearly
-    the best multiplier.
-    """
+    """log of n!/((n−K)! n^K) for each example and K, and an upper bound of their sum if ΣK = size: for any
+    multiplier m, Σ max_K (weight(K) − mK) + m·size; m = log(1 − rate) is nearly the best."""
     total = int(available.sum())
     multiplier = np.log1p(-size / total) if size < total else -np.inf
     weights, bound = [], 0.0
@@ -300,10 +295,9 @@ def _join_groups(groups: _Groups, concept_class: ConceptClass, games: int, size:
 
 
 def _arrange(groups: _Groups, games: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """S_1 of every game: points (1 or n, k, ...), labels and counts (n, k).
-
-    If the samples are few, the columns are the examples of all samples, for all games. Otherwise they are
-    those of the game's own sample, and surplus columns of smaller samples have count 0.
+    """S_1 of every game: points (1 or n, k, ...), labels and counts (n, k). If the samples are few, the
+    columns are the examples of all samples; otherwise those of the game's own, and surplus columns have
+    count 0.
     """
     shared = len(groups) <= _MOST_SHARED
     samples = [plan.points for _, plan, _ in groups]

@@ -104,10 +104,8 @@ AnswerProbabilities = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.nd
 
 @attrs.frozen(eq=False)
 class Electorate:
-    """Teachers trained on a sample.
-
-    Shapes: concepts (C, ...), distinct; counts (C,), how many teachers hold each concept.
-    """
+    """Teachers trained on a sample: distinct concepts (C, ...), and how many teachers hold each, counts
+    (C,)."""
 
     concept_class: ConceptClass
     sample: Sample
@@ -131,11 +129,7 @@ class Electorate:
         return self._votes_at(points)[which.ravel()]
 
     def possible_votes(self) -> np.ndarray:
-        """The distinct mean votes that can occur, in order; of more than 64, 64 evenly spaced ones.
-
-        They are the kinks in the quadrature of `SparseVotesLaw`; at other votes a probability may be off by
-        2e-7.
-        """
+        """The distinct mean votes that can occur, in order; of more than 64, 64 evenly spaced ones."""
         votes = np.unique(np.concatenate([self._votes_at(points) for points in self._points_of_change()]))
         places = np.linspace(0, len(votes) - 1, min(len(votes), _MOST_VOTES))
         return votes[np.round(places).astype(int)]
@@ -332,10 +326,8 @@ class SparseVotesLaw(AnswerLaw):
 def between_thresholds_law(
     electorate: Electorate, *, alpha: float, epsilon: float, size: int, halts: int
 ) -> SparseVotesLaw:
-    """The answers by BetweenThresholds with thresholds 1/2 ± alpha on the mean vote of `size` teachers.
-
-    The hidden number is μ; kinks: where a threshold equals a vote, and where the thresholds cross.
-    """
+    """The answers by BetweenThresholds with thresholds 1/2 ± alpha on the votes of `size` teachers; μ is
+    hidden."""
     lower, upper = 0.5 - alpha, 0.5 + alpha
     unit = 6 / (epsilon * size)
 

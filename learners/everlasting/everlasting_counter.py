@@ -143,10 +143,7 @@ class EverlastingCounter(GenericBBL):
         return cost
 
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
-        """The cost of changing one teacher, through the charged answers or through all, whichever is less.
-
-        If the noise is set, it does not grow with the rounds (docs/proofs/everlasting_counter.md).
-        """
+        """The cost of changing one teacher, by the charged answers or by all, whichever is less."""
         slack = self.delta / 2
         compose = best_composition if index == 1 else compose_advanced
         gap = 2 * self.gap * teachers * noise

@@ -43,10 +43,7 @@ class EverlastingGaussian(EverlastingCounter):
 
     delta: float = setting(1e-6, unit="probability", help="δ for which noise is chosen")
     alpha_1: float = setting(
-        0.1,
-        unit="error rate",
-        help="α_1, divided by `growth` a round",
-        check=[more_than(0), less_than(0.5)],
+        0.1, unit="error rate", help="α_1, divided by `growth` a round", check=[more_than(0), less_than(0.5)]
     )
     teachers: int = count_setting(23_000, help="T_1, multiplied by `growth` every round")
     chunk: int = count_setting(15, help="λ_1, examples per teacher, multiplied by `growth` every round")
@@ -62,9 +59,7 @@ class EverlastingGaussian(EverlastingCounter):
         help="fraction of queries that LabelBoost sees; default: as 0.95·ε allows",
         check=[more_than(0), at_most(1)],
     )
-    halts: int = count_setting(
-        9_900, help="c_1, the most charged answers of round 1, multiplied by `growth` a round"
-    )
+    halts: int = count_setting(9_900, help="c_1, the most charged answers, multiplied by `growth` a round")
     gap: float = setting(
         1.2,
         unit="σ",

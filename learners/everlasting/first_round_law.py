@@ -19,10 +19,8 @@ _MOST_ELECTORATES = 10_000  # ways to draw the teachers that are listed
 
 
 class FirstRoundLaw(AnswerLaw):
-    """The answers of teachers that are drawn at random; the draw is a part of the hidden state.
-
-    laws, weights: of the answers for each way to draw the teachers, and the probabilities of these ways.
-    """
+    """The answers of teachers that are drawn at random, with `weights`; the draw is a part of the hidden
+    state."""
 
     def __init__(self, laws: Sequence[AnswerLaw], weights: Sequence[float], answers: int) -> None:
         self._laws = laws

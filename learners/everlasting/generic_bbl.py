@@ -95,8 +95,7 @@ class GenericBBL(Learner):
         check=[more_than(0), at_most(1)],
     )
     agnostic: bool = setting(
-        False,
-        help="first relabel S_1 with one concept that fits it (remark 6.4), for noisy data",
+        False, help="first relabel S_1 with one concept that fits it (remark 6.4), for noisy data"
     )
 
     def __attrs_post_init__(self) -> None:
@@ -216,9 +215,8 @@ class GenericBBL(Learner):
 
         keep: the names of settings that stay as they are. Raises: InvalidArgument if no constants fit these.
         """
-        learner = self._replace(
-            keep, alpha_1=PRACTICAL_ALPHA_1, beta_1=PRACTICAL_BETA_1, training_rate=1.0, rate=1.0
-        )
+        errors = {"alpha_1": PRACTICAL_ALPHA_1, "beta_1": PRACTICAL_BETA_1}
+        learner = self._replace(keep, **errors, training_rate=1.0, rate=1.0)
         chunk = practical_chunk(learner.alpha_1, learner.concepts.vc_dimension)
         learner = learner._replace(keep, chunk=chunk, answers=self._practical_answers)
         for _ in range(ITERATIONS):

@@ -230,9 +230,8 @@ class BBLState(ABC):
     def _move_to_next_round(self) -> None:
         concepts = self._learner.concepts
         pool = self._draw_pool()
-        subset = self._labelled.draw_subset(
-            floor(self._learner.labelled_rate_run * self._round.examples), self._rng
-        )
+        size = floor(self._learner.labelled_rate_run * self._round.examples)
+        subset = self._labelled.draw_subset(size, self._rng)
         self._labelling = boost_labels(self._rng, concepts, subset, pool)
         following = self._learner.round(self._round.index + 1)
         points = pool[:, : following.examples]
@@ -255,10 +254,8 @@ class BBLState(ABC):
 
     @abstractmethod
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
-        """Steps 3(d)ii and 3(d)iii for mean votes (n, k) at `_queries`; set `_cuts`, or define `cuts`.
-
-        Returns the labels of the first j ≥ 1 queries, at most up to the first halt.
-        """
+        """Steps 3(d)ii and iii for mean votes (n, k) at `_queries`, up to the first halt; set `_cuts`, or
+        define `cuts`."""
 
     def _answer(self, votes: np.ndarray) -> np.ndarray:
         labels = self._answer_many(votes[:, None])[:, 0]
@@ -289,10 +286,7 @@ _SLAB = 1_000_000  # dichotomies times points handled at a time
 
 
 def boost_labels(
-    rng: np.random.Generator,
-    concept_class: ConceptClass,
-    labelled: CountedExamples,
-    unlabelled: np.ndarray,
+    rng: np.random.Generator, concept_class: ConceptClass, labelled: CountedExamples, unlabelled: np.ndarray
 ) -> np.ndarray:
     """Choose concepts (n, ...) for the examples and the unlabelled points (n, m, ...) of each game."""
     counts, zeros = labelled.counts, np.zeros(unlabelled.shape[:2])
@@ -364,11 +358,6 @@ def _choose(
     if drawn is not None:
         return drawn
     solutions = concept_class.candidate_concepts(points, signs, present)
-    chosen = exponential_mechanism(
-        rng,
-        solutions.gains.astype(np.float64),
-        epsilon=SELECTION_EPSILON,
-        sensitivity=1.0,
-        allowed=solutions.counted,
-    )
+    gains, allowed = solutions.gains.astype(np.float64), solutions.counted
+    chosen = exponential_mechanism(rng, gains, epsilon=SELECTION_EPSILON, sensitivity=1.0, allowed=allowed)
     return solutions.concepts(chosen)

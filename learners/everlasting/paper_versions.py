@@ -55,10 +55,8 @@ class EverlastingV1(GenericBBL):
         run = self.round(1)
 
         def answer(teachers: Electorate) -> SparseVotesLaw:
-            size, halts = run.teachers, self.halts
-            return between_thresholds_law(
-                teachers, alpha=run.alpha, epsilon=run.noise, size=size, halts=halts
-            )
+            size, halts, epsilon = run.teachers, self.halts, run.noise
+            return between_thresholds_law(teachers, alpha=run.alpha, epsilon=epsilon, size=size, halts=halts)
 
         return first_round_law(self, sample, answer)
 
@@ -72,10 +70,8 @@ class EverlastingV1(GenericBBL):
         return 1.0 / (3.0 * sqrt(self.halts * log(2.0 / self.delta)))
 
     def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
-        """Lemma 4.3 for one halt, with the least δ′ that its gap condition allows; then composition.
-
-        If the gap allows none, the answers are not private, (0, 1), and only the subset protects.
-        """
+        """Lemma 4.3, with the least δ′ that its gap condition allows, and composition; without a gap only
+        the subset protects."""
         delta = delta_of_gap(epsilon=round.noise, gap=2.0 * round.alpha, size=round.teachers)
         epsilon, delta = best_composition(self.halts, round.noise, delta, slack=self.delta / 2)
         return (epsilon, delta) if delta < 1 else (0.0, 1.0)
@@ -182,11 +178,7 @@ class EverlastingV2(GenericBBL):
         return 1.0 / (3.0 * sqrt(answers * log(2.0 / self.delta)))
 
     def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
-        """Claim D.1: R_i Laplace answers, each of which costs ε′_i for a change of one teacher.
-
-        From round 2 on by advanced composition, which does not grow from there: R is quadrupled and ε′
-        halved.
-        """
+        """Claim D.1; from round 2 on by advanced composition, which does not grow from there."""
         compose = best_composition if round.index == 1 else compose_advanced
         return compose(round.answers, round.noise, 0.0, slack=self.delta / 2)
 

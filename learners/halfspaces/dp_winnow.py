@@ -51,10 +51,7 @@ class DpWinnow(HalfspaceLearner):
     delta: float = setting(1e-6, unit="probability", help="δ of a game", check=[at_least(0), less_than(1)])
     beta: float = setting(0.05, unit="probability", help="β, the probability of more mistakes than the bound")
     c: float = setting(
-        1 / 3,
-        unit="margins",
-        help="c: y'(w·x) ≤ c·ρ is uncertain",
-        check=[more_than(0), less_than(1)],
+        1 / 3, unit="margins", help="c: y'(w·x) ≤ c·ρ is uncertain", check=[more_than(0), less_than(1)]
     )
     watching: float = setting(
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]

@@ -30,17 +30,12 @@ def _check_margin(instance: Learner, attribute: object, value: ConceptClass) -> 
 
 @attrs.frozen
 class HalfspaceLearner(OnlineLearner):
-    """Base of the online learners of halfspaces with margin ρ over the cube [-1, 1]^d.
-
-    Raises: Unsupported if the concepts are not halfspaces with a margin.
-    """
+    """Base of the online learners of halfspaces with margin ρ over the cube [-1, 1]^d."""
 
     usual_adversary = "first-swap"
 
     concepts: Halfspaces = setting(
-        Halfspaces(64, 0.2),
-        help="the concept class H: halfspaces with margin ρ",
-        check=_check_margin,
+        Halfspaces(64, 0.2), help="the concept class H: halfspaces with margin ρ", check=_check_margin
     )
 
     @property
@@ -115,10 +110,7 @@ class Winnow(HalfspaceLearner):
     common_random_numbers = True  # it draws no random numbers
 
     rate: float | None = setting(
-        None,
-        unit="nats",
-        help="η, the rate; default: the margin",
-        check=[more_than(0), less_than(math.inf)],
+        None, unit="nats", help="η, the rate; default: the margin", check=[more_than(0), less_than(math.inf)]
     )
 
     @property
@@ -181,15 +173,10 @@ class ConfidentWinnow(Winnow):
     theorem = "Lemma 4.2 of Bun and Fang"
 
     c: float = setting(
-        0.5,
-        unit="margins",
-        help="c: y'(w·x) ≤ c·ρ is uncertain",
-        check=[at_least(0), less_than(1)],
+        0.5, unit="margins", help="c: y'(w·x) ≤ c·ρ is uncertain", check=[at_least(0), less_than(1)]
     )
     update: str = setting(
-        ALWAYS,
-        help="b_t in rounds without a bit: always 1, or never",
-        check=one_of(ALWAYS, NEVER),
+        ALWAYS, help="b_t in rounds without a bit: always 1, or never", check=one_of(ALWAYS, NEVER)
     )
 
     @property

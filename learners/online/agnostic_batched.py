@@ -43,20 +43,14 @@ class AgnosticBatched(OnlineLearner):
     batch: int = count_setting(1_000, help="B, the number of examples in a batch")
     epsilon: float = setting(1.0, unit="nats", help="ε of a batch, and so of all batches")
     delta: float = setting(
-        1e-6,
-        unit="probability",
-        help="δ of a batch, and of all batches",
-        check=[at_least(0), less_than(1)],
+        1e-6, unit="probability", help="δ of a batch, and of all batches", check=[at_least(0), less_than(1)]
     )
     alpha: float = setting(0.2, help="the target error of the sanitiser", check=[more_than(0), at_most(1)])
     calls: int | None = count_setting(
         6, help="largest number of calls of the sanitiser's discriminator; none: as its theorem requires"
     )
     rate: float | None = setting(
-        None,
-        unit="nats per mistake",
-        help="Hedge's rate; default: from T, B and H",
-        check=more_than(0),
+        None, unit="nats per mistake", help="Hedge's rate; default: from T, B and H", check=more_than(0)
     )
 
     def __attrs_post_init__(self) -> None:
@@ -77,9 +71,8 @@ class AgnosticBatched(OnlineLearner):
 
     @property
     def sanitiser(self) -> Sanitiser:
-        return Sanitiser(
-            self.functions, epsilon=self.epsilon, delta=self.delta, alpha=self.alpha, calls=self.calls
-        )
+        epsilon, delta, alpha = self.epsilon, self.delta, self.alpha
+        return Sanitiser(self.functions, epsilon=epsilon, delta=delta, alpha=alpha, calls=self.calls)
 
     @property
     def hedge_rate(self) -> float:

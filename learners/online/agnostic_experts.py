@@ -57,8 +57,7 @@ class AgnosticExperts(OnlineLearner):
     epsilon: float = setting(1.0, unit="nats", help="ε of counters and draws together")
     delta: float = setting(1e-6, unit="probability", help="δ of all draws", check=[at_least(0), less_than(1)])
     stretches: int | None = count_setting(
-        None,
-        help="K, the stretches of rounds after which experts may move; default: √T",
+        None, help="K, the stretches of rounds after which experts may move; default: √T"
     )
     mistakes: int | None = count_setting(
         None, help="M, the largest number of moves of an expert; default: the SOA's mistakes", least=0
@@ -71,15 +70,10 @@ class AgnosticExperts(OnlineLearner):
         check=[more_than(-math.inf), less_than(math.inf)],
     )
     draws: str = setting(
-        FRESH,
-        help="fresh: in every round; lazy: rarely, for oblivious adversaries",
-        check=one_of(FRESH, LAZY),
+        FRESH, help="fresh: every round; lazy: rarely, for oblivious adversaries", check=one_of(FRESH, LAZY)
     )
     rate: float | None = setting(
-        None,
-        unit="nats per mistake",
-        help="Hedge's rate; default: the best for the bound within ε",
-        check=more_than(0),
+        None, unit="nats per mistake", help="Hedge's rate; default: the best within ε", check=more_than(0)
     )
 
     def __attrs_post_init__(self) -> None:
@@ -148,9 +142,8 @@ class AgnosticExperts(OnlineLearner):
             return self._best_rate
         if self.draws == LAZY:
             return min(self._best_rate, self._largest_lazy.rate)
-        largest = exponential_experts.largest_rate(
-            self._hedge_rounds, epsilon=self._draws_epsilon, delta=self.delta
-        )
+        epsilon, delta = self._draws_epsilon, self.delta
+        largest = exponential_experts.largest_rate(self._hedge_rounds, epsilon=epsilon, delta=delta)
         return min(self._best_rate, largest)
 
     @property
@@ -225,10 +218,8 @@ class AgnosticExperts(OnlineLearner):
         )
 
     def online_law(self) -> FreshDrawsLaw:
-        """The distribution of fresh draws without counters.
-
-        Raises: Unsupported otherwise, since the state then includes noise or the expert that is kept.
-        """
+        """The distribution of fresh draws without counters. Raises: Unsupported with lazy draws or
+        counters."""
         if self.draws != FRESH or self.counters_epsilon:
             raise Unsupported(
                 f"{self.name} declares its output distribution for fresh draws without counters only",

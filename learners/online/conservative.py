@@ -37,11 +37,8 @@ def _check_finite(instance: Learner, attribute: object, value: ConceptClass) -> 
 
 @attrs.frozen
 class WithoutPrivacy(OnlineLearner):
-    """Base of the online learners that protect nothing (ε = ∞), baselines for the private ones.
-
-    Audit one against a claim of your own (`--epsilon`) to see a claim refuted. Raises: Unsupported if the
-    domain is not finite.
-    """
+    """Base of the online learners that protect nothing (ε = ∞), baselines for the private ones. To see a
+    claim refuted, audit one against a claim of your own (`--epsilon`)."""
 
     common_random_numbers = True  # it draws no random numbers, or one in each round of every game
 
@@ -158,9 +155,7 @@ class SparseMajorityLearner(ConservativeLearner):
     """
 
     name = "sparse-majority"
-    theorem = (
-        "sparse majorities (Hanneke, Livni, Moran 2021): O(Ldim) mistakes; here those of its longest game"
-    )
+    theorem = "sparse majorities (Hanneke, Livni, Moran 2021): O(Ldim) mistakes; here of its longest game"
 
     def automaton(self) -> SparseMajorityAutomaton:
         return sparse_majority(self.concepts)
@@ -251,10 +246,7 @@ def power_of_two(instance: object, attribute: attrs.Attribute[int], value: int) 
 
 @lru_cache(maxsize=8)
 def tabulate(concepts: ConceptClass, base: str = SOA) -> AutomatonTables:
-    """The learner of `AUTOMATA` of this name.
-
-    Raises: Unsupported if the domain is not finite, or the tables would be too large.
-    """
+    """The learner of `AUTOMATA` of this name. Raises: Unsupported if the class is infinite, or too large."""
     automaton = AUTOMATA[base](concepts)
     size, width = automaton.dead + 1, len(concepts.domain or ())
     if size * width > MOST_ENTRIES:

@@ -45,9 +45,7 @@ class GolowichLivni(OnlineLearner):
     epsilon: float = setting(1.0, unit="nats", help="ε of a game")
     delta: float = setting(1e-6, unit="probability", help="δ of a game")
     beta: float = setting(
-        0.05,
-        unit="probability",
-        help="β, failure probability of AboveThreshold: sets the default level",
+        0.05, unit="probability", help="β, failure probability of AboveThreshold: sets the default level"
     )
     nodes: int = setting(
         2**10, help="number of leaves of the forest, a power of two", check=[whole, at_least(1), power_of_two]
@@ -173,10 +171,8 @@ class GolowichLivniState:
 
 
 class TournamentForests:
-    """The forests of all instances, with the number of pertinent nodes that have the function shown.
-
-    A leaf stores the state and the height of its pertinent node, whose leaves are a block of 2^height.
-    """
+    """The forests of all instances. A leaf stores the state and the height of its pertinent node, whose
+    leaves are a block of 2^height; `count` is the number of pertinent nodes that have the function shown."""
 
     def __init__(self, soa: AutomatonTables, rows: int, leaves: int, rng: np.random.Generator) -> None:
         self._soa = soa

@@ -77,17 +77,12 @@ class HedgeWeights:
     """
 
     def __init__(self, games: int, start: np.ndarray, rate: float, log_experts: float) -> None:
-        """start: the initial weights of every game, (m,). log_experts: ln of how many experts they represent.
-
-        Raises: Unsupported if there are too many.
-        """
+        """start: (m,), of every game. log_experts: ln of how many they represent. Raises: Unsupported if
+        too many."""
         check_memory(games, len(start))
         bits = (log_experts + math.log(len(start))) / math.log(2)
         if bits > _MOST_BITS:
-            raise Unsupported(
-                f"2^{bits:.0f} experts exceed 2^{_MOST_BITS}",
-                remedy="Choose fewer rounds.",
-            )
+            raise Unsupported(f"2^{bits:.0f} experts exceed 2^{_MOST_BITS}", remedy="Choose fewer rounds.")
         self.values = np.empty((games, len(start)))
         self.values[:] = start
         self._period = max(1, int(_DECAY / rate)) if rate else 2**31

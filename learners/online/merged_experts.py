@@ -85,10 +85,8 @@ def largest_difference(transitions: Transitions, labellings: np.ndarray) -> int:
 
 @lru_cache(maxsize=32)
 def build_transitions(automaton: Automaton, points: int, mistakes: int) -> Transitions:
-    """The states that at most `mistakes` mistakes reach from the start, and the transitions between them.
-
-    Raises: Unsupported if there are too many.
-    """
+    """The states within `mistakes` mistakes of the start, and their transitions. Raises: Unsupported if
+    too many."""
     columns = np.arange(points)
     states = _reachable_states(automaton, columns, mistakes)
     after = automaton.after_mistake(states[:, None], columns)
@@ -225,11 +223,7 @@ def _log(sums: np.ndarray) -> np.ndarray:
 
 
 class FreshDraws:
-    """Draws a state in every round by the weights of its experts, as
-    `mechanisms.experts.exponential_experts`.
-
-    Until the first stretch ends all experts are in the start state, and no random numbers are drawn.
-    """
+    """Draws a state by the weights of its experts in every round after the first stretch."""
 
     def __init__(self, experts: MergedExperts, games: int, rng: np.random.Generator) -> None:
         self._experts = experts

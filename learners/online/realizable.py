@@ -59,9 +59,7 @@ class RealizableLearner(OnlineLearner):
     epsilon: float = setting(1.0, unit="nats", help="ε of a game")
     delta: float = setting(1e-6, unit="probability", help="δ of a game")
     beta: float = setting(
-        0.05,
-        unit="probability",
-        help="β, failure probability of AboveThreshold: adds mistakes to patience",
+        0.05, unit="probability", help="β, failure probability of AboveThreshold: adds mistakes to patience"
     )
     nodes: int | None = setting(
         None,
@@ -74,9 +72,7 @@ class RealizableLearner(OnlineLearner):
         check=one_of(*AUTOMATA),
     )
     update: str = setting(
-        KEEP,
-        help="how a layer is merged: printed, or keep unguessed sequences",
-        check=one_of(KEEP, PRINTED),
+        KEEP, help="how a layer is merged: printed, or keep unguessed sequences", check=one_of(KEEP, PRINTED)
     )
     watching: float = setting(
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
@@ -85,14 +81,10 @@ class RealizableLearner(OnlineLearner):
         2.0, help="ratio of the ε of successive layers' histograms; 1 in the paper", check=more_than(0)
     )
     frequent: float | None = setting(
-        0.05,
-        help="a frequent function's share of a layer's pairs; none: the paper's",
-        check=[more_than(0), at_most(1)],
+        0.05, help="a frequent function's share of pairs; none: the paper's", check=[more_than(0), at_most(1)]
     )
     patience: float = setting(
-        1.0,
-        help="allowed mistakes of a function, in units of its layer's N_s; 1 in the paper",
-        check=more_than(0),
+        1.0, help="allowed mistakes of a function, in units of N_s; 1 in the paper", check=more_than(0)
     )
 
     def _cost(self) -> Guarantee:
@@ -157,10 +149,8 @@ class RealizableLearner(OnlineLearner):
             return Bound(0, of=MISTAKES, beta=0, theorem="there is one labelling")
         if rounds > self.rounds or not self._meets_theorem(depth):
             return None
-        mistakes = sum(
-            ((self.effective_nodes >> s) + 2 * self.threshold_error + 1) / lwy_pairs(s)
-            for s in range(depth + 1)
-        )
+        nodes, error = self.effective_nodes, self.threshold_error
+        mistakes = sum(((nodes >> s) + 2 * error + 1) / lwy_pairs(s) for s in range(depth + 1))
         return Bound(mistakes, of=MISTAKES, beta=self.beta, theorem="Theorem 3.1 of Li, Wang, Ye")
 
     def _meets_theorem(self, depth: int) -> bool:

@@ -150,10 +150,8 @@ class Discriminator:
         return max(choice, noise, self.learner.excess_errors(len(self.functions), beta))
 
     def respond(self, rng: np.random.Generator, counts: np.ndarray, proposals: np.ndarray) -> np.ndarray:
-        """The answers (n,): rows of `functions`, or `WIN`.
-
-        Shapes: counts (n, D), as many examples in every game; proposals (n, D), distributions.
-        """
+        """(n,): rows of `functions`, or `WIN`; counts (n, D), as many examples in every game; proposals
+        (n, D)."""
         if not len(counts):
             return np.empty(0, np.intp)
         size = int(counts[0].sum())
@@ -256,10 +254,8 @@ class Sanitiser:
         return math.ceil(10 / self.alpha * slack) if enough and slack < math.inf else math.inf
 
     def run(self, rng: np.random.Generator, counts: np.ndarray) -> SanitisedData:
-        """Sanitise one dataset for each game: counts (n, D), how often each point occurs.
-
-        Raises: InvalidArgument if the games have different numbers of examples.
-        """
+        """Sanitise one dataset for each game: counts (n, D), how often each point occurs, as many examples
+        in each."""
         if len(counts) and (counts.sum(axis=1) != counts[0].sum()).any():
             raise InvalidArgument("games that are sanitised together must have as many examples each")
         discriminator = self._discriminator

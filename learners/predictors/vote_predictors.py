@@ -36,11 +36,8 @@ from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_thres
 
 @attrs.frozen
 class VotePredictor(FixedSizeLearner):
-    """Base of the predictors whose teachers are trained on one example each, `size` in all. They learn
-    nothing from queries.
-
-    One example moves the mean vote by at most 1/size. A subclass defines `_cost`.
-    """
+    """Base of the predictors with a teacher on each of `size` examples, which moves the mean vote by at
+    most 1/size."""
 
     protocols = ("Figure1",)
 
@@ -128,10 +125,7 @@ class AboveThresholdPredictor(VotePredictor):
 
     epsilon: float = setting(0.5, unit="nats", help="ε of one halt")
     threshold: float = setting(
-        0.5,
-        unit="fraction",
-        help="the least mean vote of an answer 1",
-        check=[at_least(0), at_most(1)],
+        0.5, unit="fraction", help="the least mean vote of an answer 1", check=[at_least(0), at_most(1)]
     )
     halts: int = count_setting(1, help="c, answers 1 after which it halts")
 
