@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from scipy import stats
 from support.common_random_numbers import check_common_random_numbers
 from support.players.simple_players import script
 from support.statistical import check_counts, expect_rejection, statistical
@@ -170,6 +171,11 @@ def test_what_is_shown_follows_the_law(learner: Learner) -> None:
     examples = [(min(point, len(law.points) - 1), label) for point, label in EXAMPLES[:3]]
     expected, seen = view_law(law, examples), count_views(learner, law, examples, GAMES)
     check_counts(seen.ravel(), expected.ravel(), rate=RATE, effect=0.01, power=1 - RATE)
+
+
+def test_noisy_majority_has_the_law_of_laplace_noise() -> None:
+    (_, _, zero), (_, _, one) = NoisyMajority(epsilon=4.0, rounds=4).online_law().show(3)
+    assert (zero, one) == pytest.approx((stats.laplace(scale=2).sf(3), stats.laplace(scale=2).cdf(3)))
 
 
 @statistical(rate=2 * RATE)
