@@ -40,15 +40,15 @@ from audits.statistics.quantiles import quantile
 from learners.mechanisms import exponential_experts
 from learners.mechanisms.counters import BinaryCounter, binary_counter_error
 from learners.online.agnostic_batched import AgnosticBatched
-from learners.online.agnostic_experts import LAZY, AgnosticExperts
-from learners.online.hedge import WeightedMajority
-from learners.online.merged_experts import (
+from learners.online.agnostic_experts import (
+    LAZY,
+    AgnosticExperts,
     Candidates,
-    MergedExperts,
-    Transitions,
     counter_noise_scale,
     largest_missed_count,
 )
+from learners.online.hedge import WeightedMajority
+from learners.online.merged_experts import MergedExperts, Transitions
 
 CLASS = Thresholds(range(16))
 POINTS = 16

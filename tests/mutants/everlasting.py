@@ -205,13 +205,6 @@ class RemembersMarked(DrawsAgain):
     mechanism = RemembersMarkedVotes
 
 
-class NeverHaltsState(SteadyThresholdsState):
-    """never-halts in a batch of games."""
-
-    def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
-        super().__init__(attrs.evolve(spec, halts=10**9), games, rng)
-
-
 @attrs.frozen
 class NeverHalts(NamedByClass, SteadyThresholdsPredictor):
     """The slip: it goes on after the last ⊤ that is paid for. No ε holds for all numbers of queries."""
@@ -219,8 +212,8 @@ class NeverHalts(NamedByClass, SteadyThresholdsPredictor):
     def law(self, sample):  # type: ignore[no-untyped-def]  # its author never told one
         return super(SteadyThresholdsPredictor, self).law(sample)
 
-    def start(self, games: int, rng: np.random.Generator) -> NeverHaltsState:
-        return NeverHaltsState(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> SteadyThresholdsState:
+        return super(NeverHalts, attrs.evolve(self, halts=10**9)).start(games, rng)
 
 
 class TrueTops(SteadyThresholds):
@@ -233,17 +226,6 @@ class TrueTops(SteadyThresholds):
         return answers
 
 
-class TrueTopsState(SteadyThresholdsState):
-    """true-tops in a batch of games."""
-
-    def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        lower, upper = 0.5 - spec.alpha, 0.5 + spec.alpha
-        self._mechanism = TrueTops(
-            games, rng, lower=lower, upper=upper, epsilon=spec.epsilon, size=spec.size, halts=1
-        )
-
-
 @attrs.frozen
 class TrueTopsPredictor(NeverHalts):
     """The slip: noise is added to the answer, but what is paid for is decided without. No ε holds."""
@@ -252,8 +234,12 @@ class TrueTopsPredictor(NeverHalts):
 
     halts: int = 1
 
-    def start(self, games: int, rng: np.random.Generator) -> TrueTopsState:
-        return TrueTopsState(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> SteadyThresholdsState:
+        lower, upper = 0.5 - self.alpha, 0.5 + self.alpha
+        mechanism = TrueTops(
+            games, rng, lower=lower, upper=upper, epsilon=self.epsilon, size=self.size, halts=1
+        )
+        return SteadyThresholdsState(self, games, mechanism)
 
 
 # --- adversaries --------------------------------------------------------------------------------------------
