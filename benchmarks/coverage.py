@@ -28,8 +28,7 @@ from audits.statistics.betting import Betting
 from audits.statistics.estimates import EstimatorContext, estimate_epsilon
 from audits.statistics.estimators import ESTIMATORS as KINDS
 from audits.statistics.estimators.bands import Band, SimultaneousBand, mu_lower_of_band
-from audits.statistics.estimators.gaussian_dp import GaussianEvent, delta_if_gaussian
-from audits.statistics.estimators.held_out import OneEvent
+from audits.statistics.estimators.held_out import GaussianEvent, OneEvent, delta_if_gaussian
 from audits.statistics.score_pairs import PairCounts
 from benchmarks.tables import write_table
 

@@ -22,8 +22,7 @@ from audits.distinguishers.learned_distinguisher import learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, SCORE, Plan, describe
-from audits.statistics.betting import Betting
-from audits.statistics.betting.hypotheses import list_curve_points
+from audits.statistics.betting import Betting, list_curve_points
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score

@@ -17,7 +17,7 @@ from arena.settings import at_least, check_value, less_than, whole
 from audits.data.one_hot import OneHotData
 from audits.registry.players import LEARNERS
 from audits.registry.settings_text import build_player
-from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.estimates import clopper_pearson
 
 CONFIDENCE = 0.95  # of the limits of the accuracy
 PUBLIC_FRACTION = 0.02  # of the examples, as in section 5 of the paper of pate-psq and pate-asq

@@ -21,7 +21,7 @@ from audits.registry.tested_claim import check_protected, read_claim
 from audits.reports.document import Document, Facts, Picture, Prose
 from audits.reports.formatting import nats, percent
 from audits.reports.report import Report
-from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid
+from audits.statistics.betting import CurveFamily, EpsilonGrid
 from audits.statistics.one_run import (
     MIN_CANARIES,
     check_fair_coins,

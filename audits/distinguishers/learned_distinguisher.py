@@ -24,8 +24,7 @@ from audits.distinguishers.view_classifiers import (
     regress_on_bins,
 )
 from audits.distinguishers.view_features import ViewCounts, follows_a_number, join_views
-from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_events import Events
+from audits.statistics.score_pairs import Events, PairCounts
 
 _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
 _MAX_HELD_OUT_PAIRS = 65_536

@@ -14,8 +14,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument, suggest_extra
 from audits.distinguishers.marginal_ratios import MarginalCounts, MarginalRatios, find_bins
-from audits.distinguishers.view_features import ViewCounts, summarise_rows
-from audits.statistics.score_pairs import distinct
+from audits.distinguishers.view_features import ViewCounts, distinct, summarise_rows
 
 Distinguisher = Callable[[ViewCounts], np.ndarray]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -24,13 +24,13 @@ from audits.statistics.score_pairs import (
     Unpacker,
     check_counts,
     check_indices,
-    distinct,
 )
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
 MAX_MOVES = 64  # numbers of a training run that are features by themselves
 _MISSING = -2.0  # the feature of a view that has no such answer; `ABSENT` if it has no such value
 _LARGEST = 1e300  # stands for infinity, which classifiers reject
+_LARGEST_INTEGER = 2.0**53  # up to which doubles hold every integer
 INFINITE = 1e299  # from which on features are no magnitudes, but stand for infinity, NaN or nothing
 _MAGIC = b"view"
 _HEAD = struct.Struct("<qqq")
@@ -305,6 +305,48 @@ def join_views(blocks: Sequence[ViewCounts]) -> ViewCounts:
         which, pair = distinct(place[which])
         counts = np.bincount(pair, weights=counts, minlength=len(which)).astype(np.int64)
     return ViewCounts(rows, which, counts, names)
+
+
+def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows of (n, F) in lexicographic order, and the index (n,) of each row among them.
+
+    Equivalent to `np.unique(rows, axis=0, return_inverse=True)` and many times as fast: columns of integers
+    are sorted together, and a column is sorted only where the columns before it agree.
+    """
+    if not (rows.shape[1] and len(rows)):
+        return rows[:1], np.zeros(len(rows), np.int64)
+    order, first = np.arange(len(rows)), np.arange(len(rows)) == 0
+    for key in _sorting_keys(rows):
+        tied = np.flatnonzero(~(first & np.append(first[1:], True)))
+        if not len(tied):
+            break
+        group = np.cumsum(first)[tied]
+        values = key[order[tied]]
+        ordered = np.lexsort((values, group)) if group[-1] > 1 else np.argsort(values, kind="stable")
+        order[tied] = order[tied][ordered]
+        values = key[order[tied]]
+        first[tied[1:]] |= values[1:] != values[:-1]
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.cumsum(first) - 1
+    return rows[order[first]], place
+
+
+def _sorting_keys(rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Arrays (n,) that order the rows (n, F) as their columns do, taken together where these are integers."""
+    packed, room = np.zeros(len(rows), np.int64), 1
+    for column in rows.T:
+        low, high = float(column.min()), float(column.max())
+        span = high - low + 1
+        is_integer = max(-low, high) < _LARGEST_INTEGER and bool((np.floor(column) == column).all())
+        if room > 1 and not (is_integer and room * span < _LARGEST_INTEGER):
+            yield packed
+            packed, room = np.zeros(len(rows), np.int64), 1
+        if is_integer and span < _LARGEST_INTEGER:
+            packed, room = packed * int(span) + (column - low).astype(np.int64), room * int(span)
+        else:
+            yield np.ascontiguousarray(column)
+    if room > 1:
+        yield packed
 
 
 Block = PairCounts | ViewCounts

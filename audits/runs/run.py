@@ -24,11 +24,10 @@ from audits.runs.plan import LEARNED, Plan, PlanSettings
 from audits.runs.verdict import PlayerSummary, RunStopped, Verdict
 from audits.runs.workers import Workers
 from audits.statistics.betting import Betting, ceiling, is_refutable
-from audits.statistics.block_scatter import BlockScatter
 from audits.statistics.estimates import Estimate, Estimator, EstimatorContext, estimate_epsilon
 from audits.statistics.estimators import ESTIMATORS
 from audits.statistics.estimators.held_out import OneEvent
-from audits.statistics.score_histogram import EXACT
+from audits.statistics.score_histogram import EXACT, BlockScatter
 from audits.statistics.score_pairs import PairCounts
 
 if TYPE_CHECKING:

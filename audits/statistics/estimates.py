@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, at_most, less_than, more_than
@@ -116,3 +117,16 @@ class Estimator(ABC):
         """Why there is no figure of a fixed number of games."""
         games, pairs = self.context.games, self.pairs
         return f"holds only after {games:,} pairs, as fixed beforehand; {pairs:,} were played"
+
+
+def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """The lower and upper Clopper–Pearson limits, each at one-sided `level`, for counts among `pairs` games.
+
+    Counts of any shape; they need not be integers, so that expected counts may be used.
+    """
+    from scipy.special import betainccinv, betaincinv  # slow to import
+
+    hits, misses = np.maximum(counts, 1e-9), np.maximum(np.subtract(pairs, counts), 1e-9)
+    lower = np.where(np.equal(counts, 0), 0.0, betaincinv(hits, pairs - hits + 1, level))
+    upper = np.where(np.equal(counts, pairs), 1.0, betainccinv(counts + 1, misses, level))
+    return lower, upper

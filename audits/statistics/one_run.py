@@ -12,7 +12,8 @@ import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
 from arena.randomness import generator
-from audits.statistics.betting.hypotheses import EPSILON_MAX, Hypotheses
+from audits.statistics.bets import Hypotheses
+from audits.statistics.betting import EPSILON_MAX
 
 _GUESSES_PER_ROOT = 5.0  # guesses over √m; about the best for Gaussian scores of 100 to 20,000 canaries
 _SHARES = {"both": 0.8, "high": 0.1, "low": 0.1}  # of the error, by the ends of the scores that are guessed

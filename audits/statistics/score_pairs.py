@@ -1,4 +1,4 @@
-"""Summary of a block of games: how often each pair of scores occurred.
+"""Summary of a block of games, how often each pair of scores occurred, and events of scores in it.
 
 Every estimator uses only these integer counts, so no figure depends on the order in which games, workers or
 restarts delivered them.
@@ -6,9 +6,10 @@ restarts delivered them.
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 
 import attrs
@@ -22,7 +23,6 @@ _MAX_TABLE = 1 << 16  # cells of a table of all pairs of levels
 _HEAD = struct.Struct("<qqqq")
 _MAGIC = b"pairs"
 _MAX_PAIRS = 2.0**62  # whose number is an int64, however it is rounded
-_LARGEST_INTEGER = 2.0**53  # up to which doubles hold every integer
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -238,43 +238,102 @@ def join_blocks(blocks: Iterable[PairCounts]) -> PairCounts:
     )
 
 
-def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows of (n, F) in lexicographic order, and the index (n,) of each row among them.
+@attrs.frozen
+class Event:
+    """The event that the score is at or above `threshold` (upper=True), or below it."""
 
-    Equivalent to `np.unique(rows, axis=0, return_inverse=True)` and many times as fast: columns of integers
-    are sorted together, and a column is sorted only where the columns before it agree.
+    threshold: float
+    upper: bool
+
+    def __str__(self) -> str:
+        return f"score {'>=' if self.upper else '<'} {self.threshold:g}"
+
+    def holds(self, scores: np.ndarray) -> np.ndarray:
+        """Which of the scores are in the event; any shape."""
+        return (scores >= self.threshold) == self.upper
+
+    def count(self, block: PairCounts) -> tuple[int, int]:
+        """The number of games of the block in the event, in world 0 and in world 1."""
+        hits0, hits1 = block.by_level[:2] @ self.holds(block.levels)
+        return int(hits0), int(hits1)
+
+
+EVERYTHING = Event(-math.inf, upper=True)
+
+
+def add_up(by_level: np.ndarray) -> np.ndarray:
+    """(m, k + 1): the sums of the first 0, 1, ..., k columns of (m, k)."""
+    below = np.zeros((len(by_level), by_level.shape[1] + 1), by_level.dtype)
+    np.cumsum(by_level, axis=1, out=below[:, 1:])
+    return below
+
+
+@attrs.frozen(eq=False)
+class EventCounts:
+    """The number of pairs of a block in each of K events.
+
+    Shapes: world (2, K) int64, row b counts the games of world b; both (K,) int64, pairs with both games in
+        the event.
     """
-    if not (rows.shape[1] and len(rows)):
-        return rows[:1], np.zeros(len(rows), np.int64)
-    order, first = np.arange(len(rows)), np.arange(len(rows)) == 0
-    for key in _sorting_keys(rows):
-        tied = np.flatnonzero(~(first & np.append(first[1:], True)))
-        if not len(tied):
-            break
-        group = np.cumsum(first)[tied]
-        values = key[order[tied]]
-        ordered = np.lexsort((values, group)) if group[-1] > 1 else np.argsort(values, kind="stable")
-        order[tied] = order[tied][ordered]
-        values = key[order[tied]]
-        first[tied[1:]] |= values[1:] != values[:-1]
-    place = np.empty(len(rows), np.int64)
-    place[order] = np.cumsum(first) - 1
-    return rows[order[first]], place
+
+    pairs: int
+    world: np.ndarray
+    both: np.ndarray
 
 
-def _sorting_keys(rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Arrays (n,) that order the rows (n, F) as their columns do, taken together where these are integers."""
-    packed, room = np.zeros(len(rows), np.int64), 1
-    for column in rows.T:
-        low, high = float(column.min()), float(column.max())
-        span = high - low + 1
-        is_integer = max(-low, high) < _LARGEST_INTEGER and bool((np.floor(column) == column).all())
-        if room > 1 and not (is_integer and room * span < _LARGEST_INTEGER):
-            yield packed
-            packed, room = np.zeros(len(rows), np.int64), 1
-        if is_integer and span < _LARGEST_INTEGER:
-            packed, room = packed * int(span) + (column - low).astype(np.int64), room * int(span)
-        else:
-            yield np.ascontiguousarray(column)
-    if room > 1:
-        yield packed
+@attrs.frozen(eq=False)
+class Events:
+    """The 2k events of k thresholds: `score >= t` for each threshold, then `score < t` for each.
+
+    Shapes: thresholds (k,) float64.
+    """
+
+    thresholds: np.ndarray
+
+    def __len__(self) -> int:
+        return 2 * len(self.thresholds)
+
+    def __getitem__(self, index: int) -> Event:
+        k = len(self.thresholds)
+        return Event(float(self.thresholds[index % k]), index < k)
+
+    def count(self, block: PairCounts) -> EventCounts:
+        """Count the block's games in every event."""
+        below = add_up(block.by_level)
+        pairs = block.pairs
+        *upper, upper_both = pairs - below[:, np.searchsorted(block.levels, self.thresholds)]
+        both = np.concatenate([upper_both, pairs - upper[0] - upper[1] + upper_both])
+        return EventCounts(pairs, np.concatenate([upper, pairs - np.array(upper)], axis=1), both)
+
+    def count_cells(self, block: PairCounts, couples: np.ndarray) -> np.ndarray:
+        """(C, 16): the block's pairs by 4 kind(score in world 0) + kind(score in world 1), for each couple.
+
+        The kind of a score is 1 if it is in the first event of the couple, plus 2 if it is in the second.
+
+        Shapes: couples (C, 2), indices of events.
+        """
+        thresholds, place = np.unique(self.thresholds[couples % len(self.thresholds)], return_inverse=True)
+        place = place.reshape(couples.shape)
+        # The pairs by the bins of their scores between these thresholds, then added up below each threshold.
+        size = len(thresholds) + 1
+        bins = np.searchsorted(thresholds, block.levels, side="right")[block.which]
+        table = np.bincount(bins @ np.array([size, 1]), block.counts, minlength=size**2).reshape(size, size)
+        below = np.zeros((size + 1, size + 1))
+        below[1:, 1:] = table.cumsum(axis=0).cumsum(axis=1)
+        # Each score of a pair is in one of three bins of the couple's two thresholds.
+        low, high = np.sort(place, axis=1).T + 1
+        ends = np.stack([np.zeros_like(low), low, high, np.full_like(low, size)], axis=1)
+        cells = np.diff(np.diff(below[ends[:, :, None], ends[:, None, :]], axis=1), axis=2)  # (C, 3, 3)
+        upper = couples < len(self.thresholds)
+        reached = place[:, :, None] < ends[:, None, :-1]  # (C, 2, 3)
+        kind = ((reached == upper[:, :, None]) * np.array([1, 2])[:, None]).sum(axis=1)  # (C, 3)
+        code = 4 * kind[:, :, None] + kind[:, None, :] + 16 * np.arange(len(couples))[:, None, None]
+        return np.bincount(code.ravel(), cells.ravel(), minlength=16 * len(couples)).reshape(-1, 16)
+
+    def count_kinds(self, couples: np.ndarray, counts: np.ndarray, pairs: int) -> np.ndarray:
+        """(2, C, 4): the number of games of each kind by world, from the counts (2, K) of the events."""
+        first, second = counts[:, couples[:, 0]], counts[:, couples[:, 1]]
+        same_direction = (couples < len(self.thresholds)).sum(axis=1) != 1
+        # Half-lines of the same direction are nested; of opposite directions, they overlap if they must.
+        both = np.where(same_direction, np.minimum(first, second), np.maximum(first + second - pairs, 0))
+        return np.stack([pairs - first - second + both, first - both, second - both, both], axis=2)

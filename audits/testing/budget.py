@@ -12,8 +12,7 @@ from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
 from audits.registry.suggestions import unknown_name
 from audits.runs.plan import MAX_BLOCK_PAIRS, BlockSizes, first_block_pairs, keeps_half
-from audits.statistics.betting import ceiling, is_refutable
-from audits.statistics.betting.hypotheses import EPSILON_MAX
+from audits.statistics.betting import EPSILON_MAX, ceiling, is_refutable
 
 MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
 _MAX_GAMES = 10**10  # in each world; more cannot be played

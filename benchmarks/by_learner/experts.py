@@ -35,7 +35,7 @@ from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
 from audits.races import OnlineStanding, plan_online_race, run_race
-from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.estimates import clopper_pearson
 from audits.statistics.quantiles import quantile
 from learners.mechanisms import exponential_experts
 from learners.mechanisms.counters import BinaryCounter, binary_counter_error

@@ -17,8 +17,9 @@ from adversaries.training.input_canary import PlantedCanaries
 from arena import OneRun, play
 from arena.privacy_curves import GaussianCurve
 from audits.api.one_run import certify_one_run
-from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid, Hypotheses
-from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.bets import Hypotheses
+from audits.statistics.betting import CurveFamily, EpsilonGrid
+from audits.statistics.estimates import clopper_pearson
 from audits.statistics.one_run import (
     RightGuesses,
     guess_bits,

@@ -10,7 +10,7 @@ from scipy import stats
 from support.statistical import statistical
 
 from arena.testing.scatter import BatchScatter, _log_tail
-from audits.statistics.block_scatter import BlockScatter
+from audits.statistics.score_histogram import BlockScatter
 from audits.statistics.score_pairs import PairCounts
 
 

@@ -13,20 +13,20 @@ from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
 from audits.reports.json_form import to_data
-from audits.statistics.confidence_limits import clopper_pearson, simultaneous_limits
-from audits.statistics.estimates import EstimatorContext
+from audits.statistics.estimates import EstimatorContext, clopper_pearson
 from audits.statistics.estimators.bands import (
     ALPHAS,
     DELTAS,
     EPSILONS,
     Band,
+    CountBounds,
     SimultaneousBand,
+    ThresholdCounter,
     separation_band,
     trade_off_of_claim,
 )
-from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
-from audits.statistics.threshold_events import Event
+from audits.statistics.score_pairs import Event, PairCounts
+from audits.statistics.simultaneous_limits import simultaneous_limits
 
 RATE = 1e-7
 

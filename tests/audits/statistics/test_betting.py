@@ -18,9 +18,8 @@ from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.betting import LATE_START, Betting, ceiling, ceilings
-from audits.statistics.betting.bets import Bets, kelly_stakes, single_returns
-from audits.statistics.betting.betting_test import _pairs_between_choices
+from audits.statistics.bets import Bets, kelly_stakes, single_returns
+from audits.statistics.betting import LATE_START, Betting, _pairs_between_choices, ceiling, ceilings
 from audits.statistics.score_pairs import PairCounts
 
 E = math.e

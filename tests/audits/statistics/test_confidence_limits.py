@@ -10,8 +10,8 @@ from scipy import stats
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics import confidence_limits as limits
-from audits.statistics.confidence_limits import (
+from audits.statistics import simultaneous_limits as limits
+from audits.statistics.simultaneous_limits import (
     SimultaneousLimits,
     clopper_pearson,
     crossing_probability,

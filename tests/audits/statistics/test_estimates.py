@@ -12,7 +12,7 @@ from arena.errors import InvalidArgument
 from audits.reports.json_form import to_json
 from audits.statistics.estimates import Estimate, EstimatorContext
 from audits.statistics.estimators import ESTIMATORS
-from audits.statistics.estimators.gaussian_dp import epsilon_if_gaussian
+from audits.statistics.estimators.held_out import epsilon_if_gaussian
 from audits.statistics.score_pairs import PairCounts
 
 METHODS = [

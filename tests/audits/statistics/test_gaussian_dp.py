@@ -13,17 +13,15 @@ from scipy.special import ndtr, ndtri
 from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.estimators.bands import Band, mu_lower_of_band
-from audits.statistics.estimators.gaussian_dp import (
+from audits.statistics.estimates import clopper_pearson
+from audits.statistics.estimators.bands import Band, ThresholdCounter, mu_lower_of_band
+from audits.statistics.estimators.held_out import (
     HeldOutGaussianEstimator,
     delta_if_gaussian,
     epsilon_if_gaussian,
     mu_lower,
 )
-from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_counts import ThresholdCounter
-from audits.statistics.threshold_events import EVERYTHING, Event
+from audits.statistics.score_pairs import EVERYTHING, Event, PairCounts
 
 RATE = 1e-7
 
@@ -108,12 +106,12 @@ def bits(ones0: int, ones1: int, pairs: int) -> PairCounts:
 
 def test_the_bound_rests_on_the_games_held_out() -> None:
     test = HeldOutGaussianEstimator(confidence=0.9, choose_pairs=100, held_out_pairs=200)
-    assert test.result() is None
+    assert test.bound is None
     test.update(bits(30, 80, 100))
-    assert test.result() is None
+    assert test.bound is None
     for ones in (60, 70):
         test.update(bits(20, ones, 100))
-    bound = test.result()
+    bound = test.bound
     assert bound is not None
     assert (bound.event, bound.pairs, bound.hits) == (Event(1.0, upper=True), 200, (40, 130))
     assert stats.binom.cdf(40, 200, bound.alpha_upper) == pytest.approx(0.05)
@@ -127,7 +125,7 @@ def test_the_direction_follows_the_scores() -> None:
     test = HeldOutGaussianEstimator(confidence=0.9, choose_pairs=1, held_out_pairs=100)
     for _ in range(2):
         test.update(bits(80, 30, 100))
-    bound = test.result()
+    bound = test.bound
     assert bound is not None
     assert bound.event == Event(1.0, upper=False)
     assert bound.hits == (20, 70)
@@ -138,7 +136,7 @@ def test_errors_that_never_occur_are_not_taken_for_impossible() -> None:
     test = HeldOutGaussianEstimator(confidence=0.9, choose_pairs=1, held_out_pairs=100)
     for _ in range(2):
         test.update(bits(0, 100, 100))
-    bound = test.result()
+    bound = test.bound
     assert bound is not None
     assert bound.alpha_upper == bound.beta_upper == pytest.approx(1 - 0.05**0.01)
     assert bound.mu_lower == pytest.approx(2 * stats.norm.isf(bound.alpha_upper))
@@ -151,7 +149,7 @@ def test_equal_and_infinite_scores() -> None:
     for _ in range(2):
         equal.update(PairCounts.of(np.ones(9), np.ones(9)))
         infinite.update(PairCounts.of(np.full(9, -math.inf), np.full(9, math.inf)))
-    nothing, all_there_is = equal.result(), infinite.result()
+    nothing, all_there_is = equal.bound, infinite.bound
     assert nothing is not None
     assert all_there_is is not None
     assert (nothing.event, nothing.mu_lower) == (EVERYTHING, 0.0)
@@ -188,7 +186,7 @@ def mu_on_fresh_games(block: PairCounts, later: PairCounts) -> float:
     test = HeldOutGaussianEstimator(confidence=1 - LEVEL, choose_pairs=1, held_out_pairs=PAIRS)
     test.update(block)
     test.update(later)
-    bound = test.result()
+    bound = test.bound
     assert bound is not None
     return bound.mu_lower
 

@@ -17,8 +17,7 @@ from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.estimators.held_out import HeldOutEstimator
-from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_events import EVERYTHING, Event
+from audits.statistics.score_pairs import EVERYTHING, Event, PairCounts
 
 SEEDS = 1_400
 RATE = 1e-7

@@ -9,8 +9,9 @@ import pytest
 from scipy.stats import binom
 
 from arena.privacy_curves import GaussianCurve
-from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid, Hypotheses
-from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.bets import Hypotheses
+from audits.statistics.betting import CurveFamily, EpsilonGrid
+from audits.statistics.estimates import clopper_pearson
 from audits.statistics.one_run import (
     RightGuesses,
     count_guesses,

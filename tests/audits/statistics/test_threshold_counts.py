@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.statistics.estimators.bands import CountBounds, ThresholdCounter
 from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
 
 ANY = st.floats(allow_nan=False)
 BLOCKS = st.lists(st.lists(st.tuples(ANY, ANY), max_size=20), max_size=5)

@@ -6,19 +6,54 @@ Notation and derivation: docs/proofs/betting.md.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import attrs
 import numpy as np
 
-from audits.statistics.betting.hypotheses import Hypotheses
+from arena.privacy_curves import PrivacyCurve
 from audits.statistics.score_histogram import ScoreHistogram
-from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_events import Events
+from audits.statistics.score_pairs import Events, PairCounts
 
 _MAX_NODES = 16  # hypotheses at which events are compared
 _NEWTON_STEPS = 20
 _BISECTION_STEPS = 25  # enough for a stake to within 3e-8
 _RAKING_STEPS = 8
+
+
+class Hypotheses(Protocol):
+    """Null hypotheses H(0), H(1), …, each of which implies the next.
+
+    H(i) says that P₁(E) ≤ e^ε·P₀(E) + δ, and the same with the worlds exchanged, for every event E and some
+    pairs (ε, δ), the conditions of H(i); and perhaps that the Rényi divergences of some orders are bounded.
+    claim: the index of the claim under test, if it is among them. orders: α > 1 of these A divergences.
+    """
+
+    @property
+    def claim(self) -> int | None: ...
+
+    @property
+    def orders(self) -> tuple[float, ...]: ...
+
+    def __len__(self) -> int: ...
+
+    def read_bound(self, index: int) -> float:
+        """The ε in nats that is certified if the hypotheses up to this one are rejected."""
+
+    def read_curve(self, index: int) -> PrivacyCurve | None:
+        """The privacy curve that a hypothesis is, if it is one."""
+
+    def choose_probes(self, rejected: int) -> np.ndarray:
+        """Indices from `rejected` on, increasing, at which it is seen whether any event pays."""
+
+    def choose_points(self, start: int, stop: int) -> np.ndarray:
+        """Indices in [start, stop), increasing and with the last one, for which stakes are set."""
+
+    def list_conditions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """ε and δ of M conditions of each hypothesis: (p, M) and (p, M)."""
+
+    def list_log_moments(self, indices: np.ndarray) -> np.ndarray:
+        """(p, A): the largest (α − 1)·D_α in nats that each hypothesis allows."""
 
 
 def next_choice(pairs: int) -> int:

@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from arena.settings import at_least, check_value, less_than, more_than
+from audits.statistics.estimates import clopper_pearson
 
 MAX_INDICES = 4_000  # order statistics that get limits of their own
 _SLACK = 0.01  # the part of the allowed error that may go unused
@@ -32,19 +33,6 @@ _LOG_LOOKS = np.array(
 )
 _LARGE = 64  # from which on the remainder of three terms of Stirling's series is below 1e-15
 _MAX_DIRECT = 1 << 21  # multiplications above which a convolution is faster by FFT
-
-
-def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """The lower and upper Clopper–Pearson limits, each at one-sided `level`, for counts among `pairs` games.
-
-    Counts of any shape; they need not be integers, so that expected counts may be used.
-    """
-    from scipy.special import betainccinv, betaincinv  # slow to import
-
-    hits, misses = np.maximum(counts, 1e-9), np.maximum(np.subtract(pairs, counts), 1e-9)
-    lower = np.where(np.equal(counts, 0), 0.0, betaincinv(hits, pairs - hits + 1, level))
-    upper = np.where(np.equal(counts, pairs), 1.0, betainccinv(counts + 1, misses, level))
-    return lower, upper
 
 
 @attrs.frozen(eq=False)

@@ -8,15 +8,18 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
+import attrs
 import numpy as np
 
+from arena.errors import Unsupported
+from arena.points import freeze
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, at_most, check_value, less_than, more_than
-from audits.statistics.betting.bets import Bets, choose_bets, next_choice
-from audits.statistics.betting.hypotheses import EPSILON_MAX, CurveFamily, EpsilonGrid, Hypotheses
-from audits.statistics.betting.moment_bets import MomentBets, choose_moment_bets
+from audits.statistics.bets import Bets, Hypotheses, choose_bets, next_choice
+from audits.statistics.moment_bets import MomentBets, choose_moment_bets
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts, join_blocks
 
@@ -24,6 +27,141 @@ RECENT_PAIRS = 32_768  # kept pair by pair, to estimate how the two games of a p
 LATE_START = 65_536  # pairs; bets chosen from fewer lose several nats if the loss hardly exceeds the claim
 _MAX_RECENT_BLOCKS = 16  # in which these pairs are kept
 _SEPARATED = np.array([-100.0, 100.0])  # scores that separate the worlds, also as log-likelihood ratios
+
+EPSILON_MAX = 20.0  # nats: a billion pairs certify at most about that much
+_FINEST_STEP = 1e-3  # nats; the smallest positive ε of the grid
+_STEP = 1e-3  # by which an ε of the grid exceeds the one before it, relative to it
+_PROBE_SPACING = 100  # of the ε of the grid at which it is seen whether any event pays
+_MAX_POINTS = 256  # values of ε for which stakes are set
+
+_SCALE_STEP = 0.01  # by which a scale exceeds the one before it, relative to it
+_SCALES_BELOW, _SCALES_ABOVE = 448, 160  # numbers of scales: down to a hundredth, up to five times
+_CURVE_SPACING = 32  # as `_PROBE_SPACING`, for scales
+_MAX_CURVES = 16  # scales for which stakes are set, since each needs its curve
+_CONDITIONS = 16  # points of a curve
+_SMALLEST_DELTA = 1e-9  # of these points
+_EVERY_ORDER = 16
+_LARGEST_ORDER = 32.0
+
+
+@attrs.frozen(eq=False)
+class EpsilonGrid:
+    """(ε, δ)-DP for each ε of a grid (G,), in nats, and one δ."""
+
+    epsilons: np.ndarray
+    delta: float
+    claim: int | None = None
+    orders: tuple[float, ...] = attrs.field(default=(), init=False)
+
+    @classmethod
+    def make(cls, delta: float, epsilon_max: float = EPSILON_MAX, claim: float | None = None) -> EpsilonGrid:
+        """The grid from 0 to epsilon_max, with the ε of the claim."""
+        grid = _epsilon_grid(epsilon_max)
+        if claim is None:
+            return cls(grid, delta)
+        grid = np.union1d(grid, [claim])
+        return cls(grid, delta, int(np.searchsorted(grid, claim)))
+
+    def __len__(self) -> int:
+        return len(self.epsilons)
+
+    def read_bound(self, index: int) -> float:
+        return float(self.epsilons[index])
+
+    def read_curve(self, index: int) -> None:
+        return None
+
+    def choose_probes(self, rejected: int) -> np.ndarray:
+        return np.arange(rejected, len(self), _PROBE_SPACING)
+
+    def choose_points(self, start: int, stop: int) -> np.ndarray:
+        step = -(-(stop - start) // _MAX_POINTS)
+        points = np.arange(stop - 1, start - 1, -step)
+        if self.claim is not None and start <= self.claim < stop:
+            points = np.append(points, self.claim)
+        return np.unique(points)
+
+    def list_conditions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        epsilons = self.epsilons[indices][:, None]
+        return epsilons, np.full_like(epsilons, self.delta)
+
+    def list_log_moments(self, indices: np.ndarray) -> np.ndarray:
+        return np.empty((len(indices), 0))
+
+
+@attrs.frozen(eq=False)
+class CurveFamily:
+    """The family of a privacy curve, by increasing scale; the claim is the curve itself, with scale 1.
+
+    delta: at which bounds are expressed, at least 0 and below 1. claim_only: leave out what the claim does
+    not depend on.
+    """
+
+    curve: PrivacyCurve
+    delta: float
+    claim_only: bool = False
+    claim: int = attrs.field(default=_SCALES_BELOW, init=False)
+
+    def __len__(self) -> int:
+        return _SCALES_BELOW + 1 + (0 if self.claim_only else _SCALES_ABOVE)
+
+    def read_bound(self, index: int) -> float:
+        return self.read_curve(index).epsilon(self.delta)
+
+    def choose_probes(self, rejected: int) -> np.ndarray:
+        if self.claim_only:
+            return np.array([self.claim])
+        aligned = np.arange(-(-rejected // _CURVE_SPACING) * _CURVE_SPACING, len(self), _CURVE_SPACING)
+        return np.union1d([rejected], aligned)
+
+    def choose_points(self, start: int, stop: int) -> np.ndarray:
+        if self.claim_only:
+            return np.array([self.claim])
+        # Multiples of a power of two, so that the same curves are used again when the span has shrunk.
+        step = 2 ** math.ceil(math.log2(max(1.0, (stop - start) / _MAX_CURVES)))
+        points = np.append(np.arange(-(-start // step) * step, stop, step), stop - 1)
+        if start <= self.claim < stop:
+            points = np.append(points, self.claim)
+        return np.unique(points)
+
+    def list_conditions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        listed = [list_curve_points(self.read_curve(int(index))) for index in indices]
+        return np.array([epsilons for epsilons, _ in listed]), np.array([deltas for _, deltas in listed])
+
+    @property
+    def orders(self) -> tuple[float, ...]:
+        orders = self.curve.orders
+        # Those of a claim for all orders that bets can use: large ones depend on too rare scores.
+        return orders if len(orders) == 1 else tuple(a for a in orders[::_EVERY_ORDER] if a <= _LARGEST_ORDER)
+
+    def list_log_moments(self, indices: np.ndarray) -> np.ndarray:
+        members = [self.read_curve(int(index)) for index in indices]
+        return np.array([[(a - 1) * member.divergence(a) for a in self.orders] for member in members])
+
+    def read_curve(self, index: int) -> PrivacyCurve:
+        scale = (1 + _SCALE_STEP) ** (index - _SCALES_BELOW)
+        return self.curve.rescale(scale) if index != self.claim else self.curve
+
+
+@lru_cache(maxsize=1_024)
+def list_curve_points(curve: PrivacyCurve) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a curve, ε and δ (M,) each; δ = 1, which says nothing, where they are not known."""
+    try:
+        last = 1.0
+        while last < EPSILON_MAX and curve.deltas(np.array([last]))[0] > _SMALLEST_DELTA:
+            last *= 2
+        epsilons = last * np.linspace(0, 1, _CONDITIONS) ** 2
+        return freeze(epsilons), freeze(np.minimum(curve.deltas(epsilons), 1.0))
+    except Unsupported:
+        return freeze(np.zeros(_CONDITIONS)), freeze(np.ones(_CONDITIONS))
+
+
+@lru_cache(maxsize=8)
+def _epsilon_grid(epsilon_max: float) -> np.ndarray:
+    """The grid of ε in nats: 0, then steps of 0.1 %."""
+    steps = math.ceil(math.log(max(epsilon_max, _FINEST_STEP) / _FINEST_STEP) / math.log1p(_STEP))
+    grid = np.append(0.0, np.geomspace(_FINEST_STEP, max(epsilon_max, _FINEST_STEP), steps + 1))
+    return freeze(grid[grid <= epsilon_max])
 
 
 class Betting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from audits.statistics.betting.hypotheses import Hypotheses
+from audits.statistics.bets import Hypotheses
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
 
