@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from audits.api.solve import solve
     from audits.api.tournament import tournament
     from audits.data.csv_samples import load_sample
-    from audits.exact_loss.exact_report import ExactAudit
+    from audits.exact_loss.exact_audit import ExactAudit
     from audits.races.race_result import RaceResult
     from audits.runs.plan import Plan
     from audits.runs.run import run
@@ -54,7 +54,7 @@ _MODULES = {
     "api.solve": ("solve",),
     "api.tournament": ("tournament",),
     "data.csv_samples": ("load_sample",),
-    "exact_loss.exact_report": ("ExactAudit",),
+    "exact_loss.exact_audit": ("ExactAudit",),
     "races.race_result": ("RaceResult",),
     "runs.plan": ("Plan",),
     "runs.run": ("run",),

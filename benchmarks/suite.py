@@ -21,8 +21,7 @@ from tabulate import tabulate
 
 from adversaries.release.statdp import StatDP, list_statdp_inputs
 from arena import Learner, Release
-from audits.exact_loss.released_values import losses_of_values
-from audits.exact_loss.view_laws import value_laws
+from audits.exact_loss.view_laws import losses_of_values, value_laws
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run

@@ -8,8 +8,8 @@ from typing import Any
 from arena import InvalidArgument
 from arena.settings import is_number
 from audits.api.arguments import read_data, split_settings
+from audits.exact_loss.exact_audit import ExactAudit
 from audits.exact_loss.exact_audit import exact as compute_exact
-from audits.exact_loss.exact_report import ExactAudit
 from audits.registry.given_players import GivenAdversary, GivenLearner
 from audits.registry.match import build_match
 from audits.registry.suggestions import explain_arguments

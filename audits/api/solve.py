@@ -26,7 +26,7 @@ from audits.solver.choice_of_samples import (
     pose_smallest,
 )
 from audits.solver.linear_game import Watch, ignore_progress
-from audits.solver.posed_game import ExampleGame, PosedGame
+from audits.solver.played_games import ExampleGame, PosedGame
 from audits.solver.solution import solve as solve_game
 from audits.solver.solution_report import Solution
 

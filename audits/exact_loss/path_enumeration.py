@@ -17,11 +17,12 @@ from audits.exact_loss.answer_paths import (
     Path,
     PathSampler,
     PathState,
+    PresetStates,
     PrunedBranch,
     TooManyPaths,
+    forbid_randomness,
 )
 from audits.exact_loss.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
-from audits.exact_loss.wrapped_players import PresetStates, forbid_randomness
 
 PRUNE = 1e-15  # paths of less probability are given up
 _MANY = 32  # branches of a batch after which the number of paths is estimated,

@@ -100,7 +100,7 @@ def check_players(plan: Plan) -> Record | None:
         check_scatter(plan, games)
     check_first_games(plan)
     if plan.distinguisher == LIKELIHOOD:
-        from audits.exact_loss.declared_law import check_declared_law  # slow to import
+        from audits.exact_loss.exact_audit import check_declared_law  # slow to import
 
         check_declared_law(plan.learner, plan.adversary, plan.referee)
     return record

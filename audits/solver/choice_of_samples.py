@@ -14,14 +14,13 @@ from arena.capabilities import finite_domain
 from arena.concepts.finite.finite_class import build_vote_pairs
 from arena.players import read_relation_of
 from arena.referees import name_protocols
-from audits.exact_loss.answer_paths import AnswerLaws
-from audits.exact_loss.wrapped_players import PresetStates
+from audits.exact_loss.answer_paths import AnswerLaws, PresetStates
 from audits.registry.pairing import find_protocol
-from audits.solver.answer_games import answer_game, number_points
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import Watch, drop_dominated, ignore_progress
-from audits.solver.posed_game import QueryGame
+from audits.solver.matrix_games import answer_game, number_points
+from audits.solver.played_games import QueryGame
 
 MOST_POINTS = 4_096  # that are listed as queries
 MOST_SAMPLES = 2_000  # samples whose answers are compared

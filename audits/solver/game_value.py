@@ -1,4 +1,4 @@
-"""Bounds on the value of a two-world game on its belief graph, by induction from the end.
+"""Bounds on the value of a two-world game on its belief graph, by induction from the end, and the adversary.
 
 With mass 1 in world 0 and mass z in world 1, the value g(z) of the rest of the game is the largest
 P_0(guess "world 0") - z·P_1(guess "world 0") of all adversaries: a convex function, between max(0, 1 - z) and
@@ -9,6 +9,7 @@ consists of lines, each the two probabilities of one adversary. See docs/proofs/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import attrs
 import numpy as np
@@ -293,3 +294,89 @@ def _place_in_family(stage: Stage) -> np.ndarray:
     place = np.empty(len(order), np.intp)
     place[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     return place
+
+
+END = -1  # the game is over after this outcome
+
+
+@attrs.frozen(eq=False)
+class DecisionGraph:
+    """A deterministic adversary: in each node it makes a move, and the outcome leads to the next node.
+
+    Nodes are in the order of rounds; the first is the start. Shapes: move (v,); after (v, k), END where the
+    game is over; score (v, k), the log-likelihood ratio log P_0/P_1 of the history at such an end, where
+    infinities stand for what only one world can show, and NaN for what neither can.
+    """
+
+    move: np.ndarray
+    after: np.ndarray
+    score: np.ndarray
+
+
+def extract_decisions(solution: GameSolution, root: int, most: int = 2_000) -> DecisionGraph | None:
+    """The adversary of the lower bound at the log ratio number `root`; None if it has too many nodes."""
+    graph = solution.graph
+    outcomes = len(graph.game.halts)
+
+    @cache
+    def compute_values(family: int, line: int) -> list[Values]:
+        return solution.stage_values(family, graph.families[family].ratios[line : line + 1])
+
+    move: list[int] = []
+    after, score = [], []
+    # (family, log ratio of the family, round, node of the stage, log ratio of the history)
+    waiting: list[tuple[int, int, int, int, float]] = [(0, root, 0, 0, 0.0)]
+    numbers = {waiting[0]: 0}
+    for family, line, time, node, ratio in waiting:  # the list grows while it is traversed
+        stage = graph.stages[time]
+        values = compute_values(family, line)[time - graph.families[family].time]
+        chosen = int(values.move[solution.places[time][node], 0])
+        move.append(chosen)
+        after.append(np.full(outcomes, END))
+        score.append(np.full(outcomes, np.nan))
+        for outcome in range(outcomes):
+            mass_0, mass_1, *_ = (float(part[node]) for part in graph.branch(stage, chosen, outcome))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reached = ratio + float(np.log(mass_1) - np.log(mass_0))
+            following = stage.after[chosen][outcome] if stage.after else None
+            place = END if following is None else int(following[node])
+            if place == END:
+                score[-1][outcome] = -reached
+                continue
+            own, number = family, line
+            other = int(graph.stages[time + 1].family[place])
+            if other != family:  # another family has its own adversaries to choose from
+                here = graph.families[family].ratios[line] + stage.offset[node] + np.log(mass_1 / mass_0)
+                own, number = other, int(solution.families[other].best_line(np.array([here]))[0])
+            state = own, number, time + 1, place, round(reached, 9)
+            if state not in numbers:
+                numbers[state] = len(waiting)
+                waiting.append(state)
+            after[-1][outcome] = numbers[state]
+        if len(waiting) > most:
+            return None
+    return DecisionGraph(np.array(move), np.array(after), np.array(score))
+
+
+def end_before_second_challenge(graph: DecisionGraph, differs: np.ndarray) -> DecisionGraph:
+    """The graph in which a move that differs between the worlds is not made twice in a game.
+
+    A second one, which the rules refuse, ends the game in the matrices, so it stands for not caring what
+    follows. differs: (moves,) bool.
+    """
+    flag, ends = np.zeros(len(graph.move), bool), np.zeros(len(graph.move), bool)
+    for number, (move, following) in enumerate(zip(graph.move, graph.after, strict=True)):
+        ends[number] = flag[number] and differs[move]
+        flag[following[following != END]] |= flag[number] or differs[move]
+    after, score = graph.after.copy(), graph.score.copy()
+    for node in np.flatnonzero(ends):
+        arrivals = after == node
+        score[arrivals] = graph.score[node][~np.isnan(graph.score[node])].max(initial=-np.inf)
+        after[arrivals] = END
+    reached = np.zeros(len(ends) + 1, bool)  # the last entry is END
+    reached[0] = True
+    for number in range(len(ends)):
+        reached[after[number]] |= reached[number]
+    kept = np.flatnonzero(reached[:-1])
+    numbers = np.append(np.cumsum(reached[:-1]) - 1, END)
+    return DecisionGraph(graph.move[kept], numbers[after[kept]], score[kept])

@@ -12,7 +12,7 @@ import numpy as np
 
 from audits.solver.belief_points import FINAL, BeliefPoints, FinalRounds
 from audits.solver.bounds import Bounds, UpperAndLines
-from audits.solver.decision_graph import END, DecisionGraph
+from audits.solver.game_value import END, DecisionGraph
 from audits.solver.linear_game import LinearGame, Watch, ignore_progress, reduce_coordinates
 
 DROPPED = 1e-7  # of a measure that has mass 1: coordinates that are left out of the search

@@ -11,17 +11,15 @@ import numpy as np
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
 from audits.exact_loss.answer_paths import MAX_ROUNDS
-from audits.exact_loss.exact_report import EpsilonBracket
+from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.tested_claim import read_claim
 from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
-from audits.solver.bounds import FAR, Bounds, GraphBounds, GridBounds
-from audits.solver.decision_graph import DecisionGraph, Strategy, end_before_second_challenge
+from audits.solver.bounds import FAR, Bounds, GraphBounds, GridBounds, RestartBounds
+from audits.solver.game_value import DecisionGraph, end_before_second_challenge
 from audits.solver.linear_game import MOST_ROUNDS, LinearGame, Watch, drop_dominated, ignore_progress
-from audits.solver.played_games import compare_solved_game
+from audits.solver.played_games import PosedGame, compare_solved_game
 from audits.solver.point_search import SearchBounds, SearchLimits
-from audits.solver.posed_game import PosedGame
-from audits.solver.restarts import RestartBounds
-from audits.solver.solution_report import CurvePoint, Outcome, Solution
+from audits.solver.solution_report import CurvePoint, Outcome, Solution, Strategy
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is

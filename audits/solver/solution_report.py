@@ -15,7 +15,7 @@ import attrs
 from arena import Claim, InvalidArgument
 from arena.testing.laws.goodness_of_fit import Comparison
 from audits.data.output_files import write_atomically
-from audits.exact_loss.exact_report import EpsilonBracket
+from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.record_code import write_assignment
 from audits.registry.settings_text import format_own_settings, format_value, summarize_player
 from audits.reports.document import Document, Facts, Listing, Picture, Prose, Table
@@ -23,9 +23,8 @@ from audits.reports.formatting import WIDTH, wrap
 from audits.reports.json_form import to_data
 from audits.reports.plots import BLUE, GREY, ORANGE, plot, set_title
 from audits.reports.report import Report
-from audits.solver.decision_graph import END, DecisionGraph, Strategy
-from audits.solver.played_games import BestAdversary
-from audits.solver.posed_game import PosedGame
+from audits.solver.game_value import END, DecisionGraph
+from audits.solver.played_games import BestAdversary, GameMoves, PosedGame
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -53,6 +52,20 @@ class CurvePoint:
     epsilon: float
     lower: float
     upper: float
+
+
+@attrs.frozen(eq=False)
+class Strategy:
+    """The best adversary that was found for one ε, in nats: it reaches the lower bound delta there.
+
+    graph: its decisions, None if there are more than 2,000; the scores are log-likelihood ratios of world 1
+    against world 0. moves: of the game.
+    """
+
+    epsilon: float
+    delta: float
+    graph: DecisionGraph | None
+    moves: GameMoves
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

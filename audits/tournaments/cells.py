@@ -225,7 +225,7 @@ def _find_delta_star(match: Match, epsilon: float) -> tuple[float | None, str]:
     """δ*, the least δ at ε that holds against every adversary of a few rounds, or None and the reason."""
     from audits.solver.belief_graph import GraphLimits  # slow to import
     from audits.solver.choice_of_samples import pose_against
-    from audits.solver.posed_game import ExampleGame, PosedGame
+    from audits.solver.played_games import ExampleGame, PosedGame
     from audits.solver.solution import TOLERANCE, solve
 
     try:

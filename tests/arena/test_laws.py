@@ -19,7 +19,7 @@ from arena import (
 )
 from arena.laws import simplify_laws
 from arena.released import encode_values
-from audits.exact_loss.released_values import loss_of_values
+from audits.exact_loss.view_laws import loss_of_values
 
 
 def laplace(location: float, share: float = 1.0) -> Density:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arena import Adversary, Hypothesis, Learner, OnlineLaw, SpecialRound, play
-from audits.exact_loss.wrapped_players import PresetStates
+from audits.exact_loss.answer_paths import PresetStates
 
 Measure = dict[Any, float]  # from states of a learner
 

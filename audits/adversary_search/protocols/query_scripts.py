@@ -1,4 +1,4 @@
-"""Searches under Figure1 and Voting: queries, some of which depend on the answers."""
+"""Searches under Figure1, Voting and Release: neighbouring samples, and queries that depend on answers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,20 @@ import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Sample, Unlabelled, Voting
-from audits.adversary_search.point_strategies import counts_of, draw_points, list_of, sample_from, two_points
+from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Release, Sample, Unlabelled, Voting
+from audits.adversary_search.point_strategies import (
+    MAX_STRETCHES,
+    MEMORIES,
+    PATTERNS,
+    counts_of,
+    draw_points,
+    list_of,
+    place_challenge,
+    sample_from,
+    shorten_steps,
+    stretches_around,
+    two_points,
+)
 from audits.adversary_search.script import (
     LAST_IS_1,
     SPACES,
@@ -29,15 +41,8 @@ from audits.adversary_search.script_strategies import (
     cut_runs,
     draw_neighbours,
     make_neighbours,
+    neighbours,
     samples,
-)
-from audits.adversary_search.step_strategies import (
-    MAX_STRETCHES,
-    MEMORIES,
-    PATTERNS,
-    place_challenge,
-    shorten_steps,
-    stretches_around,
 )
 
 _CLEAR_SIZES = (20, 1_000)  # of samples whose answers are to be clear
@@ -231,5 +236,15 @@ def draw_queries(
     return kinds
 
 
+def _draw_samples(
+    learner: Learner, protocol: str, limit: int, data: Sample | None
+) -> list[st.SearchStrategy[Script]]:
+    if PrivacyUnit.TRAINING_EXAMPLE not in learner.claim.protects:
+        return []
+    pairs = neighbours(learner, data)
+    return [cut_runs(pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1])))]
+
+
 SPACES[Figure1.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow, Challenge), rounds=MAX_QUERIES)
 SPACES[Voting.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow), rounds=MAX_QUERIES)
+SPACES[Release.name] = SearchSpace(draw=_draw_samples)

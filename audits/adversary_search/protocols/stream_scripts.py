@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 
 from arena import Example, Learner, Move, PrivacyUnit, Ready, Sample, SpecialRound
 from audits.adversary_search.point_strategies import (
+    MAX_STRETCHES,
     constant_points_of,
     counts_of,
     draw_points,
     far_points_of,
+    place_challenge,
     points_of,
     sample_from,
+    shorten_steps,
+    stretches_around,
     two_different,
 )
 from audits.adversary_search.script import (
@@ -28,12 +32,6 @@ from audits.adversary_search.script import (
     Step,
     as_point,
     select_points,
-)
-from audits.adversary_search.step_strategies import (
-    MAX_STRETCHES,
-    place_challenge,
-    shorten_steps,
-    stretches_around,
 )
 
 WITH, AGAINST = "with", "against"

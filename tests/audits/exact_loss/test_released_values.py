@@ -25,7 +25,7 @@ from arena import (
 )
 from audits.exact_loss import loss_of_values
 from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
-from audits.exact_loss.released_values import losses_of_values
+from audits.exact_loss.view_laws import losses_of_values
 
 INF = float("inf")
 EPSILONS = np.linspace(0, 3, 31)

@@ -12,14 +12,12 @@ from arena import PrivacyUnit, Sample, Unsupported
 from arena.referees import REFEREES, Figure1
 from audits.exact_loss.view_laws import view_law
 from audits.registry.given_players import configure_adversary, configure_learner
-from audits.solver.answer_games import answer_game, build_game, challenge_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_against
-from audits.solver.decision_graph import end_before_second_challenge, extract_decisions
-from audits.solver.game_value import GameSolution
+from audits.solver.game_value import GameSolution, end_before_second_challenge, extract_decisions
 from audits.solver.linear_game import LinearGame
-from audits.solver.played_games import BestAdversary
-from audits.solver.posed_game import QueryGame
+from audits.solver.matrix_games import answer_game, build_game, challenge_game
+from audits.solver.played_games import BestAdversary, QueryGame
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
 LINE = {"concepts": "thresholds:1..4"}

@@ -27,7 +27,7 @@ from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
-from audits.solver.online_games import online_game
+from audits.solver.matrix_games import online_game
 from learners.online.agnostic_experts import AgnosticExperts
 from learners.online.conservative import Soa
 from learners.online.doubling import Doubling

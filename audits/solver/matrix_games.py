@@ -1,14 +1,17 @@
-"""Games of predictors under Figure1 and Voting, as matrices, from their answer distributions."""
+"""Games of predictors and of online learners, as matrices, from the distributions of what they show."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import attrs
 import numpy as np
 
-from arena import AnswerLaw, Learner, PrivacyUnit, Sample, Unsupported
+from arena import AnswerLaw, Learner, OnlineLaw, PrivacyUnit, Sample, Unsupported
+from arena.capabilities import DeclaresOnlineLaw
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.registry.pairing import find_protocol
 from audits.solver.linear_game import LinearGame, Step, Watch, compress, ignore_progress
@@ -211,3 +214,148 @@ def _step(law: AnswerLaw, points: np.ndarray, place: slice, measures: np.ndarray
 def _count_answers(law: AnswerLaw, rounds: int) -> int:
     """The answers of a game of so many rounds."""
     return rounds if law.last is None else min(rounds, law.last)
+
+
+MOST_STATES = 5_000  # states of a learner that are listed
+MOST_NUMBERS = 2**24  # in the matrices of a game, eight bytes each
+
+# By the state shown before the example, what is shown after it: hypothesis, state and probability.
+Transitions = list[list[tuple[int, int, float]]]
+
+
+def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, np.ndarray, np.ndarray]:
+    """The game of Definition 2.4 in T rounds, in which an adversary sees the hypotheses h_1 to h_T.
+
+    Examples are those of the learner's points, of which one stands for all with the same effect. In one
+    special round the examples of the worlds differ: any two of them, since neighbours replace one. Moves are
+    equal examples, then pairs; a second special round, which is refused, ends the game. The first move only
+    asks for h_1, whatever it is: move t makes the example of round t - 1, and that of round T has no effect.
+    Outcomes are the numbers of the hypotheses in the learner's `OnlineLaw`, then "over".
+
+    Also the examples of each move in worlds 0 and 1: points (moves, 2, ...) and labels (moves, 2).
+
+    Raises: Unsupported if the learner does not declare what it shows, plays fewer rounds, or has too many
+        states.
+    """
+    law = _read_law(learner)
+    if law.rounds is not None and rounds > law.rounds:
+        raise Unsupported(
+            f"a game of {learner.name} has at most {law.rounds:,} rounds with these settings", value=rounds
+        )
+    states, sizes = _list_states(law, rounds)
+    shown = len(law.hypotheses.concepts)
+    _check_size(learner, rounds, sizes, 2 * len(law.points) if sizes[-1] > MOST_STATES else 1, shown)
+    examples, transitions = _distinct_examples(law, states, sizes[-2] if rounds > 1 else 0)
+    _check_size(learner, rounds, sizes, len(examples), shown)
+    size = 2 * len(states) + 1
+    kernels = np.zeros((2 * len(examples), shown + 1, size, size))
+    for number, transition in enumerate(transitions):
+        ordinary, special = kernels[number], kernels[len(examples) + number]
+        for hypothesis, after, p in _show(law, states, law.start()):
+            kernels[[number, len(examples) + number], hypothesis, 1 + after, 0] += p
+        for before, alternatives in enumerate(transition):
+            for hypothesis, after, p in alternatives:
+                ordinary[hypothesis, 1 + after, 1 + before] += p
+                ordinary[hypothesis, 1 + len(states) + after, 1 + len(states) + before] += p
+                special[hypothesis, 1 + len(states) + after, 1 + before] += p
+        for before in range(len(transition)):
+            special[shown, 0, 1 + len(states) + before] = 1
+    equal = np.repeat(np.arange(len(examples))[:, None], 2, axis=1)
+    pairs = np.argwhere(~np.eye(len(examples), dtype=bool))
+    places, labels = np.array(examples).T
+    chosen = np.concatenate([equal, pairs])
+    # The l1 norm is at most √m times the l2 norm.
+    game = LinearGame(
+        rounds=rounds,
+        start=np.repeat(np.sqrt(size) * np.eye(size)[:1], 2, axis=0),
+        kernels=kernels,
+        which=np.concatenate([equal, len(examples) + pairs]).T,
+        masses=np.full(size, 1 / np.sqrt(size)),
+        halts=np.arange(shown + 1) == shown,
+    )
+    return game, law.points[places][chosen], labels[chosen]
+
+
+def _read_law(learner: Learner) -> OnlineLaw[Any]:
+    if find_protocol(learner, OnlineLaw) is None or not isinstance(learner, DeclaresOnlineLaw):
+        raise Unsupported(
+            f"{learner.name} does not declare the distribution of the hypotheses that it shows",
+            remedy="Audit it by playing, or define online_law() on the learner.",
+        )
+    return learner.online_law()
+
+
+def _check_size(learner: Learner, rounds: int, sizes: list[int], examples: int, shown: int) -> None:
+    """Refuse matrices that are too large. sizes: the states after each round."""
+
+    def fits(states: int) -> bool:
+        numbers = 2 * examples * (shown + 1) * (2 * states + 1) ** 2
+        return states <= MOST_STATES and numbers <= MOST_NUMBERS
+
+    if fits(sizes[-1]):
+        return
+    possible = sum(map(fits, sizes))
+    fewer = f"Solve at most {possible} round{'s'[: possible != 1]}, or use" if possible else "Use"
+    raise Unsupported(
+        f"{learner.name} can be in {sizes[-1]:,} states within {len(sizes)} rounds, which with {examples} "
+        f"examples and {shown} hypotheses exceeds {MOST_NUMBERS:,} numbers in matrices",
+        value=rounds,
+        remedy=f"{fewer} a class with a smaller domain.",
+    )
+
+
+def _list_states(law: OnlineLaw[Any], rounds: int) -> tuple[dict[Any, int], list[int]]:
+    """The states in which hypotheses are shown, in the order of rounds; their number after each round.
+
+    The list stops after the first round in which there are too many.
+    """
+    states: dict[Any, int] = {}
+    sizes, new = [], [law.start()]
+    for _ in range(rounds):
+        before = len(states)
+        for hidden in new:
+            for _, state, p in law.show(hidden):
+                if p:
+                    states.setdefault(state, len(states))
+        sizes.append(len(states))
+        if len(states) > MOST_STATES:
+            break
+        new = list(
+            {
+                after
+                for state in list(states)[before:]
+                for point in range(len(law.points))
+                for label in (0, 1)
+                for after, p in law.observe(state, point, label)
+                if p
+            }
+        )
+    return states, sizes
+
+
+def _show(law: OnlineLaw[Any], states: dict[Any, int], state: Any) -> list[tuple[int, int, float]]:
+    return [(hypothesis, states[after], p) for hypothesis, after, p in law.show(state) if p]
+
+
+def _distinct_examples(
+    law: OnlineLaw[Any], states: dict[Any, int], before: int
+) -> tuple[list[tuple[int, int]], list[Transitions]]:
+    """One example (place, label) of each effect, and its transitions from the first `before` states."""
+    examples: list[tuple[int, int]] = []
+    transitions: list[Transitions] = []
+    known = set()
+    for point in range(len(law.points)):
+        for label in (0, 1):
+            rows: Transitions = []
+            for state in list(states)[:before]:
+                chances: defaultdict[tuple[int, int], float] = defaultdict(float)
+                for hidden, weight in law.observe(state, point, label):
+                    for hypothesis, after, p in _show(law, states, hidden) if weight else ():
+                        chances[hypothesis, after] += weight * p
+                rows.append([(*key, p) for key, p in sorted(chances.items())])
+            signature = str([[(h, after, round(p, 12)) for h, after, p in row] for row in rows])
+            if signature not in known:
+                known.add(signature)
+                examples.append((point, label))
+                transitions.append(rows)
+    return examples, transitions
