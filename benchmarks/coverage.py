@@ -211,7 +211,7 @@ def _region_is_wrong(law: Law, band: Band) -> bool:
 def _curve_is_wrong(law: Law, band: Band) -> bool:
     """Whether the curve is wrong at the grid of the plot, or at the points that define it."""
     curve = band.trade_off()
-    alpha, beta = band.errors()
+    alpha, beta = band.errors(band.upper)
     low = (curve.upper < law.type2(curve.alpha) - _ROUNDING).any()
     return bool(low or (beta < law.type2(alpha) - _ROUNDING).any())
 

@@ -273,10 +273,8 @@ class _SearchPlan:
     def _confirm(
         self, script: Script, faults: bool, rate: float, number: int
     ) -> tuple[int, tuple[Plan, Verdict] | None]:
-        """The number of attempts so far, and the success, if any.
-
-        A game that fails in a way that the plan did not foresee is tried again with a plan that allows it.
-        """
+        """The number of attempts so far, and the success, if any. A game that fails in a way that the plan
+        did not foresee is tried again with a plan that allows it."""
         while True:
             number += 1
             plan = self._plan(script, faults, rate, number)

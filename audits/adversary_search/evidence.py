@@ -178,9 +178,7 @@ def weigh_halves(
     changed: float | None = None,
 ) -> Evidence:
     """The evidence in two halves of games. scores: to bet on; default: all simple ones and a learned one.
-
-    changed: the share of coupled games that the other world changes, if they are coupled.
-    """
+    changed: the share of coupled games that the other world changes, if they are coupled."""
     games = sum(half.pairs for half in halves)
     if changed == 0:
         return Evidence(nats=0.0, z=-inf, score=None, games=games, faults=faults, changed=0.0)
@@ -271,10 +269,8 @@ class _CrossFit:
 
 
 def _learn_scores(folds: Halves, half: ViewCounts, other: ViewCounts) -> tuple[np.ndarray, np.ndarray]:
-    """The values of a learned score for the pairs of both halves (2, k).
-
-    Each fold is scored by the other, since a view looks better on its own training data than it is.
-    """
+    """The values of a learned score for the pairs of both halves (2, k). Each fold is scored by the other,
+    since a view looks better on its own training data than it is."""
     scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
     return np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T
 
@@ -309,10 +305,8 @@ def _drop_unused_rows(views: ViewCounts) -> ViewCounts:
 def _count_events(
     values: np.ndarray, thresholds: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How many pairs reach thresholds: by world (2, e), and in both worlds (e,).
-
-    Shapes: values (2, k), thresholds (e,) increasing, counts (k,).
-    """
+    """How many pairs reach thresholds: by world (2, e), and in both worlds (e,). Shapes: values (2, k),
+    thresholds (e,) increasing, counts (k,)."""
     levels = np.searchsorted(thresholds, values, side="right")
 
     def count(level: np.ndarray) -> np.ndarray:
@@ -323,10 +317,8 @@ def _count_events(
 
 
 def _discount_fit(z: np.ndarray, score: Score | None) -> np.ndarray:
-    """z-scores without what the weights of a sum gain by being fitted to the games that they are chosen by.
-
-    F fitted weights add about F to the square of a z-score; of many numbers, they always look best.
-    """
+    """z-scores without what the weights of a sum gain by being fitted to the games that they are chosen by. F
+    fitted weights add about F to the square of a z-score; of many numbers, they always look best."""
     if score is None or not score.weights:
         return z
     return np.sign(z) * np.sqrt(np.maximum(z**2 - (z > 0) * len(score.weights), 0.0))
@@ -344,10 +336,8 @@ def _list_conditions(claim: Claim) -> tuple[np.ndarray, np.ndarray]:
 
 def _z_scores(hits: np.ndarray, both: np.ndarray, pairs: int, claim: Claim) -> np.ndarray:
     """By how many standard deviations P_gain(E) − e^ε P_loss(E) − δ is above 0; every count gets half a game.
-
     Shapes: hits (2, e) by world, both (e,); result (e, 4, M): E in world 1, E in world 0, then not E, at the
-        conditions of the claim.
-    """
+    conditions of the claim."""
     counts_by_world = np.stack([hits, pairs - hits])  # (2, 2, e): of the event and of its complement
     overlap = np.stack([both, pairs - hits.sum(axis=0) + both])[:, None] / (pairs + 1)
     loss = (counts_by_world + 0.5) / (pairs + 1)

@@ -105,10 +105,8 @@ class HypothesisRun:
     _failure: str = ""
 
     def run(self, examples: int) -> Exploration:
-        """Draw at most `examples` adversaries. The result depends on the arguments only.
-
-        Raises: whatever a referee raises in a game, except for games that the learner declines.
-        """
+        """Draw at most `examples` adversaries. The result depends on the arguments only. Raises: whatever a
+        referee raises in a game, except for games that the learner declines."""
         interrupted = False
         rungs: tuple[Rung, ...] = ()
         max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))

@@ -134,10 +134,8 @@ def _accepts(learner: Learner, point: Point) -> bool:
 
 @lru_cache(maxsize=512)
 def draw_points(learner: Learner, near: tuple[Point, ...] = ()) -> st.SearchStrategy[Point]:
-    """A point of `points_of` or, half as often, `far_points_of`, and as often `constant_points_of`.
-
-    As often as all of them, one of `near`, if any.
-    """
+    """A point of `points_of` or, half as often, `far_points_of`, and as often `constant_points_of`. As often
+    as all of them, one of `near`, if any."""
     constants = [point for points in constant_points_of(learner) for point in points]
     kinds = [*[points_of(learner)] * 2, far_points_of(learner), constants]
     drawn = [sample_from(points) for points in kinds if points]

@@ -160,10 +160,8 @@ def _count_pattern(ones: np.ndarray, pattern: str) -> np.ndarray:
 
 
 def _number_names(names: tuple[str, ...], feature: str, limit: int) -> tuple[str, ...]:
-    """The columns of the first numbers of a feature, in the order of the view.
-
-    Those of one release do not depend on what a block or a batch has columns for.
-    """
+    """The columns of the first numbers of a feature, in the order of the view. Those of one release do not
+    depend on what a block or a batch has columns for."""
     if feature != NUMBERS:
         return tuple(f"{feature}[{index}]" for index in range(limit))
     return tuple(name for name in names if is_released(name) and not name_suffix(name))[:limit]
@@ -250,9 +248,7 @@ def _contrast_directions(
     worlds: np.ndarray, counts: np.ndarray, sizes: np.ndarray
 ) -> Iterator[tuple[np.ndarray, float]]:
     """The sums, with their centres, whose variances differ most between the worlds, in either direction.
-
-    Shapes as in `_discriminant`. Such a sum is constant in one world only if numbers share noise there.
-    """
+    Shapes as in `_discriminant`. Such a sum is constant in one world only if numbers share noise there."""
     share = counts / counts.sum()
     means = np.einsum("k,wkf->wf", share, worlds)
     within = (worlds - means[:, None]) * np.sqrt(share)[:, None]

@@ -156,10 +156,8 @@ def _divide(shares: Sequence[int], size: int) -> list[int]:
 
 
 def neighbours(learner: Learner, data: Sample | None = None) -> st.SearchStrategy[tuple[Sample, Sample]]:
-    """Two samples that are neighbours by the learner's claim.
-
-    If one example is replaced, it differs in its label, or in its point and perhaps its label.
-    """
+    """Two samples that are neighbours by the learner's claim. If one example is replaced, it differs in its
+    label, or in its point and perhaps its label."""
     return draw_neighbours(learner, data).map(lambda drawn: drawn[:2])
 
 
@@ -211,18 +209,14 @@ def _isolate_first(sample: Sample, run: int) -> Sample:
 
 
 def cut_runs(kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
-    """Scripts whose training sets differ, two in five also in how they are divided into runs.
-
-    Neighbours are neighbouring lists: the division is the adversary's choice.
-    """
+    """Scripts whose training sets differ, two in five also in how they are divided into runs. Neighbours are
+    neighbouring lists: the division is the adversary's choice."""
     return st.tuples(kind, sample_from(_PIECES)).map(lambda two: attrs.evolve(two[0], pieces=two[1]))
 
 
 def choose_protocol(learner: Learner, protocol: str | None) -> str:
-    """The protocol, by default the first that the learner names and a search can play.
-
-    Raises: InvalidArgument if the learner does not play it, or if it has one world.
-    """
+    """The protocol, by default the first that the learner names and a search can play. Raises:
+    InvalidArgument if the learner does not play it, or if it has one world."""
     if protocol is None:
         playable = [name for name in learner.protocols if name in SPACES]
         if not playable:

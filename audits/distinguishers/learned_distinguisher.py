@@ -100,9 +100,7 @@ class DistinguisherTraining:
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
     """Learn frequencies from blocks of few distinct views, otherwise boosted trees; without a competition.
-
-    Raises: InvalidArgument if there are many distinct views and scikit-learn is missing.
-    """
+    Raises: InvalidArgument if there are many distinct views and scikit-learn is missing."""
     views = join_views(blocks)
     if len(views.rows) <= _FEW_TO_FIT:
         return ViewFrequencies.fit(views)

@@ -82,11 +82,8 @@ class MarginalCounts:
         return sum(len(of_entry[resolution]) + 1 for of_entry in self.cuts)
 
     def ratios(self, resolution: int, *, pooled: bool = False) -> MarginalRatios:
-        """The distinguisher with the bins of `RESOLUTIONS[resolution]`.
-
-        pooled: whether entries with equally many bins share their log ratios, which are then learned from all
-            of them.
-        """
+        """The distinguisher with the bins of `RESOLUTIONS[resolution]`. pooled: whether entries with equally
+        many bins share their log ratios, which are then learned from all of them."""
         merged = [
             _merge_bins(counts, of_entry, resolution)
             for of_entry, counts in zip(self.cuts, self.counts, strict=True)
@@ -139,10 +136,8 @@ def find_bins(column: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 
 def choose_cuts(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The cuts at each of `RESOLUTIONS`, for values (m,) that occurred `times` (m,).
-
-    Quantiles are those of the values that are no point masses.
-    """
+    """The cuts at each of `RESOLUTIONS`, for values (m,) that occurred `times` (m,). Quantiles are those of
+    the values that are no point masses."""
     order = np.argsort(column, kind="stable")
     first = np.flatnonzero(np.diff(column[order], prepend=-np.inf) > 0)
     values, mass = column[order][first], np.add.reduceat(times[order], first)

@@ -63,10 +63,8 @@ class BoostedTrees:
 
     @classmethod
     def fit(cls, views: ViewCounts, additive: MarginalRatios, *, leaf: int, summary: bool) -> BoostedTrees:
-        """Learn from games; leaf: the least number of games in a leaf.
-
-        Raises: InvalidArgument if scikit-learn is missing.
-        """
+        """Learn from games; leaf: the least number of games in a leaf. Raises: InvalidArgument if
+        scikit-learn is missing."""
         require_sklearn(len(views.rows))
         from sklearn.ensemble import HistGradientBoostingClassifier  # an extra, and slow to import
 
@@ -109,10 +107,8 @@ class Regression:
 
     @classmethod
     def fit(cls, views: ViewCounts, terms: Callable[[ViewCounts], np.ndarray], width: int) -> Regression:
-        """Learn from games; width: the number of terms.
-
-        Raises: InvalidArgument if scikit-learn is missing.
-        """
+        """Learn from games; width: the number of terms. Raises: InvalidArgument if scikit-learn is
+        missing."""
         views = _limit_cells(views, width)
         rows = terms(views)
         spread = rows.std(axis=0)
@@ -125,10 +121,8 @@ class Regression:
 
 
 def regress_on_bins(views: ViewCounts, marginals: MarginalCounts, resolution: int) -> MarginalRatios:
-    """Log ratios of the bins of all entries, fitted together, so that entries may say the same.
-
-    Raises: InvalidArgument if scikit-learn is missing.
-    """
+    """Log ratios of the bins of all entries, fitted together, so that entries may say the same. Raises:
+    InvalidArgument if scikit-learn is missing."""
     cuts = [of_entry[resolution] for of_entry in marginals.cuts]
     sizes = [len(of_entry) + 1 for of_entry in cuts]
     views = _limit_cells(views, sum(sizes))
@@ -223,10 +217,8 @@ def require_sklearn(views: int) -> None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep the libraries beneath scikit-learn to one thread, as jobs are for the user to choose.
-
-    More threads wait for each other on a busy machine, and sum in another order.
-    """
+    """Keep the libraries beneath scikit-learn to one thread, as jobs are for the user to choose. More threads
+    wait for each other on a busy machine, and sum in another order."""
     with _thread_controller().limit(limits=1):
         yield
 

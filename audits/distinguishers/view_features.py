@@ -125,10 +125,8 @@ def _describe_moves(parameters: np.ndarray) -> np.ndarray:
 def list_released_columns(
     replies: Sequence[Reply], games: int, *, finite: bool = True
 ) -> dict[str, np.ndarray]:
-    """The features (games,) of released values and published hypotheses, by name.
-
-    finite: whether infinities and NaN are replaced, as in the features of views.
-    """
+    """The features (games,) of released values and published hypotheses, by name. finite: whether infinities
+    and NaN are replaced, as in the features of views."""
     values = _collect_values(replies)
     columns: dict[str, np.ndarray] = {}
     for number, value in enumerate(values, start=1):
@@ -248,10 +246,8 @@ class ViewCounts:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> ViewCounts:
-        """The inverse of `to_bytes`, checked, whoever wrote the bytes.
-
-        Raises: InvalidArgument for anything else; nothing is unpacked that no block could hold.
-        """
+        """The inverse of `to_bytes`, checked, whoever wrote the bytes. Raises: InvalidArgument for anything
+        else; nothing is unpacked that no block could hold."""
         try:
             unpacker = Unpacker(blob.removeprefix(_MAGIC), _MAX_UNPACKED)
             m, k, letters = _HEAD.unpack(unpacker.read(_HEAD.size))

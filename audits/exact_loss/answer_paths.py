@@ -158,10 +158,8 @@ class AnswerLaws:
         self.defects = np.zeros(2)
 
     def of(self, sample: Sample) -> AnswerLaw:
-        """The distribution for a sample.
-
-        Raises: Unsupported if the learner's output distribution is unknown or is not one of answers.
-        """
+        """The distribution for a sample. Raises: Unsupported if the learner's output distribution is unknown
+        or is not one of answers."""
         if sample not in self._laws:
             law = self._learner.law(sample)
             if not isinstance(law, AnswerLaw):

@@ -73,10 +73,8 @@ class PathEnumeration:
         self.challenges: set[PrivacyUnit] = set()
 
     def run(self) -> None:
-        """Play all paths.
-
-        Raises: Unsupported if there are too many paths, or if a view depends on other games of the batch.
-        """
+        """Play all paths. Raises: Unsupported if there are too many paths, or if a view depends on other
+        games of the batch."""
         waiting = [Path(world=False), Path(world=True)]
         paths, sampled = len(waiting), False
         while waiting:
@@ -98,11 +96,9 @@ class PathEnumeration:
         self._check_prefixes()
 
     def _refuse_too_many(self) -> None:
-        """Estimate the number of paths from a few, and refuse at once if there are far too many.
-
-        An unbiased estimate exceeds its expectation k-fold with probability at most 1/k, so a game with at
-        most `max_paths` paths is refused with probability at most SAMPLED / SURELY.
-        """
+        """Estimate the number of paths from a few, and refuse at once if there are far too many. An unbiased
+        estimate exceeds its expectation k-fold with probability at most 1/k, so a game with at most
+        `max_paths` paths is refused with probability at most SAMPLED / SURELY."""
         worlds = np.arange(_SAMPLED) % 2 == 1
         paths = [Path(world=bool(world)) for world in worlds]
         alone = isinstance(self._adversary, GameAdversary)

@@ -122,27 +122,20 @@ class PrivacyLoss:
 
     def delta(self, epsilon: float) -> Bracket:
         """Bounds on the least δ for which the worlds are (ε, δ)-indistinguishable both ways; ε in nats.
-
-        Raises: InvalidArgument unless 0 ≤ ε < ∞.
-        """
+        Raises: InvalidArgument unless 0 ≤ ε < ∞."""
         forward, backward = self.one_sided_delta(epsilon), self.reversed.one_sided_delta(epsilon)
         return Bracket(max(forward.lower, backward.lower), max(forward.upper, backward.upper))
 
     def one_sided_delta(self, epsilon: float) -> Bracket:
-        """Bounds on the largest P₁(S) − e^ε P₀(S) over sets S of views.
-
-        The lower bound takes every cell as one view. The upper bound adds what cells with losses on both
-        sides of ε could hide.
-        """
+        """Bounds on the largest P₁(S) − e^ε P₀(S) over sets S of views. The lower bound takes every cell as
+        one view. The upper bound adds what cells with losses on both sides of ε could hide."""
         check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
         lower, upper = self._raw_delta(epsilon)
         return Bracket(max(lower, 0.0), min(upper, 1.0))
 
     def epsilon_at(self, delta: float) -> Bracket:
         """Bounds on the least ε ≥ 0 in nats for which the worlds are (ε, δ)-indistinguishable both ways.
-
-        Raises: InvalidArgument unless 0 ≤ δ ≤ 1.
-        """
+        Raises: InvalidArgument unless 0 ≤ δ ≤ 1."""
         check_value("delta", delta, at_least(0), at_most(1))
         if delta == 0 and self.reach is not None and self.complete:
             return Bracket(self.epsilon, self.epsilon)

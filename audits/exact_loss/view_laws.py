@@ -58,10 +58,8 @@ class ValueLosses:
 
 
 def loss_of_values(world_0: ValueLaw, world_1: ValueLaw) -> PrivacyLoss:
-    """The privacy loss between two distributions of one released value.
-
-    Raises: InvalidArgument if they are not of the same kind and shape, or are not distributions.
-    """
+    """The privacy loss between two distributions of one released value. Raises: InvalidArgument if they are
+    not of the same kind and shape, or are not distributions."""
     return losses_of_values(world_0, world_1).fine.loss
 
 

@@ -105,10 +105,8 @@ class BeliefGraph:
         *,
         watch: Watch = ignore_progress,
     ) -> None:
-        """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε).
-
-        Raises: TooManyBeliefs if a stage has too many pairs, as soon as this can be foreseen.
-        """
+        """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε). Raises: TooManyBeliefs
+        if a stage has too many pairs, as soon as this can be foreseen."""
         self.game = game
         self.kernels = np.empty((2, game.moves), np.intp)  # the number of the kernel of a move in each world
         worlds = []
@@ -133,9 +131,7 @@ class BeliefGraph:
         self, stage: Stage, move: int, outcome: int, nodes: np.ndarray | slice = slice(None)
     ) -> list[np.ndarray]:
         """Four of (d,): the probability of an outcome in each world, and the error of each measure then.
-
-        nodes: of the stage; default: all.
-        """
+        nodes: of the stage; default: all."""
         masses, errors = [], []
         beliefs = stage.beliefs[:, nodes]
         for world, kernel, belief in zip(stage.worlds, self.kernels[:, move], beliefs, strict=True):
@@ -183,10 +179,8 @@ class BeliefGraph:
         self.stages.append(Stage(worlds, *nodes))
 
     def _check_size(self, most: int) -> None:
-        """Refuse a game whose largest stage will probably have too many pairs of beliefs.
-
-        Pairs grow about as multisets of k queries of M kinds, by (M + k - 1)/k from k - 1 to k queries.
-        """
+        """Refuse a game whose largest stage will probably have too many pairs of beliefs. Pairs grow about as
+        multisets of k queries of M kinds, by (M + k - 1)/k from k - 1 to k queries."""
         counts = [stage.beliefs.shape[1] for stage in self.stages]
         length = len(counts) - 1
         kinds = max(1.0, length * counts[-1] / counts[-2] - length + 1)
@@ -212,10 +206,8 @@ class BeliefGraph:
     def _choose_families(
         self, beliefs: np.ndarray, limits: GraphLimits
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The nodes of the next stage: pairs of beliefs (2, n), families and offsets.
-
-        In `after` of this stage, the numbers of pairs become those of nodes.
-        """
+        """The nodes of the next stage: pairs of beliefs (2, n), families and offsets. In `after` of this
+        stage, the numbers of pairs become those of nodes."""
         stage, time, pairs = self.stages[-1], len(self.stages), beliefs.shape[1]
         family, offset = np.zeros(pairs, np.intp), np.zeros(pairs)
         for found in self._arrivals(stage):

@@ -131,9 +131,7 @@ class FinalRounds:
         self, left: int, first: np.ndarray, second: np.ndarray, moves: np.ndarray | None = None
     ) -> np.ndarray:
         """(n,): the values of vectors (n, m) with any number of rounds left, by following all histories.
-
-        moves: of which the first is one; None: any.
-        """
+        moves: of which the first is one; None: any."""
         if left <= FINAL:
             return self.values(left, first, second)
         numbers = self.number if moves is None else self.number[:, moves]
@@ -283,10 +281,8 @@ class BeliefPoints:
         return np.asarray(np.minimum(by_coordinates, by_norms) + (mass[..., 0] - mass[..., 1]) / 2)
 
     def _compose(self, pairs: np.ndarray) -> tuple[csr_array, np.ndarray]:
-        """Decompose pairs (n, 2, m) into known ones.
-
-        Shares (n, known pairs), not negative, and what the remainder adds to the value at most, (n,).
-        """
+        """Decompose pairs (n, 2, m) into known ones. Shares (n, known pairs), not negative, and what the
+        remainder adds to the value at most, (n,)."""
         known = self._leading.rows
         if not len(known):
             return csr_array((len(pairs), 0)), self._bound_remainders(pairs)

@@ -106,10 +106,8 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
 
 
 def pose_samples(learner: Learner, first: Sample, second: Sample) -> QueryGame:
-    """Given samples of worlds 0 and 1, neighbours by the learner's claim, or the same.
-
-    Raises: InvalidArgument if they are not; Unsupported as `list_queries` does.
-    """
+    """Given samples of worlds 0 and 1, neighbours by the learner's claim, or the same. Raises:
+    InvalidArgument if they are not; Unsupported as `list_queries` does."""
     relation = read_relation_of(learner)
     changes = relation.count_changes(first, second, learner.users_of)
     if not 0 <= changes <= relation.size:
@@ -217,10 +215,8 @@ def pose_smallest(
 
 
 def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tuple[Sample, Sample]]:
-    """One pair of neighbours for each pair of ways to answer, which differ in the last example.
-
-    Raises: Unsupported if there are none or too many, or if the order of examples matters.
-    """
+    """One pair of neighbours for each pair of ways to answer, which differ in the last example. Raises:
+    Unsupported if there are none or too many, or if the order of examples matters."""
     kinds = range(2 * len(points))  # the label is the last bit
     known = AnswerLaws(learner)
 

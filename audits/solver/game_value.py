@@ -54,10 +54,8 @@ class FamilyValues:
         return np.asarray(value - self.values.error)
 
     def upper_at(self, ratios: np.ndarray) -> np.ndarray:
-        """Upper bounds at any log ratios: by the chord of neighbours, or from the value 1 at z = 0.
-
-        Beyond the last the value is at most that of the last, since it decreases.
-        """
+        """Upper bounds at any log ratios: by the chord of neighbours, or from the value 1 at z = 0. Beyond
+        the last the value is at most that of the last, since it decreases."""
         z = np.exp(np.append(-np.inf, self.ratios))
         return np.asarray(np.interp(np.exp(ratios), z, np.append(1.0, self.values.upper)))
 
@@ -71,9 +69,7 @@ class FamilyValues:
 
     def split_values(self, masses: Sequence[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, ...]:
         """The parts of upper, accepts_0, accepts_1 and error that an outcome adds which leads to the pair.
-
-        masses: two or more of (n, 1), its probability in both worlds. own: (n, p), z before it.
-        """
+        masses: two or more of (n, 1), its probability in both worlds. own: (n, p), z before it."""
         _, accepts_0, accepts_1 = _guess(masses, own)
         upper, error = np.repeat(masses[0], own.shape[1], axis=1), np.zeros(own.shape)
         # Negligible outcomes are not followed.

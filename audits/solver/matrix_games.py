@@ -101,10 +101,8 @@ def build_game(
     rounds: int,
     watch: Watch = ignore_progress,
 ) -> tuple[LinearGame, np.ndarray, PrivacyUnit]:
-    """The game of two samples: `answer_game` if they differ, otherwise `challenge_game`.
-
-    Also the queries (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ.
-    """
+    """The game of two samples: `answer_game` if they differ, otherwise `challenge_game`. Also the queries
+    (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ."""
     first, second = samples
     if first == second:
         return *challenge_game(learner, first, points, rounds, watch), PrivacyUnit.QUERY
@@ -150,11 +148,8 @@ class _ChallengeRounds:
 
 def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
     """The states of all laws side by side, unless they have equally many: the start of each, and its place.
-
-    Quadratures of different samples may have different nodes.
-
-    Raises: Unsupported if there are too many states.
-    """
+    Quadratures of different samples may have different nodes. Raises: Unsupported if there are too many
+    states."""
     starts = [np.asarray(law.start(), float) for law in laws]
     sizes = [len(start) for start in starts]
     if max(sizes) > _MOST_STATES:
@@ -176,10 +171,8 @@ def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
 def _number_steps(
     laws: Sequence[AnswerLaw], points: np.ndarray, places: Sequence[slice], size: int
 ) -> tuple[list[Step], np.ndarray]:
-    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point.
-
-    places: of the states of each law, among `size` states.
-    """
+    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point. places: of
+    the states of each law, among `size` states."""
     probes = np.random.default_rng(0).uniform(size=(_PROBES, size))
     steps: list[Step] = []
     numbers: dict[bytes, int] = {}
@@ -305,10 +298,8 @@ def _check_size(learner: Learner, rounds: int, sizes: list[int], examples: int, 
 
 
 def _list_states(law: OnlineLaw[Any], rounds: int) -> tuple[dict[Any, int], list[int]]:
-    """The states in which hypotheses are shown, in the order of rounds; their number after each round.
-
-    The list stops after the first round in which there are too many.
-    """
+    """The states in which hypotheses are shown, in the order of rounds; their number after each round. The
+    list stops after the first round in which there are too many."""
     states: dict[Any, int] = {}
     sizes, new = [], [law.start()]
     for _ in range(rounds):

@@ -82,10 +82,8 @@ class PosedGame(ABC):
 
     @abstractmethod
     def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        """The game of T rounds as matrices, its moves, and in what the worlds differ.
-
-        Raises: Unsupported if a distribution is unknown, or the game is too large.
-        """
+        """The game of T rounds as matrices, its moves, and in what the worlds differ. Raises: Unsupported if
+        a distribution is unknown, or the game is too large."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -174,11 +172,9 @@ def _play_moves(
     choose: Callable[[int], tuple[np.ndarray, Any, Any]],
     follow: Callable[[np.ndarray], None],
 ) -> Moves:
-    """Play games. samples: to train on; none online.
-
-    choose: receives the round from 0 on, and returns the move (n,) of each game, and the worlds whose points
-    and labels it makes in worlds 0 and 1. follow: receives the outcome (n,) of each game.
-    """
+    """Play games. samples: to train on; none online. choose: receives the round from 0 on, and returns the
+    move (n,) of each game, and the worlds whose points and labels it makes in worlds 0 and 1. follow:
+    receives the outcome (n,) of each game."""
     if moves.hypotheses is None:
         yield Train(*samples)
         for t in range(rounds):
@@ -351,9 +347,7 @@ def compare_solved_game(
     posed: PosedGame, moves: GameMoves, rounds: int, graph: DecisionGraph | None
 ) -> Comparison:
     """Compare games of so many rounds, in both worlds, with the distribution that the learner declares.
-
-    Raises: NotConforming; whatever a referee raises in a game.
-    """
+    Raises: NotConforming; whatever a referee raises in a game."""
     learner = posed.learner
     worlds = []
     for world in range(2):

@@ -167,10 +167,8 @@ class _Solver:
         self.measured = sorted({bounds.measured for bounds in self._directions})
 
     def bound(self, epsilons: np.ndarray) -> np.ndarray:
-        """(5, e): increasing ε, bounds below and above δ* there, and the probabilities of the best line.
-
-        A line is below δ* from its own ε on: accepts_0 - e^ε·accepts_1.
-        """
+        """(5, e): increasing ε, bounds below and above δ* there, and the probabilities of the best line. A
+        line is below δ* from its own ε on: accepts_0 - e^ε·accepts_1."""
         found = [bounds.at(epsilons) for bounds in self._directions]
         # Bounds are differences of probabilities, each a sum of products.
         upper = np.max([upper for upper, _ in found], axis=0) + self.rounding

@@ -200,17 +200,13 @@ class Solution(Report):
 
     @property
     def adversary(self) -> BestAdversary:
-        """The adversary that reaches the lower bound at `strategy.epsilon`.
-
-        Raises: InvalidArgument if its decisions are too many to be listed.
-        """
+        """The adversary that reaches the lower bound at `strategy.epsilon`. Raises: InvalidArgument if its
+        decisions are too many to be listed."""
         return BestAdversary.of(self.posed, self.strategy.moves, self.strategy.graph, self.rounds)
 
     def write_strategy(self, path: str | os.PathLike[str]) -> None:
-        """Write the best adversary as a file of Python, which any command plays as `FILE:best`.
-
-        Raises: InvalidArgument if the file cannot be written, or as `adversary`.
-        """
+        """Write the best adversary as a file of Python, which any command plays as `FILE:best`. Raises:
+        InvalidArgument if the file cannot be written, or as `adversary`."""
         learner, strategy, where = self.posed.learner, self.strategy, os.fspath(path)
         settings = format_own_settings(learner) | self.posed.settings
         words = [self.given, *(f"--set={name}={text}" for name, text in settings.items())]
@@ -226,10 +222,8 @@ class Solution(Report):
             unfinished.write_text(text, encoding="utf-8")
 
     def draw_strategy(self, path: str | os.PathLike[str]) -> None:
-        """Draw the best adversary's decisions as a graph, into a PNG or an SVG.
-
-        Raises: InvalidArgument without matplotlib, or if the decisions are too many to be read.
-        """
+        """Draw the best adversary's decisions as a graph, into a PNG or an SVG. Raises: InvalidArgument
+        without matplotlib, or if the decisions are too many to be read."""
         strategy = self.strategy
         if strategy.graph is None or len(strategy.graph.move) > MAX_DRAWN:
             raise InvalidArgument(

@@ -24,8 +24,8 @@ _RAKING_STEPS = 8
 class Hypotheses(Protocol):
     """Null hypotheses H(0), H(1), …, each of which implies the next.
 
-    H(i) says that P₁(E) ≤ e^ε·P₀(E) + δ, and the same with the worlds exchanged, for every event E and some
-    pairs (ε, δ), the conditions of H(i); and perhaps that the Rényi divergences of some orders are bounded.
+    H(i) says that P₁(E) ≤ e^ε·P₀(E) + δ, and the same with the worlds exchanged, for every event E and the
+    pairs (ε, δ) that are its conditions; and perhaps that the Rényi divergences of some orders are bounded.
     claim: the index of the claim under test, if it is among them. orders: α > 1 of these A divergences.
     """
 
@@ -62,12 +62,10 @@ def next_choice(pairs: int) -> int:
 
 
 def single_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray:
-    """Return r of a pair per unit of stake x = λ (e^ε + δ) in one direction: it multiplies wealth by 1 + x r.
+    """Return r (4, ...) of a pair per unit of stake x = λ (e^ε + δ) in one direction: wealth times 1 + x r.
 
-    Cells: only the game of the world that gains is in the event; only the other game; both; neither. The
-        formula uses 1 / (e^ε + δ), which does not overflow.
-
-    Shapes: epsilon and delta (...); result (4, ...). Only the first row is positive; the second is −1.
+    Cells: only the game of the world that gains is in the event; only the other game; both; neither. Only the
+    first row is positive; the second is −1. The formula uses 1 / (e^ε + δ), which does not overflow.
     """
     shrink = np.exp(-epsilon)
     unit = shrink / (1.0 + delta * shrink)
@@ -75,12 +73,8 @@ def single_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray
 
 
 def double_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray:
-    """Return of a pair per unit of stake x = 2 λ (e^ε + δ) on both directions at once.
-
-    Cells are those of `Events.count_cells`: the first event gains in world 1, the second in world 0.
-
-    Shapes: epsilon (G,); result (16, G), at least −1.
-    """
+    """Return (16, G), at least −1, of a pair per unit of stake x = 2 λ (e^ε + δ) on both directions at once.
+    Cells are those of `Events.count_cells`: the first event gains in world 1, the second in world 0."""
     shrink = np.exp(-epsilon)
     in_0, in_1 = np.divmod(np.arange(16), 4)
     gains = (in_1 & 1) + (in_0 >> 1)
@@ -96,9 +90,9 @@ class Bets:
     A bet against a hypothesis is legal against those that imply it: each serves the hypotheses from the
     previous of the P on. So `span` (a slice of them) falls into P parts of the sizes `parts`.
 
-    Shapes: event (2, P), indices into `events`; log_factors (4, 2, P), by cell; couples (C, 2), the distinct
-        columns of `event` at which both directions are staked on; couple (P,), the index of the couple of
-        each ε; log_double (16, P), by cell; parts (P,).
+    Shapes: event (2, P), indices into `events`; log_factors (4, 2, P) and log_double (16, P), by cell;
+        couples (C, 2), the distinct columns of `event` at which both directions are staked on; couple (P,),
+        an index.
     """
 
     span: slice
@@ -131,9 +125,8 @@ def choose_bets(
     """The bets of the largest expected log growth if games stay as they were; None if nothing can be won.
 
     Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
-    than that half game. recent: blocks that show how the games of a pair depend. The first `rejected`
-    hypotheses need no bets. log_ratios: take scores for log-likelihood ratios, whose events occur as often as
-    these say.
+    than that half game. recent: blocks that show how the games of a pair depend. log_ratios: take scores for
+    log-likelihood ratios, whose events occur as often as these say.
     """
     events, counts = histogram.events(log_ratios=log_ratios)
     if not len(events) or rejected == len(hypotheses):
@@ -162,7 +155,11 @@ def choose_bets(
     singles, condition = _take_best(own, returns[:, None])
     stake, growth = kelly_stakes(own, singles, max_stake)
     # Where neither direction pays by itself, both together do not pay either.
-    couples, couple, staked = _list_couples(event, np.any(stake > 0, axis=0))
+    staked = np.flatnonzero(np.any(stake > 0, axis=0))
+    couple = np.zeros(event.shape[1], np.intp)
+    couples, couple_of_staked = np.unique(event[:, staked].T, axis=0, return_inverse=True)
+    couple[staked] = couple_of_staked.ravel()
+    couples = couples if len(couples) else event[:, :1].T
     chances = double_cells(events, couples, counts, pairs, recent)
     # Both directions at once use the condition of the one that pays more.
     place = np.arange(len(points)), condition[growth.argmax(axis=0), np.arange(len(points))]
@@ -183,12 +180,9 @@ def choose_bets(
 
 
 def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The returns under the condition that promises the largest growth, and the index of that condition.
-
-    The growth is estimated by the square of the mean return over its mean square.
-
-    Shapes: chances (4, ...); returns (4, ..., M), broadcast against each other; results (4, ...) and (...).
-    """
+    """The returns under the condition that promises the largest growth, and the index of that condition. The
+    growth is estimated by the square of the mean return over its mean square. Shapes: chances (4, ...) and
+    returns (4, ..., M), broadcast against each other; results (4, ...) and (...)."""
     if returns.shape[-1] == 1:
         return returns[..., 0], np.zeros(np.broadcast_shapes(chances.shape, returns.shape[:-1])[1:], np.intp)
     mean = (chances[..., None] * returns).sum(axis=0)
@@ -199,31 +193,17 @@ def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _lower_expectations(cells: np.ndarray, pairs: int) -> np.ndarray:
-    """The cell probabilities (4, 2, K) with gains less, and losses more frequent, by one standard error.
-
-    The best of many events looks better than it is, most of all after few pairs.
-    """
+    """The cell probabilities (4, 2, K) with gains less, and losses more frequent, by one standard error: the
+    best of many events looks better than it is, most of all after few pairs."""
     gain, loss, both, _ = cells
     error = np.sqrt(np.clip(cells[:2] * (1 - cells[:2]), 0, None) / pairs)
     gain, loss = np.maximum(gain - error[0], gain / (pairs + 1)), loss + error[1]
     return np.stack([gain, loss, both, np.maximum(1 - gain - loss - both, 0)])
 
 
-def _list_couples(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct couples (C, 2) of events where a direction pays, the couple of each (P,), these places."""
-    staked = np.flatnonzero(pays)
-    couple = np.zeros(event.shape[1], np.intp)
-    couples, place = np.unique(event[:, staked].T, axis=0, return_inverse=True)
-    couple[staked] = place.ravel()
-    return (couples if len(couples) else event[:, :1].T), couple, staked
-
-
 def single_cells(loss: np.ndarray, both: np.ndarray, pairs: int = 1) -> np.ndarray:
-    """Cell counts of `single_returns` in both directions; with pairs=1, cell probabilities.
-
-    Shapes: loss (2, K), the pairs in each event in the world that loses by it; both (K,), pairs with both
-        games in it; result (4, 2, K).
-    """
+    """Cell counts (4, 2, K) of `single_returns` in both directions; with pairs=1, cell probabilities. Shapes:
+    loss (2, K), the pairs in each event in the world that loses by it; both (K,), with both games in it."""
     gain = loss[::-1]
     return np.stack([gain - both, loss - both, np.broadcast_to(both, loss.shape), pairs - gain - loss + both])
 
@@ -231,8 +211,8 @@ def single_cells(loss: np.ndarray, both: np.ndarray, pairs: int = 1) -> np.ndarr
 def overlap_chances(events: Events, recent: Iterable[PairCounts], chances: np.ndarray) -> np.ndarray:
     """(K,): the estimated probability that both games of a pair are in an event of probabilities (2, K).
 
-    It is estimated by the share of the rarer event that meets the other one among the recent pairs. One pair
-    is added in which both games are independent, so that no cell gets probability 0 or 1.
+    That is the share of the rarer event that meets the other one among the recent pairs, with one pair more
+    of independent games, so that no cell gets probability 0 or 1.
     """
     counts = [events.count(block) for block in recent]
     each = np.sum([count.world for count in counts], axis=0).min(axis=0)
@@ -249,7 +229,6 @@ def double_cells(
     """(C, 16): the estimated probability of each cell of `Events.count_cells`, for each couple of events.
 
     The table of recent pairs, plus one pair with independent games, is raked to the margins of all games.
-
     Shapes: couples (C, 2); counts (2, K), games in each event by world.
     """
     margins = (events.count_kinds(couples, counts, pairs) + 0.5) / (pairs + 2)  # (2, C, 4)
@@ -264,9 +243,7 @@ def double_cells(
 
 def best_stake(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> np.ndarray:
     """The stake x in [0, max_stake] that maximises Σ_c p_c log(1 + x r_c), by bisection of the slope.
-
-    Shapes: chances and returns (c, ...); result (...).
-    """
+    Shapes: chances and returns (c, ...); result (...)."""
     gains = chances * returns
     low = np.zeros(gains.shape[1:])
     high = np.full_like(low, max_stake)
@@ -280,10 +257,9 @@ def best_stake(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> np
 def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> tuple[np.ndarray, np.ndarray]:
     """The stake x in [0, max_stake] of the largest growth Σ_c p_c log(1 + x r_c), and that growth, by Newton.
 
-    Only the first cell may have a positive return. Where no stake grows, the stake is 0 and the slope at 0 is
-    returned as the growth, so that the largest growth belongs to the event that comes closest to paying.
-
-    Shapes: chances and returns (4, ...), broadcast against each other; results (...).
+    Only the first of the four cells (axis 0) may have a positive return. Where no stake grows, it is 0 and
+    the slope at 0 stands for the growth, so that the largest belongs to the event that comes closest to
+    paying.
     """
     chances, returns = np.broadcast_arrays(chances, returns)
     growth = np.asarray((chances * returns).sum(axis=0))
@@ -292,7 +268,10 @@ def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> 
     chance, odds = chances[:, paying], returns[:, paying]
     gain, gives, takes = chance[0], odds[0], -odds[1:]
     loses = chance[1:] * takes
-    x = np.minimum(_stake_above(gain, gives, loses, chance[1:]), max_stake)
+    # A starting point above the optimal stake: the least of those for one loss, two, and all losses.
+    lost, others = np.cumsum(loses, axis=0), np.cumsum(chance[1:], axis=0)
+    above = ((gain * gives - lost) * others / (lost * gives * (gain + others))).min(axis=0)
+    x = np.minimum(above, max_stake)
     for _ in range(_NEWTON_STEPS):
         rest = 1.0 - takes * x
         terms = loses / rest
@@ -304,9 +283,3 @@ def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> 
     stake[paying] = x
     growth[paying] = (chance * np.log1p(x * odds)).sum(axis=0)
     return stake, growth
-
-
-def _stake_above(gain: np.ndarray, gives: np.ndarray, loses: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """A starting point above the optimal stake: the least of those for one loss, two, and all losses."""
-    lost, total = np.cumsum(loses, axis=0), np.cumsum(chance, axis=0)
-    return np.asarray(((gain * gives - lost) * total / (lost * gives * (gain + total))).min(axis=0))

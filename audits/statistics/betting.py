@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import attrs
@@ -93,8 +93,7 @@ class EpsilonGrid:
 class CurveFamily:
     """The family of a privacy curve, by increasing scale; the claim is the curve itself, with scale 1.
 
-    delta: at which bounds are expressed, at least 0 and below 1. claim_only: leave out what the claim does
-    not depend on.
+    delta: at which bounds are expressed. claim_only: leave out what the claim does not depend on.
     """
 
     curve: PrivacyCurve
@@ -171,18 +170,16 @@ class Betting:
     exceeds the true ε and a true claim is never refuted, however many blocks follow. The pairs of a block
     must be independent given the earlier blocks. Nothing is bet on the first block.
 
-    delta: δ of the claim, a probability. confidence: 1 − a, strictly between 0 and 1.
     epsilon_claim: the ε under test in nats; None computes the bound only.
     epsilon_max: the end of the grid of ε in nats, at most 100.
     keep_half: whether half of the wealth is kept until `LATE_START` pairs have been played.
     curve: tests a privacy curve in place of one ε, and gives the bound as the ε at δ of the largest curve of
         its family that is false, with all smaller ones. claim_only: bet against the claim alone, which is
-        faster, since no other curve is computed.
+        faster.
     log_ratios: whether scores are log-likelihood ratios of world 1 to world 0, so that the probabilities of
         events are known better than from counts. If they are not, bets lose more, and the bound holds.
 
     Attributes: hypotheses, G of them; threshold, the log wealth log(1/a) that rejects one.
-
     Raises: InvalidArgument.
     """
 
@@ -264,13 +261,10 @@ class Betting:
     def _choose_bets(self) -> None:
         # Where a null hypothesis has been rejected there is nothing left to win.
         rejected = self._count_rejected()
-        chosen: list[tuple[int, Bets | MomentBets | None]] = [
-            (
-                first,
-                choose_bets(self.hypotheses, self._histogram, self._recent, rejected=rejected, log_ratios=on),
-            )
-            for first, on in ((0, False), (3, True))[: 2 if self._log_ratios else 1]
-        ]
+        choose = partial(choose_bets, self.hypotheses, self._histogram, self._recent, rejected=rejected)
+        chosen: list[tuple[int, Bets | MomentBets | None]] = [(0, choose())]
+        if self._log_ratios:
+            chosen.append((3, choose(log_ratios=True)))
         if self.hypotheses.orders:
             moments = choose_moment_bets(self.hypotheses, self._histogram, rejected=rejected)
             chosen.append((self._bettors - 1, moments))
@@ -307,9 +301,7 @@ class Betting:
     @property
     def log_evidence(self) -> float:
         """The evidence against the claim in nats; 0 without a claim. The claim is refuted at `threshold`.
-
-        The highest log wealth so far against the claim or, if less, a hypothesis that implies it.
-        """
+        That is the highest log wealth so far against the claim or, if less, a hypothesis that implies it."""
         return 0.0 if self._claim is None else float(self._peak[: self._claim + 1].min())
 
     @property
@@ -329,10 +321,8 @@ def _log_mean(log_wealth: np.ndarray) -> np.ndarray:
 
 
 def ceiling(block_sizes: Iterable[int], **settings: Any) -> float:
-    """The bound in nats that `Betting` certifies from perfectly separated scores in blocks of these sizes.
-
-    settings: of `Betting`.
-    """
+    """The bound in nats that `Betting(**settings)` certifies from perfectly separated scores in such
+    blocks."""
     bounds = ceilings(block_sizes, **settings)
     return bounds[-1][1] if bounds else 0.0
 
@@ -357,8 +347,10 @@ def _separate_worlds(betting: Betting, block_sizes: Iterable[int], *, points: in
     """Update the test with perfectly separated scores; the pairs after each block that is reported."""
     ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))
     stops = np.cumsum(np.fromiter(_pairs_between_choices(ends), dtype=np.int64))
-    parts = np.union1d(stops, _recent_starts(ends, stops))
-    parts = np.union1d(parts, ends[ends >= LATE_START][:1])
+    # The fewest blocks to each choice that hold the recent pairs begin here.
+    starts = np.concatenate([[0], ends])
+    recent = starts[np.searchsorted(starts, np.maximum(stops - RECENT_PAIRS, 0), side="right") - 1]
+    parts = np.union1d(recent, ends[ends >= LATE_START][:1])
     if len(ends):
         stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
     reported = set(stops.tolist())
@@ -369,16 +361,10 @@ def _separate_worlds(betting: Betting, block_sizes: Iterable[int], *, points: in
 
 
 def _pairs_between_choices(ends: np.ndarray) -> Iterator[int]:
-    """The number of pairs between consecutive choices of bets; `ends` are the pairs seen after each block."""
+    """The number of pairs between consecutive choices of bets; ends: the pairs seen after each block."""
     pairs, total = 0, int(ends[-1]) if len(ends) else 0
     while pairs < total:
         due = max(next_choice(pairs), pairs + 1)
         end = int(ends[min(int(np.searchsorted(ends, due)), len(ends) - 1)])
         yield end - pairs
         pairs = end
-
-
-def _recent_starts(ends: np.ndarray, choices: np.ndarray) -> np.ndarray:
-    """For each of `choices`, the start of the fewest blocks to it that hold `RECENT_PAIRS` pairs, or 0."""
-    starts = np.concatenate([[0], ends])
-    return starts[np.searchsorted(starts, np.maximum(choices - RECENT_PAIRS, 0), side="right") - 1]

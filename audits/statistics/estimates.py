@@ -49,9 +49,8 @@ class Estimate:
     """One figure of one method, a row of a report.
 
     quantity: "epsilon" (nats), "delta" or "mu". value: None if there is no finite figure.
-    certified: whether it is a lower bound at the stated confidence without assumptions on the mechanism;
-        otherwise it is an illustration.
-    reason: why there is no value, or why it is 0. title: the method for newcomers; default: its name.
+    certified: whether it is a lower bound at the stated confidence without assumptions on the mechanism.
+    reason: why there is no value, or why it is 0. title: the method for newcomers.
     assumes: what the bound assumes of the audit. details: further figures, by name, for JSON and charts.
     """
 
@@ -121,9 +120,7 @@ class Estimator(ABC):
 
 def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray]:
     """The lower and upper Clopper–Pearson limits, each at one-sided `level`, for counts among `pairs` games.
-
-    Counts of any shape; they need not be integers, so that expected counts may be used.
-    """
+    Counts of any shape; they need not be integers, so that expected counts may be used."""
     from scipy.special import betainccinv, betaincinv  # slow to import
 
     hits, misses = np.maximum(counts, 1e-9), np.maximum(np.subtract(pairs, counts), 1e-9)

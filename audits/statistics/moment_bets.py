@@ -19,10 +19,10 @@ class MomentBets:
     """For each of P hypotheses a bet on a moment of the likelihood ratio, as estimated from earlier games.
 
     The score of one world falls into a bin that gains, the score of the other into a bin that loses, and each
-    pair costs something. As in `Bets`, each serves the hypotheses from the previous of the P on.
+    pair costs something. span and parts are as in `Bets`.
 
     Shapes: thresholds (K − 1,), between the bins; gains and losses (P, K); costs (P,); world (P,), the one
-        that gains; parts (P,).
+        that gains.
     """
 
     span: slice
@@ -110,9 +110,7 @@ def choose_moment_bets(
 
 def _count_bins(histogram: ScoreHistogram) -> tuple[np.ndarray, np.ndarray]:
     """Thresholds (K − 1,) between bins of about equally many scores, and the scores (2, K) in each by world.
-
-    More bins show more of the likelihood ratio, and estimate it less precisely.
-    """
+    More bins show more of the likelihood ratio, and estimate it less precisely."""
     events, upper = histogram.events()
     above = upper[:, : len(events.thresholds)]
     number = int(np.clip(round(histogram.pairs ** (1 / 3)), _FEWEST_BINS, _MOST_BINS))

@@ -68,8 +68,8 @@ class ScoreHistogram:
     ) -> tuple[Events, np.ndarray]:
         """The events of at most `candidates` thresholds, and the games (2, 2k) of each world in them.
 
-        There are no events if all scores are equal. log_ratios: the numbers of games to expect of these
-            scores if they are log-likelihood ratios of world 1 to world 0.
+        There are none if all scores are equal. log_ratios: the numbers of games to expect of these scores if
+        they are log-likelihood ratios of world 1 to world 0.
         """
         kept = np.arange(1, len(self))
         if len(kept) > candidates:
@@ -83,9 +83,7 @@ class ScoreHistogram:
 
     def predict_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
         """The events, and the games (2, 2k) of each world to expect in them among `pairs` further pairs.
-
-        Half a game is added to each count, since an event that never occurred need not be impossible.
-        """
+        Half a game is added to each count, since an event that never occurred need not be impossible."""
         events, counts = self.events()
         return events, pairs * (counts + 0.5) / (self.pairs + 1)
 
@@ -110,9 +108,8 @@ def choose_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
 
 def choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
     """Indices (at most `limit`, sorted, never 0) of the edges that are most useful as thresholds.
-
-    In each world these cut off geometrically growing numbers of scores from either end, or are even in rank.
-    """
+    In each world they cut off geometrically growing numbers of scores from either end, or are even in
+    rank."""
     each = limit // (3 * len(mass))
     last = mass.shape[1] - 1
     marks = []
@@ -136,8 +133,7 @@ class ScoreBins:
     a monotone function that is chosen before the games that it is applied to, so tests remain valid:
     docs/proofs/betting.md.
 
-    Shapes: edges (k,) float64, increasing; bin i reaches from edge i up to the next edge, which it excludes.
-        None: every score is counted exactly.
+    edges: (k,) increasing; a bin excludes its upper edge. None: every score is counted exactly.
     """
 
     edges: np.ndarray | None
@@ -179,10 +175,8 @@ EXACT = ScoreBins(None)
 
 
 def _shorten(levels: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Edges that separate the same levels as the edges `levels[places]`, but have few binary digits.
-
-    Ledgers compress them to a third. A level that is alone in its bin is the edge of that bin.
-    """
+    """Edges that separate the same levels as the edges `levels[places]`, but have few binary digits, which
+    ledgers compress to a third. A level that is alone in its bin is the edge of that bin."""
     upper, lower = levels[places], levels[np.maximum(places - 1, 0)]
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         step = np.ldexp(0.5, np.frexp(upper - lower)[1])  # the largest power of two that is no larger
@@ -229,7 +223,7 @@ class BlockScatter:
         self._blocks.append(block)
         if len(self._blocks) == _CHOOSING_BLOCKS:
             self._thresholds, first = self._compare_blocks()
-            self._scatters = [first, BatchScatter(_count_thresholds_events(self._thresholds))]
+            self._scatters = [first, BatchScatter(2 * len(self._thresholds) + 1)]
             self._blocks = []
 
     def start_again(self, blocks: list[PairCounts]) -> None:
@@ -251,10 +245,8 @@ class BlockScatter:
 
     @property
     def unclear(self) -> bool:
-        """Whether the blocks are few and no event varies within any of them.
-
-        Then a random number that is common to a block may have been the same in all of them by chance.
-        """
+        """Whether the blocks are few and no event varies within any of them, so that a random number that is
+        common to a block may have been the same in all of them by chance."""
         if self._thresholds is not None or not self._blocks:
             return False
         thresholds = _choose_thresholds(self._blocks)
@@ -263,14 +255,10 @@ class BlockScatter:
 
     def _compare_blocks(self) -> tuple[np.ndarray, BatchScatter]:
         thresholds = _choose_thresholds(self._blocks)
-        scatter = BatchScatter(_count_thresholds_events(thresholds))
+        scatter = BatchScatter(2 * len(thresholds) + 1)
         for block in self._blocks:
             scatter.update(_count_events(block, thresholds), block.pairs)
         return thresholds, scatter
-
-
-def _count_thresholds_events(thresholds: np.ndarray) -> int:
-    return 2 * len(thresholds) + 1
 
 
 def _choose_thresholds(blocks: list[PairCounts]) -> np.ndarray:

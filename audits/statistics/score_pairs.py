@@ -40,9 +40,7 @@ class PairCounts:
     @classmethod
     def of(cls, world0: np.ndarray, world1: np.ndarray, times: np.ndarray | None = None) -> PairCounts:
         """Count the pairs (world0[j], world1[j]). Scores may be infinite but not NaN.
-
-        times: (n,) integers, how often each pair occurred; default: once. Raises: InvalidArgument.
-        """
+        times: (n,), how often each pair occurred; default: once. Raises: InvalidArgument."""
         scores = check_scores(np.concatenate([world0, world1]))
         levels, place = np.unique(scores, return_inverse=True)
         return cls.of_levels(levels, place[: len(world0)], place[len(world0) :], times)
@@ -51,10 +49,7 @@ class PairCounts:
     def of_levels(
         cls, levels: np.ndarray, world0: np.ndarray, world1: np.ndarray, times: np.ndarray | None = None
     ) -> PairCounts:
-        """Count the pairs (levels[world0[j]], levels[world1[j]]).
-
-        Shapes: levels (k,), increasing; world0, world1 (n,), integers below k; times (n,), as in `of`.
-        """
+        """Count the pairs (levels[world0[j]], levels[world1[j]]); levels (k,) increase."""
         size = len(levels)
         codes = world0 * size + world1
         if size**2 <= max(_MAX_TABLE, len(codes)):
@@ -77,7 +72,6 @@ class PairCounts:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs of games."""
         return int(self.counts.sum())
 
     @property
@@ -107,37 +101,31 @@ class PairCounts:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> PairCounts:
-        """The inverse of `to_bytes`, also of earlier versions, checked, whoever wrote the bytes.
-
-        Raises: InvalidArgument for anything else; nothing is unpacked that no block could hold.
-        """
+        """The inverse of `to_bytes`, checked, whoever wrote the bytes. Raises:
+        InvalidArgument for anything else; nothing is unpacked that no block could hold."""
         try:
-            block = cls._from_bytes(blob)
+            if not blob.startswith(_MAGIC):
+                raise ValueError("it does not begin as a block")
+            unpacker = Unpacker(blob.removeprefix(_MAGIC), _MAX_UNPACKED)
+            k, m, *largest = _HEAD.unpack(unpacker.read(_HEAD.size))
+            if min(k, m, *largest) < 0:
+                raise ValueError("a number of scores is negative")
+            types = [np.dtype("<f8"), *map(_smallest_type, largest)]
+            sizes = [n * kind.itemsize for n, kind in zip((k, m, m), types, strict=True)]
+            raw, ends = unpacker.read_last(sum(sizes)), np.cumsum(sizes)
+            parts = [raw[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+            levels, counts, gaps = map(_join_bytes, parts, types)
+            for name, array, most in zip(("count", "gap"), (counts, gaps), largest, strict=True):
+                if array.max(initial=0) != most:
+                    raise ValueError(f"the largest {name} is another")
+            if gaps.sum(dtype=float) + m > float(k) ** 2:
+                raise ValueError("an index is out of range")
+            which = np.stack(np.divmod(np.cumsum(gaps.astype(np.int64) + 1) - 1, max(k, 1)), axis=1)
+            block = cls(levels.astype(np.float64), which, counts.astype(np.int64))
             block.check()
         except (zlib.error, struct.error, ValueError) as error:
             raise InvalidArgument(f"the bytes do not encode the scores of a block ({error})") from error
         return block
-
-    @classmethod
-    def _from_bytes(cls, blob: bytes) -> PairCounts:
-        unpacker = Unpacker(blob.removeprefix(_MAGIC), _MAX_UNPACKED)
-        if not blob.startswith(_MAGIC):
-            return cls._from_old_bytes(unpacker)
-        k, m, *largest = _HEAD.unpack(unpacker.read(_HEAD.size))
-        if min(k, m, *largest) < 0:
-            raise ValueError("a number of scores is negative")
-        types = [np.dtype("<f8"), *map(_smallest_type, largest)]
-        sizes = [n * kind.itemsize for n, kind in zip((k, m, m), types, strict=True)]
-        raw, ends = unpacker.read_last(sum(sizes)), np.cumsum(sizes)
-        parts = [raw[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-        levels, counts, gaps = map(_join_bytes, parts, types)
-        for name, array, most in zip(("count", "gap"), (counts, gaps), largest, strict=True):
-            if array.max(initial=0) != most:
-                raise ValueError(f"the largest {name} is another")
-        if gaps.sum(dtype=float) + m > float(k) ** 2:
-            raise ValueError("an index is out of range")
-        which = np.stack(np.divmod(np.cumsum(gaps.astype(np.int64) + 1) - 1, max(k, 1)), axis=1)
-        return cls(levels.astype(np.float64), which, counts.astype(np.int64))
 
     def check(self) -> None:
         """Raises: ValueError if the arrays are not what `of` makes of any scores."""
@@ -149,16 +137,6 @@ class PairCounts:
         codes = which[:, 0] * k + which[:, 1]
         if not (codes[1:] > codes[:-1]).all():
             raise ValueError("its pairs are not in order")
-
-    @classmethod
-    def _from_old_bytes(cls, unpacker: Unpacker) -> PairCounts:
-        """Before version 0.2, every distinct pair of scores was stored with its count, 24 bytes a pair."""
-        (m,) = struct.unpack("<q", unpacker.read(8))
-        raw = unpacker.read_last(24 * m)
-        world0, world1 = np.frombuffer(raw, "<f8", 2 * m).reshape(m, 2).T
-        counts = np.frombuffer(raw, "<i8", m, 16 * m)
-        check_counts(counts)
-        return cls.of(world0, world1, counts)
 
 
 class Unpacker:
@@ -271,10 +249,7 @@ def add_up(by_level: np.ndarray) -> np.ndarray:
 @attrs.frozen(eq=False)
 class EventCounts:
     """The number of pairs of a block in each of K events.
-
-    Shapes: world (2, K) int64, row b counts the games of world b; both (K,) int64, pairs with both games in
-        the event.
-    """
+    world (2, K), row b counts the games of world b; both (K,), pairs with both games in the event."""
 
     pairs: int
     world: np.ndarray
@@ -283,10 +258,7 @@ class EventCounts:
 
 @attrs.frozen(eq=False)
 class Events:
-    """The 2k events of k thresholds: `score >= t` for each threshold, then `score < t` for each.
-
-    Shapes: thresholds (k,) float64.
-    """
+    """The 2k events of k thresholds: `score >= t` for each threshold, then `score < t` for each."""
 
     thresholds: np.ndarray
 
@@ -298,7 +270,6 @@ class Events:
         return Event(float(self.thresholds[index % k]), index < k)
 
     def count(self, block: PairCounts) -> EventCounts:
-        """Count the block's games in every event."""
         below = add_up(block.by_level)
         pairs = block.pairs
         *upper, upper_both = pairs - below[:, np.searchsorted(block.levels, self.thresholds)]
@@ -306,12 +277,9 @@ class Events:
         return EventCounts(pairs, np.concatenate([upper, pairs - np.array(upper)], axis=1), both)
 
     def count_cells(self, block: PairCounts, couples: np.ndarray) -> np.ndarray:
-        """(C, 16): the block's pairs by 4 kind(score in world 0) + kind(score in world 1), for each couple.
-
-        The kind of a score is 1 if it is in the first event of the couple, plus 2 if it is in the second.
-
-        Shapes: couples (C, 2), indices of events.
-        """
+        """(C, 16): the block's pairs by 4 kind(score in world 0) + kind(score in world 1), for each couple of
+        events. The kind of a score is 1 if it is in the first event of the couple, plus 2 if it is in the
+        second."""
         thresholds, place = np.unique(self.thresholds[couples % len(self.thresholds)], return_inverse=True)
         place = place.reshape(couples.shape)
         # The pairs by the bins of their scores between these thresholds, then added up below each threshold.

@@ -39,8 +39,7 @@ _MAX_DIRECT = 1 << 21  # multiplications above which a convolution is faster by 
 class SimultaneousLimits:
     """Limits on the probabilities of all half-lines of scores of one world.
 
-    Shapes: index (K,) int64, the set I, increasing; lower and upper (K,), l and u. They are symmetric:
-        lower[j] = 1 − upper[−1 − j].
+    Shapes: index (K,), the set I, increasing; lower and upper (K,), l and u, lower[j] = 1 − upper[−1 − j].
     """
 
     pairs: int
@@ -61,8 +60,8 @@ class SimultaneousLimits:
 def simultaneous_limits(pairs: int, error: float) -> SimultaneousLimits:
     """The limits at all thresholds of one world, which hold together with probability at least 1 − error.
 
-    The result is cached, since a search for the level takes longer the more pairs there are.
-    Source: Berk and Jones (1979), with equal local levels. Raises: InvalidArgument.
+    Cached, since a search for the level takes long. Source: Berk and Jones (1979), with equal local levels.
+    Raises: InvalidArgument.
     """
     check_value("pairs", pairs, at_least(1))
     check_value("error", error, more_than(0), less_than(1))
@@ -94,11 +93,9 @@ def crossing_probability(limits: SimultaneousLimits) -> float:
 
 
 def _go_halfway(limits: SimultaneousLimits) -> tuple[float, np.ndarray, int]:
-    """The probability that the limits are left up to 1/2, and the law of the numbers up to 1/2 otherwise.
-
-    The law is that of a Poisson process which stays within the limits: probabilities (k,), which add up to
-    less than 1, and the smallest number that has one. k = 0 if the limits are always left.
-    """
+    """The probability that the limits are left up to 1/2, and the law of the numbers up to 1/2 otherwise. The
+    law is that of a Poisson process which stays within the limits: probabilities (k,), which add up to less
+    than 1, and the smallest number that has one. k = 0 if the limits are always left."""
     n, count = limits.pairs, len(limits.index)
     times = np.concatenate([limits.lower, limits.upper])
     is_floor = np.arange(2 * count) >= count
@@ -163,9 +160,7 @@ def _guess_local_level(pairs: int, error: float) -> float:
 
 def _find_local_level(pairs: int, index: np.ndarray, error: float) -> float:
     """The largest level, to within `_SLACK`, at which the limits are left with probability at most `error`.
-
-    The secant method on the logarithms of level and probability, which are nearly proportional.
-    """
+    The secant method on the logarithms of level and probability, which are nearly proportional."""
     smallest, largest = error / (2 * len(index)), error / 2  # a union bound, and a single index
     if error < _SMALLEST_ERROR:
         return smallest

@@ -129,9 +129,7 @@ def driven_queries(
     draw: st.DrawFn, learner: Learner, down: Point, up: Point, tested: Point | None, limit: int
 ) -> tuple[Step, ...]:
     """Queries at points of clear answers, 0 and 1, that drive the answers to a pattern, and what follows.
-
-    That is a challenge with these two points or, where training sets differ at `tested`, queries there.
-    """
+    That is a challenge with these two points or, where training sets differ at `tested`, queries there."""
     pattern = draw(sample_from(PATTERNS))
     driven = [Ask(up if bit == "1" else down) for bit in pattern]
     times = draw(sample_from(counts_of(learner, limit)))

@@ -128,10 +128,8 @@ def _plant_canary(draw: st.DrawFn, learner: Any, protocol: str) -> Script:
 
 
 def _list_directions(parameters: int) -> list[tuple[int, ...]]:
-    """Coordinates of a gradient: a single one, the first and the last, or several over all of them.
-
-    A gradient along one coordinate lies in one layer of a model, and is clipped rightly where each layer is.
-    """
+    """Coordinates of a gradient: a single one, the first and the last, or several over all of them. A
+    gradient along one coordinate lies in one layer of a model, and is clipped rightly where each layer is."""
     single = [(place,) for place in range(min(parameters, _MAX_SINGLE))]
     spread = np.linspace(0, parameters - 1, min(parameters, _MAX_TOGETHER)).astype(int).tolist()
     together = [coordinates for coordinates in ((0, parameters - 1), tuple(spread)) if parameters > 1]

@@ -31,19 +31,12 @@ from audits.statistics.simultaneous_limits import simultaneous_limits
 @attrs.frozen(eq=False)
 class CountBounds:
     """Bounds on the number of games of each world in the events of k thresholds.
-
-    Shapes: least and most (2, 2k) int64, row b for world b; columns as in `Events`.
-    """
+    least and most (2, 2k): row b for world b; columns as in `Events`."""
 
     pairs: int
     events: Events
     least: np.ndarray
     most: np.ndarray
-
-    @classmethod
-    def exact(cls, pairs: int, thresholds: np.ndarray, below: np.ndarray) -> CountBounds:
-        """From exact counts `below` (2, k) of the scores below each threshold (k,)."""
-        return cls.between(pairs, thresholds, below, below)
 
     @classmethod
     def between(cls, pairs: int, thresholds: np.ndarray, least: np.ndarray, most: np.ndarray) -> CountBounds:
@@ -55,9 +48,7 @@ class CountBounds:
 
 class ThresholdCounter:
     """Counts of scores below thresholds, in memory that grows with the logarithm of their number.
-
-    Scores may be infinite.
-    """
+    Unlike `ScoreHistogram`, which estimates, it states what it does not know: docs/proofs/bands.md."""
 
     def __init__(self) -> None:
         self.pairs = 0
@@ -126,10 +117,9 @@ class RefutedRegion:
 class TradeOffCurves:
     """Trade-off curves: type II error (in world 1) against type I error (in world 0).
 
-    Shapes, all (m,): alpha, increasing from 0 to 1; estimate, the observed errors of the tests, without any
-    guarantee; upper, an upper confidence limit on the mechanism's trade-off function; allowed, the least
-    trade-off function that the claim permits, None without a claim. The claim is refuted where `upper` <
-    `allowed`.
+    Shapes, all (m,): alpha, increasing from 0 to 1; estimate, the observed errors of the tests; upper, an
+    upper confidence limit on the mechanism's trade-off function; allowed, the least trade-off function that
+    the claim permits, None without a claim. The claim is refuted where `upper` < `allowed`.
     """
 
     alpha: np.ndarray
@@ -141,9 +131,7 @@ class TradeOffCurves:
 @attrs.frozen(eq=False)
 class Band:
     """Limits on the probabilities of 2k events in both worlds, which hold together.
-
-    Shapes: estimate, lower and upper (2, 2k), row b for world b, columns as in `Events`.
-    """
+    estimate, lower and upper (2, 2k): row b for world b, columns as in `Events`."""
 
     pairs: int
     events: Events
@@ -178,11 +166,8 @@ class Band:
         """The refuted claims on two grids; shapes deltas (D,), epsilons (E,) in nats."""
         return RefutedRegion(deltas, self.epsilons(deltas), epsilons, self.deltas(epsilons))
 
-    def errors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Upper limits (2k,) on the type I and type II errors of deciding for world 1 on each event."""
-        return self._errors(self.upper)
-
-    def _errors(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def errors(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The type I and type II errors (2k,) of deciding for world 1 on each event, of these (2, 2k)."""
         return probabilities[0], np.roll(probabilities[1], len(self.events) // 2)
 
     def trade_off(
@@ -196,7 +181,7 @@ class Band:
             allowed = trade_off_of_claim(alpha, epsilon=epsilon, delta=delta)
             for point in () if curve is None else zip(*list_curve_points(curve), strict=True):
                 allowed = np.maximum(allowed, trade_off_of_claim(alpha, epsilon=point[0], delta=point[1]))
-        estimate, upper = (_convex_hull(*self._errors(p), at=alpha) for p in (self.estimate, self.upper))
+        estimate, upper = (_convex_hull(*self.errors(p), at=alpha) for p in (self.estimate, self.upper))
         return TradeOffCurves(alpha, estimate, upper, allowed)
 
 
@@ -263,16 +248,14 @@ class SimultaneousBand(Estimator):
 
 
 def mu_lower_of_band(band: Band) -> float:
-    """The certified lower bound on μ over all events of a band.
-
-    The events include their complements, so exchanging the worlds would not change the result.
-    """
+    """The certified lower bound on μ over all events of a band, which include their complements."""
     return float(mu_lower(band.upper[0], band.lower[1]).max(initial=0.0))
 
 
 def separation_band(*, games: int, confidence: float) -> Band:
     """The band of scores that separate the worlds perfectly: the most that so many games can certify."""
-    counts = CountBounds.exact(games, np.array([1.0]), np.array([[games], [0]]))
+    below = np.array([[games], [0]])
+    counts = CountBounds.between(games, np.array([1.0]), below, below)
     return Band.of(counts, confidence=confidence)
 
 
@@ -291,13 +274,12 @@ def _convex_hull(alpha: np.ndarray, beta: np.ndarray, *, at: np.ndarray) -> np.n
     x, lowest = np.unique(x[order], return_index=True)
     corners: list[tuple[float, float]] = []
     for point in zip(x.tolist(), y[order][lowest].tolist(), strict=True):
-        while len(corners) > 1 and _lies_above(corners[-2], corners[-1], point):
+        while len(corners) > 1:
+            (first_x, first_y), (middle_x, middle_y) = corners[-2:]
+            rise, run = point[1] - first_y, point[0] - first_x
+            if (middle_y - first_y) * run < rise * (middle_x - first_x):
+                break
             corners.pop()
         corners.append(point)
     x, y = np.array(corners).T
     return np.interp(at, x, y)
-
-
-def _lies_above(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]) -> bool:
-    rise, run = last[1] - first[1], last[0] - first[0]
-    return (middle[1] - first[1]) * run >= rise * (middle[0] - first[0])

@@ -28,9 +28,7 @@ from audits.statistics.score_pairs import EVERYTHING, Event, PairCounts
 
 def mu_lower(upper0: np.ndarray, lower1: np.ndarray) -> np.ndarray:
     """The least μ ≥ 0 if an event has probability at most `upper0` in world 0, at least `lower1` in world 1.
-
-    Any shape; `upper0` above 0 and `lower1` below 1.
-    """
+    Any shape; `upper0` above 0 and `lower1` below 1."""
     from scipy.special import ndtri  # slow to import
 
     return np.maximum(ndtri(lower1) - ndtri(upper0), 0.0)
@@ -47,10 +45,8 @@ def delta_if_gaussian(epsilon: float, mu: float) -> float:
 
 
 def epsilon_if_gaussian(delta: float, mu: float) -> float:
-    """The ε in nats at δ of the Gaussian mechanism with this μ; infinite at δ = 0 unless μ = 0.
-
-    It says nothing about other mechanisms with this bound on μ. Raises: InvalidArgument.
-    """
+    """The ε in nats at δ of the Gaussian mechanism with this μ; infinite at δ = 0 unless μ = 0. It says
+    nothing about other mechanisms with this bound on μ. Raises: InvalidArgument."""
     from scipy.optimize import brentq  # slow to import
 
     check_value("delta", delta, at_least(0), at_most(1))
@@ -254,7 +250,6 @@ class GaussianEvent(Estimator):
 
     @property
     def bound(self) -> GaussianBound | None:
-        """The bound so far; see `HeldOutGaussianEstimator.bound`."""
         return self._estimator.bound
 
     def rows(self) -> list[Estimate]:

@@ -170,7 +170,7 @@ def test_perfect_separation_is_the_ceiling() -> None:
 def test_the_certified_curve_is_the_lower_hull_of_its_points(laplace: Band) -> None:
     """By brute force: at each α, the least of all chords between points on either side of it."""
     curve = laplace.trade_off(epsilon=1.0)
-    alpha, beta = laplace.errors()
+    alpha, beta = laplace.errors(laplace.upper)
     x, y = np.concatenate([alpha, [0.0, 1.0]]), np.concatenate([beta, [1.0, 0.0]])
     for at in (0.05, 0.3, 0.8):
         left, right = x <= at, x > at
@@ -270,7 +270,7 @@ def check_coverage(make: Callable[[CountBounds], Band], rng: np.random.Generator
         # Just above each score, where the limits are tightest from below, and at it.
         at = np.sort(np.concatenate([at, np.nextafter(at, np.inf)]))
         below = np.stack([np.searchsorted(np.sort(world), at, side="left") for world in scores])
-        found = make(CountBounds.exact(PAIRS, at, below))
+        found = make(CountBounds.between(PAIRS, at, below, below))
         chance = np.concatenate([stats.norm.sf(at), stats.norm.cdf(at)])
         missed += bool(((chance < found.lower) | (chance > found.upper)).any())
     most = int(stats.binom.isf(RATE, SEEDS, LEVEL))
