@@ -44,8 +44,7 @@ class SearchTarget:
     """What adversaries are weighed against.
 
     claim: under test, with finite ε in nats. pairs: games in each world to begin with.
-    seed: together with the adversary it determines all random numbers. The names of the script's classes and
-        fields enter the seeds as well.
+    seed: together with the adversary, whose class and field names enter, it determines all random numbers.
     """
 
     learner: Learner
@@ -80,7 +79,7 @@ def weigh_adversary(target: SearchTarget, adversary: Adversary, referee: Referee
     """Play an adversary and weigh the games; play more games while the evidence is promising.
 
     Raises: whatever `arena.play` raises, except the learner's own errors, which become part of the view. If
-        the learner fails in, or declines, every game in both worlds, its error is raised.
+    the learner fails in, or declines, every game in both worlds, its error is raised.
     """
     games = 0
     for stage, (factor, promising) in _STAGES.items():
@@ -226,7 +225,12 @@ class _CrossFit:
         learned: tuple[np.ndarray, np.ndarray] | None = None
         if learning and 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
             candidates.append(None)
-            learned = _learn_scores(folds, half, other)
+            # Each fold is scored by the other: a view looks better on its own training data than it is.
+            fold_scores = [
+                learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)
+            ]
+            of_other = learn_distinguisher([half])(other)[other.which].T
+            learned = np.concatenate(fold_scores, axis=1), of_other
 
         def compute(score: Score | None, views: ViewCounts) -> np.ndarray:
             """(2, k): row b for the games of world b. One score at a time, since there may be many games."""
@@ -266,13 +270,6 @@ class _CrossFit:
                 betting.update(block)
         wealth = [betting.log_wealth_now for betting in tests]
         return float(np.logaddexp.reduce(wealth) - log(len(wealth)))
-
-
-def _learn_scores(folds: Halves, half: ViewCounts, other: ViewCounts) -> tuple[np.ndarray, np.ndarray]:
-    """The values of a learned score for the pairs of both halves (2, k). Each fold is scored by the other,
-    since a view looks better on its own training data than it is."""
-    scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
-    return np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T
 
 
 def _choose_thresholds(values: np.ndarray, score: Score | None) -> np.ndarray:

@@ -114,10 +114,7 @@ class HypothesisRun:
         scripts = adversaries(self._target.learner, self._protocol, data=self._data, **limits)
         limit = settings(
             max_examples=examples,
-            phases=(
-                Phase.generate,
-                Phase.shrink,
-            ),  # `target` retries adversaries of equal evidence for minutes
+            phases=(Phase.generate, Phase.shrink),  # `target` retries those of equal evidence for minutes
             database=None,
             deadline=None,
             report_multiple_bugs=False,

@@ -84,11 +84,8 @@ def far_points_of(learner: Learner) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=64)
 def constant_points_of(learner: Learner) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-    """Points whose entries are all one constant in a user's code, such as a code for missing values; and
-    points beside these, or with a constant in the first entry alone.
-
-    None lies outside the learner's `domain`.
-    """
+    """Points within the domain whose entries are all one constant in a user's code, such as a code for
+    missing values; and points beside these, or with a constant in the first entry alone."""
     if type(learner).some_points is not Learner.some_points:
         return (), ()
     constants, shapes = list_constants(learner), _shapes(learner)
@@ -134,8 +131,8 @@ def _accepts(learner: Learner, point: Point) -> bool:
 
 @lru_cache(maxsize=512)
 def draw_points(learner: Learner, near: tuple[Point, ...] = ()) -> st.SearchStrategy[Point]:
-    """A point of `points_of` or, half as often, `far_points_of`, and as often `constant_points_of`. As often
-    as all of them, one of `near`, if any."""
+    """A point of `points_of` or, half as often, `far_points_of`, and as often `constant_points_of`.
+    As often as all of them, one of `near`, if any."""
     constants = [point for points in constant_points_of(learner) for point in points]
     kinds = [*[points_of(learner)] * 2, far_points_of(learner), constants]
     drawn = [sample_from(points) for points in kinds if points]
@@ -218,11 +215,9 @@ def shorten_steps(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
         times = min(step.rounds, left + 1)
         left -= times - 1
         step = step if times == step.rounds else step.shorten(times)
-        if fitting and _same_step(fitting[-1], step):
+        last = fitting[-1] if fitting else None
+        is_same = hasattr(step, "times") and type(last) is type(step) and last.shorten(1) == step.shorten(1)
+        if is_same:
             step = step.shorten(fitting.pop().rounds + times)
         fitting.append(step)
     return tuple(fitting)
-
-
-def _same_step(one: Step, other: Step) -> bool:
-    return hasattr(one, "times") and type(one) is type(other) and one.shorten(1) == other.shorten(1)

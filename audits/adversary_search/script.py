@@ -176,7 +176,6 @@ class Script(Adversary):
 
     @property
     def protocols(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The one that it plays."""
         return (self.protocol,)
 
     @property
@@ -190,7 +189,6 @@ class Script(Adversary):
 
     @property
     def referee(self) -> Referee:
-        """The referee of its games."""
         return REFEREES[self.protocol].with_rounds(self.rounds)
 
     def list_parts(self) -> list[object]:

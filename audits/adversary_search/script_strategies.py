@@ -215,8 +215,8 @@ def cut_runs(kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
 
 
 def choose_protocol(learner: Learner, protocol: str | None) -> str:
-    """The protocol, by default the first that the learner names and a search can play. Raises:
-    InvalidArgument if the learner does not play it, or if it has one world."""
+    """The protocol, by default the first that the learner names and a search can play.
+    Raises: InvalidArgument if the learner does not play it, or if it has one world."""
     if protocol is None:
         playable = [name for name in learner.protocols if name in SPACES]
         if not playable:
@@ -246,10 +246,8 @@ def adversaries(
 ) -> st.SearchStrategy[Script]:
     """Scripts for a protocol in which the worlds differ in something that the learner's claim protects.
 
-    protocol: default: the first that the learner names and a search can play.
     max_rounds: of a game; default: those of its `SearchSpace`, or up to 1,024 if a setting is that large.
     data: the user's, whose examples occur in some samples, with points of the learner's shape.
-
     Raises: InvalidArgument if the claim protects nothing that can differ, or if no protocol is played.
     """
     protocol = protocol or choose_protocol(learner, None)

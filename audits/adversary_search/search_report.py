@@ -29,14 +29,7 @@ _DEPENDENT = (
     "{} confirmations on fresh games failed, which is rare if games are independent. Check by "
     "arena.testing.check_learner whether the games of a batch share random numbers."
 )
-_SPECIAL = (
-    "learner",
-    "adversary",
-    "plan",
-    "verdict",
-    "given",
-    "file",
-)  # fields that are not in the JSON as they are
+_SPECIAL = ("learner", "adversary", "plan", "verdict", "given", "file")  # not in the JSON as they are
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -96,9 +89,15 @@ class SearchResult(Report):
         return write_adversary(self.plan, self.verdict, learner=self.given, file=self.file or FOUND_FILE)
 
     def document(self) -> Document:
-        parts: list[Part] = [Facts(_rows(self)), Prose(_explain(self))]
+        failed = self.confirmations - self.refuted
+        doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
+        parts: list[Part] = [Facts(_rows(self)), Prose(_explain_outcome(self) + doubt)]
         if self.plan is not None:
-            parts.append(Listing(_write_games(self.plan), "The smallest game that shows the violation:"))
+            plan = self.plan
+            games = write_example_games(
+                plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults, telling=True
+            )
+            parts.append(Listing(games, "The smallest game that shows the violation:"))
             if self.file:
                 where = f"The adversary is in {self.file}; commands play it as {self.file}:{FOUND}."
                 parts.append(Prose(where))
@@ -177,12 +176,6 @@ def _describe_space(result: SearchResult) -> str:
     return words
 
 
-def _explain(result: SearchResult) -> str:
-    failed = result.confirmations - result.refuted
-    doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
-    return _explain_outcome(result) + doubt
-
-
 def _explain_outcome(result: SearchResult) -> str:
     if result.verdict is not None:
         return (
@@ -200,8 +193,3 @@ def _explain_outcome(result: SearchResult) -> str:
             "response, would have been found with probability 90 %."
         )
     return f"Interrupted. {explanation}" if result.interrupted else explanation
-
-
-def _write_games(plan: Plan) -> str:
-    players = plan.learner, plan.adversary, plan.referee
-    return write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)

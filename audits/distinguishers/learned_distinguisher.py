@@ -28,9 +28,7 @@ from audits.statistics.score_pairs import Events, PairCounts
 
 _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
 _MAX_HELD_OUT_PAIRS = 65_536
-_MAX_CELLS = (
-    2**24
-)  # numbers in the views that are kept for training, 128 MB; beyond, every second pair is kept
+_MAX_CELLS = 2**24  # numbers in the views kept for training, 128 MB; beyond, every second pair is kept
 _PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and every pair is counted in them
 _MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are used
 _FEW_VIEWS = 64  # distinct views up to which nothing but their frequencies is used
@@ -42,10 +40,7 @@ _MAX_BINS = 256  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
 _COSTLY = "regression", "trees"  # beginnings of the names of kinds that may be given up
 _FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn
-_SMALL_LEAF, _LEAVES = (
-    64,
-    100,
-)  # games in a leaf of a tree, at least: so many, or one of so many parts of them
+_SMALL_LEAF, _LEAVES = 64, 100  # games in a leaf of a tree, at least: so many, or one of so many parts
 _THRESHOLDS = 64  # of the events by which kinds are compared
 
 
@@ -76,8 +71,11 @@ class DistinguisherTraining:
         """Add a block; return a new distinguisher's scores of the blocks it was not trained on, if any."""
         if self.done:
             return None
-        if self._held_out_pairs * _HELD_OUT < self._seen:
-            self._hold_out(block)
+        if self._held_out_pairs * _HELD_OUT < self._seen:  # which are kept depends on their sizes alone
+            self._held_out_pairs += block.pairs
+            self._held_out.append(block)
+            while sum(kept.pairs for kept in self._held_out[1:]) >= _MAX_HELD_OUT_PAIRS:
+                self._held_out.pop(0)
         else:
             self._games.add(block)
         self._seen += block.pairs
@@ -89,13 +87,6 @@ class DistinguisherTraining:
         if self._seen >= self._pairs:
             self.done, self._games, self._held_out = True, TrainingGames(), []
         return scores
-
-    def _hold_out(self, block: ViewCounts) -> None:
-        """Keep a block for choices. Which blocks are kept depends on the sizes of blocks alone."""
-        self._held_out_pairs += block.pairs
-        self._held_out.append(block)
-        while sum(kept.pairs for kept in self._held_out[1:]) >= _MAX_HELD_OUT_PAIRS:
-            self._held_out.pop(0)
 
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
@@ -117,7 +108,6 @@ class TrainingGames:
         self._marginals: list[MarginalCounts] | None = None
 
     def add(self, block: ViewCounts) -> None:
-        """Add a block."""
         for marginals in self._marginals or ():
             marginals.add(block)
         self._blocks.append(block.thin(self._stride))

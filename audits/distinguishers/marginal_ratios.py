@@ -24,7 +24,7 @@ class Entries:
     """What is binned: the features themselves, or their differences.
 
     differences: each entry of a released vector minus the one before it, since the noise that a running sum
-        has gathered cancels in them.
+    has gathered cancels in them.
     """
 
     names: tuple[str, ...]
@@ -44,8 +44,7 @@ class MarginalCounts:
     """How often each pair of bins of each entry occurs, over any number of pairs of games.
 
     cuts: for each entry and each of `RESOLUTIONS` the increasing cuts between bins; finer ones include
-        coarser ones. counts: for each entry (K, K), the pairs by the finest bins of their games in world 0
-        and in world 1.
+    coarser ones. counts: for each entry (K, K), the pairs by the finest bins of their games in each world.
     """
 
     entries: Entries
@@ -82,8 +81,8 @@ class MarginalCounts:
         return sum(len(of_entry[resolution]) + 1 for of_entry in self.cuts)
 
     def ratios(self, resolution: int, *, pooled: bool = False) -> MarginalRatios:
-        """The distinguisher with the bins of `RESOLUTIONS[resolution]`. pooled: whether entries with equally
-        many bins share their log ratios, which are then learned from all of them."""
+        """The distinguisher with the bins of `RESOLUTIONS[resolution]`.
+        pooled: whether entries with equally many bins share their log ratios, learned from all of them."""
         merged = [
             _merge_bins(counts, of_entry, resolution)
             for of_entry, counts in zip(self.cuts, self.counts, strict=True)
@@ -94,21 +93,15 @@ class MarginalCounts:
                 totals[len(counts)] = totals.get(len(counts), 0) + counts
             merged = [totals[len(counts)] for counts in merged]
         tables = [_shrink_log_ratios(counts) for counts in merged]
-        used = [index for index, table in enumerate(tables) if table.any()]
-        return MarginalRatios(
-            self.entries,
-            tuple(used),
-            tuple(self.cuts[index][resolution] for index in used),
-            tuple(tables[index] for index in used),
-        )
+        used = tuple(index for index, table in enumerate(tables) if table.any())
+        cuts = tuple(self.cuts[index][resolution] for index in used)
+        return MarginalRatios(self.entries, used, cuts, tuple(tables[index] for index in used))
 
 
 @attrs.frozen(eq=False)
 class MarginalRatios:
     """Scores a view by the sum of the log ratios of its entries' bins.
-
-    used: the entries that say something. cuts, tables: of each of them, (k,) and (k + 1,).
-    """
+    used: the entries that say something. cuts, tables: of each of them, (k,) and (k + 1,)."""
 
     entries: Entries
     used: tuple[int, ...]
@@ -136,8 +129,8 @@ def find_bins(column: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 
 def choose_cuts(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The cuts at each of `RESOLUTIONS`, for values (m,) that occurred `times` (m,). Quantiles are those of
-    the values that are no point masses."""
+    """The cuts at each of `RESOLUTIONS`, for values (m,) that occurred `times` (m,).
+    Quantiles are those of the values that are no point masses."""
     order = np.argsort(column, kind="stable")
     first = np.flatnonzero(np.diff(column[order], prepend=-np.inf) > 0)
     values, mass = column[order][first], np.add.reduceat(times[order], first)

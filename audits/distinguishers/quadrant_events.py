@@ -23,8 +23,8 @@ _PLANES = 2  # with the best quadrants, whose bounds are combined
 class Plane:
     """The bounds of the quadrants of two columns.
 
-    Shapes: bounds (2, K, L), for each bin of the columns `first` and `second` the largest bound of the
-        quadrants that contain it, at least 0; row b for the quadrants that are likelier in world b.
+    bounds: (2, K, L), for each bin of the columns `first` and `second` the largest bound of the quadrants
+    that contain it, at least 0; row b for the quadrants that are likelier in world b.
     """
 
     first: int
@@ -37,7 +37,6 @@ class QuadrantEvents:
     """Scores a view by the largest bound on a log ratio of the quadrants that contain it.
 
     Quadrants that are likelier in world 1 raise the score, and those that are likelier in world 0 lower it.
-
     additive: its score is a column, next to the summary of the view. cuts: of each column, (k,).
     """
 
@@ -85,7 +84,6 @@ def bound_log_ratios(
 
     The log ratio of the event's probabilities, minus so many standard errors, which guards against rare
     events that look good by chance. Pairs with both games in the event add nothing to the error.
-
     Shapes: world (2, ...), the games of each world in the events; both (...), the pairs with both in them.
     """
     chances = (world + 0.5) / (pairs + 1)
@@ -107,16 +105,15 @@ def _bound_quadrants(
         )
         cells = first * shape[1] + second
         in_both = first.min(axis=0) * shape[1] + second.min(axis=0)
-        in_0, in_1, both = (_count_quadrants(cell, views.counts, shape) for cell in (*cells, in_both))
+        # How many are in each cell or, in both columns, in a later one.
+        tables = [
+            np.bincount(cell, views.counts, minlength=shape[0] * shape[1]).reshape(shape)[::-1, ::-1]
+            for cell in (*cells, in_both)
+        ]
+        *world, both = (table.cumsum(axis=0).cumsum(axis=1)[::-1, ::-1] for table in tables)
         bounds = bound_log_ratios(
-            np.stack([in_0, in_1]), both, pairs=views.pairs, delta=0.0, errors=_STANDARD_ERRORS
+            np.stack(world), both, pairs=views.pairs, delta=0.0, errors=_STANDARD_ERRORS
         )
         bounds = np.maximum.accumulate(np.maximum.accumulate(bounds, axis=1), axis=2)
         largest = np.maximum(largest, bounds[:, :: flips[0], :: flips[1]])
     return largest
-
-
-def _count_quadrants(cells: np.ndarray, counts: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """(K, L): how many are in this cell or, in both columns, in a later one. Shapes: cells, counts (k,)."""
-    table = np.bincount(cells, counts, minlength=shape[0] * shape[1]).reshape(shape)
-    return np.asarray(table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import attrs
@@ -41,10 +41,7 @@ _MAX_COMPRESSED = 1_024  # distinct views
 
 @attrs.frozen(eq=False)
 class ViewFeatures:
-    """The features of the views of n games.
-
-    Shapes: rows (n, F) float64, finite; names (F,), the names of the columns.
-    """
+    """The features of the views of n games: rows (n, F) float64, finite; names (F,) of the columns."""
 
     rows: np.ndarray
     names: tuple[str, ...]
@@ -54,7 +51,6 @@ class ViewFeatures:
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, np.ndarray], games: int) -> ViewFeatures:
-        """The features of so many games in columns (n,), by name."""
         rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
         return cls(freeze(rows + 0.0), tuple(columns))  # -0 compares equal to 0, but has other bytes
 
@@ -100,18 +96,6 @@ def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:
     }
 
 
-def _collect_values(replies: Sequence[Reply]) -> list[np.ndarray]:
-    """Released values, concepts of published hypotheses and moves of models, (n, ...) each, in order."""
-    others = Answer, Answers, Received  # these are features as answers
-    values = []
-    for reply in replies:
-        if isinstance(reply, Models):
-            values.append(_describe_moves(reply.parameters))
-        elif not isinstance(reply, others):
-            values += reply.parts
-    return values
-
-
 def _describe_moves(parameters: np.ndarray) -> np.ndarray:
     """(n, F): how models (n, j, P) move from 0 on; in long runs, how far in all along the first coordinates,
     and the squared lengths of the first moves."""
@@ -125,9 +109,14 @@ def _describe_moves(parameters: np.ndarray) -> np.ndarray:
 def list_released_columns(
     replies: Sequence[Reply], games: int, *, finite: bool = True
 ) -> dict[str, np.ndarray]:
-    """The features (games,) of released values and published hypotheses, by name. finite: whether infinities
-    and NaN are replaced, as in the features of views."""
-    values = _collect_values(replies)
+    """The features (games,) of released values and published hypotheses, by name.
+    finite: whether infinities and NaN are replaced, as in the features of views."""
+    values: list[np.ndarray] = []
+    for reply in replies:
+        if isinstance(reply, Models):
+            values.append(_describe_moves(reply.parameters))
+        elif not isinstance(reply, (Answer, Answers, Received)):  # these are features as answers
+            values += reply.parts
     columns: dict[str, np.ndarray] = {}
     for number, value in enumerate(values, start=1):
         if len(values) == 1:
@@ -136,7 +125,10 @@ def list_released_columns(
         flat = np.asarray(value, dtype=np.float64).reshape(games, -1)
         name = f"hypothesis {number}"
         columns |= value_columns(flat[:, 0] if flat.shape[1] == 1 else flat, name)
-    return {name: _replace_infinities(column) for name, column in columns.items()} if finite else columns
+    if finite:
+        replace = partial(np.nan_to_num, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
+        return {name: replace(column) for name, column in columns.items()}
+    return columns
 
 
 @lru_cache(maxsize=64)
@@ -156,10 +148,6 @@ def summarise_rows(rows: np.ndarray) -> list[np.ndarray]:
     return [total, *(np.asarray(function(rows, axis=1), np.float64) for function in summary)]
 
 
-def _replace_infinities(column: np.ndarray) -> np.ndarray:
-    return np.nan_to_num(column, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
-
-
 def _align_columns(parts: Sequence[ViewFeatures]) -> list[ViewFeatures]:
     """The same features with the union of all columns."""
     names = tuple(dict.fromkeys(name for part in parts for name in part.names))
@@ -173,10 +161,8 @@ def _select_columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str,
     place = {name: column for column, name in enumerate(names)}
     columns = np.empty((len(rows), len(wanted)))
     for column, name in enumerate(wanted):
-        if name in place:
-            columns[:, column] = rows[:, place[name]]
-        else:
-            columns[:, column] = ABSENT if is_released(name) else _MISSING
+        missing = ABSENT if is_released(name) else _MISSING
+        columns[:, column] = rows[:, place[name]] if name in place else missing
     return columns
 
 
@@ -209,7 +195,6 @@ class ViewCounts:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs of games."""
         return int(self.counts.sum())
 
     def by_world(self) -> np.ndarray:

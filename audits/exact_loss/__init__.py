@@ -1,8 +1,5 @@
-"""Exact audits: the distribution of the adversary's view in both worlds.
-
-Nothing is sampled. An exact audit shows by how much a learner violates its claim, or how much of the claim it
-leaves unused, and serves as a reference for audits that play games.
-"""
+"""Exact audits, by the distribution of the adversary's view in both worlds: a reference for audits that play
+games."""
 
 from audits.exact_loss.exact_audit import ExactAudit, exact
 from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss

@@ -91,22 +91,21 @@ def _check_moves(begin: Callable[[], Moves], rng: np.random.Generator, name: str
 
 def _relay_moves(moves: Moves, rng: np.random.Generator, before: bytes, name: str) -> Moves:
     reply: Any = None
+    move: Any
     while True:
+        move, ended = None, None
         try:
             move = moves.send(reply)
         except StopIteration as end:
-            _check_unused(rng, before, name)
-            return end.value
-        _check_unused(rng, before, name)
+            ended = end
+        if _generator_state(rng) != before:
+            raise Unsupported(
+                f"exact audits need an adversary without randomness, and {name} draws random numbers",
+                remedy="Fix these choices in its settings, or use `arena audit`, which plays games.",
+            )
+        if ended is not None:
+            return ended.value
         reply = yield move
-
-
-def _check_unused(rng: np.random.Generator, before: bytes, name: str) -> None:
-    if _generator_state(rng) != before:
-        raise Unsupported(
-            f"exact audits need an adversary without randomness, and {name} draws random numbers",
-            remedy="Fix these choices in its settings, or use `arena audit`, which plays games.",
-        )
 
 
 def _generator_state(rng: np.random.Generator) -> bytes:
@@ -123,10 +122,9 @@ _PREFERENCES = (0.0, 0.25, 0.5, 1.0)  # powers of the probability with which sam
 class Path:
     """A world and the outcomes of the queries so far.
 
-    mass: the probability of the path.
+    mass: the probability of the path. asked: a fingerprint of the queries.
     measure: (m,) joint probabilities of the path and each hidden state of the learner; None before the first
         query and after a halt.
-    asked: a fingerprint of the queries so far.
     """
 
     world: bool
@@ -158,8 +156,7 @@ class AnswerLaws:
         self.defects = np.zeros(2)
 
     def of(self, sample: Sample) -> AnswerLaw:
-        """The distribution for a sample. Raises: Unsupported if the learner's output distribution is unknown
-        or is not one of answers."""
+        """The distribution for a sample. Raises: Unsupported if it is unknown, or is not one of answers."""
         if sample not in self._laws:
             law = self._learner.law(sample)
             if not isinstance(law, AnswerLaw):
@@ -314,9 +311,8 @@ class PathState:
 class PathSampler(PathState):
     """State of a learner in n games that each follow one path, chosen at random, and leave no branches.
 
-    The number of paths that are followed at all is the sum, over paths, of 1; a random path that is chosen
-    with probability q stands for 1/q of them. So 1/q is an unbiased estimate of their number.
-
+    A random path that is chosen with probability q stands for 1/q paths, an unbiased estimate of their
+    number.
     log_counts: (n,) the logarithm of that estimate. limit: the logarithm at which the game is given up.
     """
 

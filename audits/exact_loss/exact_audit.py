@@ -70,7 +70,6 @@ class ExactAudit(Report):
         score could certify at that δ; None if it is unknown.
     views: the number of cells of views. error: how much a δ at ε = 0 may be off, apart from their width.
     comparison: of games with the declared output distribution, of which alone the figures speak.
-    players: the learner and the adversary.
     worst, most_revealing: the views with the largest loss, and with the largest loss times probability.
     """
 
@@ -104,8 +103,8 @@ class ExactAudit(Report):
     def table(self) -> list[tuple[str, float, float, float, float, float]]:
         """Every view, from the most to the least indicative of world 1, with the trade-off curve.
 
-        Columns: the view as text, its probability in world 0 and in world 1, its mean privacy loss, and the
-            errors α and β of the test that decides for world 1 on this view and all those before it.
+        Columns: the view, its probability in world 0 and in world 1, its mean privacy loss, and the errors α
+        and β of the test that decides for world 1 on this view and all those before it.
         """
         loss, order = self.law.loss, self.law.loss.order
         alpha, beta = loss.tradeoff()
@@ -218,7 +217,6 @@ def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee)
     """Compare the learner's games against this adversary, in both worlds, with its output distribution.
 
     A subclass may inherit `law` and change the answers; then no figure computed from it holds.
-
     Raises: NotConforming; Unsupported if it declares none; whatever a referee raises in a game.
     """
     comparison = compare_with_law(learner, adversary, referee, rate=RATE)
@@ -245,8 +243,8 @@ def exact(
     """Audit `learner` by the exact distribution of what `adversary` sees of it.
 
     epsilons: further ε in nats at which δ(ε) is computed. delta: at which ε(δ) is; default: the claim's.
-    max_paths: the number of paths that may be played, if views are enumerated. watch: called with the part
-        of the probability that is done, between 0 and 1.
+    max_paths: the number of paths that may be played, if views are enumerated. watch: called with the part of
+    the probability that is done.
 
     Raises: InvalidArgument if these are out of range, if a player does not play the protocol, or if the
         worlds differ in something that the learner does not promise to protect; NothingTested if they do not
@@ -268,6 +266,9 @@ def exact(
         )
     comparison = check_declared_law(learner, adversary, referee)
     loss = law.loss
+    # The cell with the largest absolute loss; the most likely of several.
+    worst = int(np.lexsort((np.maximum(loss.p0, loss.p1), np.abs(loss.mean)))[-1])
+    of_score = None if law.score is None else law.score.epsilon_at(delta)
     return ExactAudit(
         learner=learner.name,
         adversary=adversary.name,
@@ -278,25 +279,16 @@ def exact(
         complete=loss.complete,
         delta=None if claim.empty else loss.delta(claim.epsilon),
         deltas=tuple(DeltaBracket(**attrs.asdict(loss.delta(at)), epsilon=at) for at in map(float, epsilons)),
-        epsilon_at=_epsilon_at(loss, delta),
-        score=None if law.score is None else _epsilon_at(law.score, delta),
+        epsilon_at=EpsilonBracket(**attrs.asdict(loss.epsilon_at(delta)), delta=delta),
+        score=None if of_score is None else EpsilonBracket(**attrs.asdict(of_score), delta=delta),
         views=len(loss.p0),
         error=loss.stated_error,
         comparison=comparison,
-        worst=_describe_cell(law.views, _worst_cell(loss)),
+        worst=_describe_cell(law.views, worst),
         most_revealing=tuple(_describe_cell(law.coarse, cell) for cell in _revealing_cells(law.coarse.loss)),
         law=law,
         players=(learner, adversary),
     )
-
-
-def _epsilon_at(loss: PrivacyLoss, delta: float) -> EpsilonBracket:
-    return EpsilonBracket(**attrs.asdict(loss.epsilon_at(delta)), delta=delta)
-
-
-def _worst_cell(loss: PrivacyLoss) -> int:
-    """The cell with the largest absolute loss; the most likely of several."""
-    return int(np.lexsort((np.maximum(loss.p0, loss.p1), np.abs(loss.mean)))[-1])
 
 
 def _revealing_cells(loss: PrivacyLoss) -> list[int]:

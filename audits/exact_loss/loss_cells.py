@@ -6,6 +6,7 @@ Derivations: docs/proofs/exact_privacy_loss.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -58,22 +59,14 @@ class LossCells:
         return len(self.p0)
 
     def select(self, which: np.ndarray) -> LossCells:
-        """Some of the cells."""
         return attrs.evolve(self, **{name: getattr(self, name)[which] for name in _ARRAYS})
 
     def merge(self, starts: np.ndarray) -> LossCells:
         """Merge neighbouring cells: those from each of `starts` up to the next."""
         if not len(starts):
             return self
-        return attrs.evolve(
-            self,
-            p0=np.add.reduceat(self.p0, starts),
-            p1=np.add.reduceat(self.p1, starts),
-            low=np.minimum.reduceat(self.low, starts),
-            high=np.maximum.reduceat(self.high, starts),
-            left=np.minimum.reduceat(self.left, starts),
-            right=np.maximum.reduceat(self.right, starts),
-        )
+        arrays: Any = {name: join.reduceat(getattr(self, name), starts) for name, join in _ARRAYS.items()}
+        return attrs.evolve(self, **arrays)
 
     def merge_equal(self) -> LossCells:
         """Merge neighbouring cells of equal loss."""
@@ -104,7 +97,9 @@ class LossCells:
         return PrivacyLoss(**cells, unlisted=self.unlisted, error=error, reach=self.reach)
 
 
-_ARRAYS = ("p0", "p1", "low", "high", "left", "right")
+# The arrays, with what joins neighbouring cells.
+_ARRAYS: dict[str, np.ufunc] = {"p0": np.add, "p1": np.add, "low": np.minimum, "high": np.maximum}
+_ARRAYS |= {"left": np.minimum, "right": np.maximum}
 
 
 def concatenate_cells(parts: Sequence[LossCells]) -> LossCells:
@@ -167,9 +162,12 @@ def _evaluate_cells(
     possible = np.isfinite(logs[0]).any(axis=1) | np.isfinite(logs[1]).any(axis=1)
     with np.errstate(invalid="ignore"):
         loss = (logs[1] - logs[0])[possible]  # NaN where both vanish
+        steps = np.diff(loss, axis=1)
     p0, p1, left, right = (array[possible] for array in (p0, p1, left, right))
     low, high = np.fmin.reduce(loss, axis=1), np.fmax.reduce(loss, axis=1)
-    return LossCells(p0=p0, p1=p1, low=low, high=high, left=left, right=right), _loss_turns(loss)
+    slack = _EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(loss), loss, 0.0)).max(axis=1, initial=0.0))
+    turns = (steps > slack[:, None]).any(axis=1) & (steps < -slack[:, None]).any(axis=1)
+    return LossCells(p0=p0, p1=p1, low=low, high=high, left=left, right=right), turns
 
 
 def _log_density(law: Density, nodes: np.ndarray) -> np.ndarray:
@@ -177,14 +175,6 @@ def _log_density(law: Density, nodes: np.ndarray) -> np.ndarray:
     if np.isnan(log).any() or (log == np.inf).any():
         raise InvalidArgument("a log density must be a number or -inf", value=float(log[~(log < np.inf)][0]))
     return log
-
-
-def _loss_turns(loss: np.ndarray) -> np.ndarray:
-    """(k,) bool: whether losses at successive nodes (k, nodes) both rise and fall."""
-    with np.errstate(invalid="ignore"):
-        steps = np.diff(loss, axis=1)
-    slack = _EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(loss), loss, 0.0)).max(axis=1, initial=0.0))
-    return np.asarray((steps > slack[:, None]).any(axis=1) & (steps < -slack[:, None]).any(axis=1))
 
 
 def _count_pieces(cells: LossCells, turns: np.ndarray, done: Sequence[LossCells], most: float) -> np.ndarray:
@@ -261,8 +251,9 @@ _SAME = 1e-13  # nats; a part that differs by less does not count
 
 
 def product_cells(parts: Sequence[LossCells]) -> LossCells:
-    """The cells of a vector of independent parts, of which those with equal distributions do not count. If
-    there are too many, cells of nearly equal loss are merged; their bounds contain those of the members."""
+    """The cells of a vector of independent parts, of which those with equal distributions do not count.
+    If there are too many, cells of nearly equal loss are merged; their bounds contain those of the
+    members."""
     differing = [part for part in parts if max(-part.reach[0], part.reach[1]) > _SAME]
     total = LossCells.of_views(np.ones(1), np.ones(1))
     for part in differing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -58,8 +59,8 @@ class ValueLosses:
 
 
 def loss_of_values(world_0: ValueLaw, world_1: ValueLaw) -> PrivacyLoss:
-    """The privacy loss between two distributions of one released value. Raises: InvalidArgument if they are
-    not of the same kind and shape, or are not distributions."""
+    """The privacy loss between two distributions of one released value.
+    Raises: InvalidArgument if they are not of the same kind and shape, or are not distributions."""
     return losses_of_values(world_0, world_1).fine.loss
 
 
@@ -73,17 +74,18 @@ def losses_of_values(world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HI
         parts = _pair_parts(world_0, world_1, "both worlds must have the same branches")
         branches = [_branch_cells(*part, hidden) for part in parts]
         bands = [branch.merge_bands() for branch in branches]
-        return ValueLosses(_label_branches(branches), _label_branches(bands))
+        return ValueLosses(_label_cells(branches, "branch"), _label_cells(bands, "branch"))
     if isinstance(world_0, Finite) and isinstance(world_1, Finite):
         cells, values = _finite_cells(world_0, world_1)
-        listed = LabelledLoss(cells.loss(), lambda cell: f"value {_format_value(values[cell])}")
+        form = partial(np.array2string, precision=6, threshold=64, max_line_width=1_000)
+        listed = LabelledLoss(cells.loss(), lambda cell: f"value {form(np.asarray(values[cell]))}")
         return ValueLosses(listed, listed)
     if isinstance(world_0, Density) and isinstance(world_1, Density):
         cells = density_cells(world_0, world_1, hidden=hidden)
-        return ValueLosses(_label_line(cells), _label_line(cells.merge_bands()))
+        return ValueLosses(_label_cells([cells]), _label_cells([cells.merge_bands()]))
     if isinstance(world_0, Independent) and isinstance(world_1, Independent):
         parts = _pair_parts(world_0, world_1, "the vectors of both worlds must have the same length")
-        listed = _label_losses(product_cells([_part_cells(*part, hidden) for part in parts]))
+        listed = _label_cells([product_cells([_part_cells(*part, hidden) for part in parts])])
         return ValueLosses(listed, listed)
     raise InvalidArgument(
         "both worlds need distributions of the same kind: Finite, Density, Independent or Branches, a "
@@ -152,40 +154,27 @@ def _branch_cells(one: float | Density, other: float | Density, hidden: float) -
     return concatenate_cells([with_number, without_number])
 
 
-def _label_line(cells: LossCells) -> LabelledLoss:
-    return LabelledLoss(cells.loss(), lambda cell: f"value {_format_place(cells, cell)}")
+MAX_PATHS = 200_000
+_MAX_SCORED = 4_096  # values of a finite distribution that are played to find their scores
 
 
-def _label_losses(cells: LossCells) -> LabelledLoss:
+def _label_cells(parts: list[LossCells], name: str = "") -> LabelledLoss:
+    """The loss of all parts, whose cells are described by their place and, with a name, by their part."""
+    cells = concatenate_cells(parts)
+    part = np.repeat(np.arange(len(parts)), [len(each) for each in parts])
+
     def text(cell: int) -> str:
+        place = f"from {cells.left[cell]:.6g} to {cells.right[cell]:.6g}"
+        nowhere = np.isnan(cells.left[cell])
+        if name:
+            return f"{name} {part[cell]}{'' if nowhere else f', number {place}'}"
+        if not nowhere:
+            return f"value {place}"
         low, high = cells.low[cell], cells.high[cell]
         losses = f"of {low:.6g}" if low == high else f"from {low:.6g} to {high:.6g}"
         return f"all values of a privacy loss {losses}"
 
     return LabelledLoss(cells.loss(), text)
-
-
-def _label_branches(parts: list[LossCells]) -> LabelledLoss:
-    cells = concatenate_cells(parts)
-    branch = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-
-    def text(cell: int) -> str:
-        where = "" if np.isnan(cells.left[cell]) else f", number {_format_place(cells, cell)}"
-        return f"branch {branch[cell]}{where}"
-
-    return LabelledLoss(cells.loss(), text)
-
-
-def _format_value(value: np.ndarray) -> str:
-    return np.array2string(np.asarray(value), precision=6, threshold=64, max_line_width=1_000)
-
-
-def _format_place(cells: LossCells, cell: int) -> str:
-    return f"from {cells.left[cell]:.6g} to {cells.right[cell]:.6g}"
-
-
-MAX_PATHS = 200_000
-_MAX_SCORED = 4_096  # values of a finite distribution that are played to find their scores
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -204,7 +193,6 @@ class ViewLaw:
 
     @property
     def loss(self) -> PrivacyLoss:
-        """The privacy loss of the view."""
         return self.views.loss
 
 
@@ -220,9 +208,7 @@ def view_law(
     """The distribution of what `adversary` sees of `learner`, from the learner's output distribution.
 
     Where learners answer queries, every path of answers is played; where they release a value, one game in
-    each world.
-
-    prune, max_paths, watch: as in `PathEnumeration`. The mass of pruned paths is stated as an error.
+    each world. prune, max_paths, watch: as in `PathEnumeration`.
 
     Raises: Unsupported if the output distribution is unknown, the adversary uses randomness or leads to too
         many paths, or under another protocol; whatever a referee raises in a game.
@@ -246,8 +232,8 @@ def view_law(
 def value_laws(learner: Learner, adversary: Adversary, referee: Referee) -> tuple[ValueLaw, ValueLaw]:
     """The distribution of the released value, in world 0 and in world 1.
 
-    Raises: Unsupported if the output distribution is unknown, or the adversary uses randomness or gives no
-        sample; whatever the referee raises.
+    Raises: Unsupported if it is unknown, or the adversary uses randomness or gives no sample; whatever the
+        referee raises.
     """
     laws, _, _ = _read_laws(learner, forbid_randomness(adversary), referee)
     if not laws:

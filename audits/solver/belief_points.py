@@ -37,8 +37,8 @@ class FinalRounds:
     leading ones.
 
     Shapes: kernels (κ, k, m, m), those in use. number: (2, moves) that of each move in each world. one:
-    (κ·k, m), from measures to the probabilities of an outcome; two: (κ·k·k·κ, rank), of two outcomes, from
-    the leading coordinates. Axes of the latter: the first kernel, both outcomes, the second kernel.
+    (κ·k, m), from measures to the probabilities of an outcome; two: (κ·k·k·κ, rank), of two outcomes (the
+    first kernel, both outcomes, the second kernel), from the leading coordinates.
     """
 
     def __init__(self, game: LinearGame) -> None:
@@ -102,11 +102,7 @@ class FinalRounds:
         return self.move_values(left, first, second).max(axis=1) if left else self.guess(first, second)
 
     def best_line(self, left: int, first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray]:
-        """The best first move for measures (m,), and the line (2, m) of the best adversary.
-
-        A line (f, g) holds the probabilities of a guess "world 0" from each hidden state, so that the value
-        is f·first - g·second for all measures, with this adversary.
-        """
+        """The best first move for measures (m,), and the line (2, m) of the best adversary."""
         if not left:
             accept = float(self.guess(first, second) > 0)
             return -1, np.array([accept * self.masses] * 2)
@@ -152,7 +148,6 @@ class FinalRounds:
 
         c = (r + s)/2 is the part that vectors r and s of the two worlds have in common, d = (r - s)/2. The
         weights are exact for each of the leading coordinates alone, while histories are few.
-
         moves: one of any two that are worth the same for all coordinates; None: all.
         """
         axes = np.eye(len(self.masses))
@@ -208,7 +203,6 @@ class BeliefPoints:
 
     @property
     def pairs(self) -> np.ndarray:
-        """(n, 2, m): those with known bounds."""
         return self._pairs.rows
 
     def bound_moves(self, pairs: np.ndarray) -> np.ndarray:

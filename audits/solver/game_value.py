@@ -53,12 +53,6 @@ class FamilyValues:
         value = self.values.accepts_0 - np.exp(self.ratios) * self.values.accepts_1
         return np.asarray(value - self.values.error)
 
-    def upper_at(self, ratios: np.ndarray) -> np.ndarray:
-        """Upper bounds at any log ratios: by the chord of neighbours, or from the value 1 at z = 0. Beyond
-        the last the value is at most that of the last, since it decreases."""
-        z = np.exp(np.append(-np.inf, self.ratios))
-        return np.asarray(np.interp(np.exp(ratios), z, np.append(1.0, self.values.upper)))
-
     def best_line(self, ratios: np.ndarray) -> np.ndarray:
         """The number of the adversary that does best at each log ratio, of those of the two neighbours."""
         right = np.clip(np.searchsorted(self.ratios, ratios), 0, len(self.ratios) - 1)
@@ -77,7 +71,9 @@ class FamilyValues:
         mass_0, mass_1 = masses[0][on], masses[1][on]
         ratios = np.log(own[on] * (mass_1 / mass_0))
         line = self.best_line(ratios)
-        upper[on] = mass_0 * self.upper_at(ratios)
+        # By the chord of neighbours, or from the value 1 at z = 0; beyond the last it is at most the last.
+        z = np.exp(np.append(-np.inf, self.ratios))
+        upper[on] = mass_0 * np.interp(np.exp(ratios), z, np.append(1.0, self.values.upper))
         accepts_0[on] = mass_0 * self.values.accepts_0[line]
         accepts_1[on] = mass_1 * self.values.accepts_1[line]
         # Errors in world 1 weigh by the ratio.
@@ -111,19 +107,14 @@ class GameSolution:
 
     @property
     def root(self) -> FamilyValues:
-        """The values at the start of the game."""
         return self.families[0]
-
-    def _split(self, family: int) -> list[np.ndarray]:
-        """The log ratios of a family, in pieces whose values can be kept at the same time."""
-        head = self.graph.families[family]
-        largest = max(int((stage.family == family).sum()) for stage in self.graph.stages[head.time :])
-        parts = min(len(head.ratios), -(-len(head.ratios) * largest // _CHUNK))
-        return np.array_split(head.ratios, parts)
 
     def _solve(self, family: int) -> FamilyValues:
         head = self.graph.families[family]
-        parts = [self.stage_values(family, piece)[0] for piece in self._split(family)]
+        # Pieces of the log ratios whose values can be kept at the same time.
+        largest = max(int((stage.family == family).sum()) for stage in self.graph.stages[head.time :])
+        pieces = min(len(head.ratios), -(-len(head.ratios) * largest // _CHUNK))
+        parts = [self.stage_values(family, piece)[0] for piece in np.array_split(head.ratios, pieces)]
         joined = (
             np.concatenate([getattr(part, name)[0] for part in parts])
             for name in ("upper", "accepts_0", "accepts_1", "error", "move")
@@ -151,7 +142,7 @@ class GameSolution:
             error=np.zeros(shape),
             move=np.full(shape, -1, np.int16),
         )
-        rows = _count_rows(ratios)
+        rows = max(1, _CACHED // len(ratios))
         for start in range(0, len(members), rows):
             piece = slice(start, start + rows)
             self._watch("values", self._done, self._total)
@@ -270,11 +261,6 @@ class GameSolution:
         return upper + merging, accepts_0, accepts_1, error + merging
 
 
-def _count_rows(ratios: np.ndarray) -> int:
-    """The number of pairs of beliefs whose values at these log ratios are computed together."""
-    return max(1, _CACHED // len(ratios))
-
-
 def _guess(masses: Sequence[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The value of a game that ends, and the probabilities of a guess "world 0"."""
     mass_0, mass_1 = masses[:2]
@@ -300,8 +286,8 @@ class DecisionGraph:
     """A deterministic adversary: in each node it makes a move, and the outcome leads to the next node.
 
     Nodes are in the order of rounds; the first is the start. Shapes: move (v,); after (v, k), END where the
-    game is over; score (v, k), the log-likelihood ratio log P_0/P_1 of the history at such an end, where
-    infinities stand for what only one world can show, and NaN for what neither can.
+    game is over; score (v, k), the log-likelihood ratio log P_0/P_1 of the history at such an end, infinite
+    for what only one world can show, and NaN for what neither can.
     """
 
     move: np.ndarray

@@ -51,12 +51,10 @@ class LinearGame:
 
     @property
     def moves(self) -> int:
-        """How many moves there are."""
         return int(self.which.shape[1])
 
     @property
     def exchanged(self) -> LinearGame:
-        """The game with the worlds exchanged."""
         return attrs.evolve(self, start=self.start[::-1], which=self.which[::-1])
 
     @property
@@ -82,7 +80,6 @@ def compress(
     What is left out is noted in `dropped`, and enters the bounds of a graph of beliefs. A hidden number with
     a quadrature of 2,000 nodes becomes some 40 coordinates: probabilities of answers are smooth in it, and so
     are all measures that a game can reach. steps: of each kernel. start: (2, m).
-
     Raises: Unsupported if there are too many rounds for that, or too many moves.
     """
     size = start.shape[1]
@@ -130,11 +127,6 @@ def compress(
         halts=halts,
         dropped=np.array(dropped),
     )
-
-
-def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
-    """The game with fewer coordinates, which hold all measures that it reaches but for negligible parts."""
-    return project_game(game, span_game(game, game.kernels[np.unique(game.which)], negligible))
 
 
 def span_game(game: LinearGame, kernels: np.ndarray, negligible: float) -> np.ndarray:

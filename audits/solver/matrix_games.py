@@ -31,7 +31,6 @@ def answer_game(
     """The game in which training samples are neighbours and every query is one of the points (p, ...).
 
     Also the query of each move: of points that are answered alike in both worlds, the first.
-
     Raises: Unsupported if the learner tells no distribution of answers.
     """
     known = AnswerLaws(learner)
@@ -66,7 +65,6 @@ def challenge_game(
     different ones; a second challenge, which Figure 1 refuses, ends the game.
 
     Also the queries (moves, 2, ...) of each move in worlds 0 and 1.
-
     Raises: Unsupported if queries are public, or the learner tells no distribution of answers.
     """
     protocol = find_protocol(learner, AnswerLaw)
@@ -101,8 +99,8 @@ def build_game(
     rounds: int,
     watch: Watch = ignore_progress,
 ) -> tuple[LinearGame, np.ndarray, PrivacyUnit]:
-    """The game of two samples: `answer_game` if they differ, otherwise `challenge_game`. Also the queries
-    (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ."""
+    """The game of two samples: `answer_game` if they differ, otherwise `challenge_game`.
+    Also the queries (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ."""
     first, second = samples
     if first == second:
         return *challenge_game(learner, first, points, rounds, watch), PrivacyUnit.QUERY
@@ -226,11 +224,15 @@ def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, np.ndarray, 
     Outcomes are the numbers of the hypotheses in the learner's `OnlineLaw`, then "over".
 
     Also the examples of each move in worlds 0 and 1: points (moves, 2, ...) and labels (moves, 2).
-
     Raises: Unsupported if the learner does not declare what it shows, plays fewer rounds, or has too many
-        states.
+    states.
     """
-    law = _read_law(learner)
+    if find_protocol(learner, OnlineLaw) is None or not isinstance(learner, DeclaresOnlineLaw):
+        raise Unsupported(
+            f"{learner.name} does not declare the distribution of the hypotheses that it shows",
+            remedy="Audit it by playing, or define online_law() on the learner.",
+        )
+    law: OnlineLaw[Any] = learner.online_law()
     if law.rounds is not None and rounds > law.rounds:
         raise Unsupported(
             f"a game of {learner.name} has at most {law.rounds:,} rounds with these settings", value=rounds
@@ -267,15 +269,6 @@ def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, np.ndarray, 
         halts=np.arange(shown + 1) == shown,
     )
     return game, law.points[places][chosen], labels[chosen]
-
-
-def _read_law(learner: Learner) -> OnlineLaw[Any]:
-    if find_protocol(learner, OnlineLaw) is None or not isinstance(learner, DeclaresOnlineLaw):
-        raise Unsupported(
-            f"{learner.name} does not declare the distribution of the hypotheses that it shows",
-            remedy="Audit it by playing, or define online_law() on the learner.",
-        )
-    return learner.online_law()
 
 
 def _check_size(learner: Learner, rounds: int, sizes: list[int], examples: int, shown: int) -> None:

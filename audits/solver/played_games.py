@@ -46,9 +46,9 @@ class GameMoves:
     """What an adversary does and sees in a game.
 
     points: (moves, 2, ...) of each move in worlds 0 and 1. labels: (moves, 2) of online games, otherwise
-    None. names: of the moves. outcomes: the names of the outcomes. answers: the label of each answer of a
-    predictor, and whether it halts; these are the first outcomes. hypotheses: (H, ...), online, the concepts
-    that can be shown; these are the first outcomes.
+    None. names, outcomes: of the moves and of the outcomes. answers: the label of each answer of a predictor,
+    and whether it halts. hypotheses: (H, ...), online, the concepts that can be shown. Both are the first
+    outcomes.
     """
 
     points: np.ndarray
@@ -90,8 +90,7 @@ class PosedGame(ABC):
 class QueryGame(PosedGame):
     """Training samples of worlds 0 and 1, and points (p, ...) that may be queried.
 
-    If the samples are equal, the worlds differ in the query of one round instead. names: what the points are;
-    None: the points themselves.
+    If the samples are equal, the worlds differ in the query of one round instead. names: of the points.
     """
 
     samples: tuple[Sample, Sample]

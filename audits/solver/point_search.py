@@ -13,7 +13,7 @@ import numpy as np
 from audits.solver.belief_points import FINAL, BeliefPoints, FinalRounds
 from audits.solver.bounds import Bounds, UpperAndLines
 from audits.solver.game_value import END, DecisionGraph
-from audits.solver.linear_game import LinearGame, Watch, ignore_progress, reduce_coordinates
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress, project_game, span_game
 
 DROPPED = 1e-7  # of a measure that has mass 1: coordinates that are left out of the search
 _SLACK = 2e-4  # relative: a move that promises less than this above the lower bound is not solved
@@ -41,9 +41,7 @@ class SearchLimits:
 
 class SearchBounds(Bounds):
     """From a search, for games with too many beliefs for a graph: at log ratio ε the value is δ*(ε).
-
-    The bounds are wider than the gap if the search ended early; a keyboard interrupt ends it, too.
-    """
+    The bounds are wider than the gap if the search ended early; a keyboard interrupt ends it, too."""
 
     exact = False
     measured = f"the search for bounds leaves out parts of the learner's states below {DROPPED:.0e}"
@@ -53,7 +51,8 @@ class SearchBounds(Bounds):
     ) -> None:
         self.epsilons, self.rounds = epsilons, game.rounds
         self._game, self._limits = game, limits
-        self._final = FinalRounds(reduce_coordinates(game, DROPPED))
+        basis = span_game(game, game.kernels[np.unique(game.which)], DROPPED)
+        self._final = FinalRounds(project_game(game, basis))
         self._last = min(FINAL, game.rounds - 1)  # rounds in closed form
         self._mirrored = game.mirrored_moves
         # Two moves that mirror each other are worth the same for coordinates, which both worlds share.

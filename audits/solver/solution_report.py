@@ -261,19 +261,14 @@ def _format_strategy(strategy: Strategy) -> str:
         for outcome, after, score in zip(
             strategy.moves.outcomes, graph.after[node], graph.score[node], strict=False
         ):
+            end = f"{after + 1}" if after != END else f"end, score {score if abs(score) > 1e-9 else 0:.4g}"
             if after != END or not math.isnan(score):
-                ends.setdefault(_format_end(int(after), float(score)), []).append(outcome)
+                ends.setdefault(end, []).append(outcome)
         texts = (f"{' or '.join(outcomes)} → {end}" for end, outcomes in ends.items())
         lines.append(f"{node + 1:>4}. {strategy.moves.names[graph.move[node]]}: {'; '.join(texts)}")
     if nodes > _SHOWN:
         lines.append(f"      and {nodes - _SHOWN:,} more, which --strategy FILE.py writes")
     return "\n".join([wrap(f"{head}Its decisions, by the answers so far:"), *lines])
-
-
-def _format_end(after: int, score: float) -> str:
-    return (
-        f"{after + 1}" if after != END else f"end, score {score:.4g}" if abs(score) > 1e-9 else "end, score 0"
-    )
 
 
 def _draw_curve(axes: Axes, solution: Solution) -> None:

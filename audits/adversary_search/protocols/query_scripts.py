@@ -82,10 +82,8 @@ class Follow(QueryStep):
 
 @attrs.frozen
 class Challenge(QueryStep):
-    """Figure1: query `world_0` in world 0 and `world_1` in world 1.
-
-    With `when`, `world_0` is queried in both worlds in the other rounds.
-    """
+    """Figure1: query `world_0` in world 0 and `world_1` in world 1; with `when`, `world_0` in the other
+    rounds."""
 
     world_0: Point = attrs.field(converter=as_point)
     world_1: Point = attrs.field(converter=as_point)
@@ -194,25 +192,6 @@ def _drive_answers(
     return Script(protocol=protocol, world_0=worlds[0], world_1=worlds[1], steps=steps)
 
 
-def _drive_kinds(learner: Learner, protocol: str, limit: int) -> list[st.SearchStrategy[Script]]:
-    units = (PrivacyUnit.TRAINING_EXAMPLE, False), (PrivacyUnit.QUERY, True)
-    return [
-        _drive_answers(learner, protocol, limit, challenge=challenge)
-        for unit, challenge in units
-        if unit in learner.claim.protects and unit in REFEREES[protocol].challenges
-    ]
-
-
-def _swap_unlabelled(learner: Learner, protocol: str, limit: int) -> st.SearchStrategy[Script]:
-    return st.tuples(
-        samples(learner), hand_over_points(learner, challenge=True), queries(learner, limit=limit)
-    ).map(lambda drawn: Script(protocol=protocol, world_0=drawn[0], handed=drawn[1], steps=drawn[2]))
-
-
-def _add_unlabelled(learner: Learner, kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
-    return st.tuples(kind, hand_over_points(learner)).map(lambda two: attrs.evolve(two[0], handed=two[1]))
-
-
 def draw_queries(
     learner: Learner, protocol: str, limit: int, data: Sample | None
 ) -> list[st.SearchStrategy[Script]]:
@@ -227,10 +206,20 @@ def draw_queries(
                 lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])
             )
         )
-    kinds = [*kinds * 2, *_drive_kinds(learner, protocol, limit)]
+    kinds = kinds * 2
+    for unit, challenge in ((PrivacyUnit.TRAINING_EXAMPLE, False), (PrivacyUnit.QUERY, True)):
+        if unit in differ:
+            kinds.append(_drive_answers(learner, protocol, limit, challenge=challenge))
     if PrivacyUnit.UNLABELLED_EXAMPLE in differ:
-        kinds = [_add_unlabelled(learner, kind) for kind in kinds]
-        kinds = [*[_swap_unlabelled(learner, protocol, limit)] * 2, *kinds]
+        handed = hand_over_points(learner)
+        kinds = [
+            st.tuples(kind, handed).map(lambda two: attrs.evolve(two[0], handed=two[1])) for kind in kinds
+        ]
+        differing = hand_over_points(learner, challenge=True)
+        swapped = st.tuples(samples(learner), differing, queries(learner, limit=limit)).map(
+            lambda drawn: Script(protocol=protocol, world_0=drawn[0], handed=drawn[1], steps=drawn[2])
+        )
+        kinds = [swapped, swapped, *kinds]
     return kinds
 
 

@@ -50,13 +50,10 @@ class Show(Step):
     times: int = 1
 
     def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
-        return Example(self.point, self._choose_label(last))
-
-    def _choose_label(self, last: Any) -> Any:
         if self.label not in (WITH, AGAINST):
-            return self.label
+            return Example(self.point, self.label)
         predicted = last.hypothesis(np.asarray(self.point))
-        return predicted if self.label == WITH else ~predicted
+        return Example(self.point, predicted if self.label == WITH else ~predicted)
 
     def read_answer(self, last: Any, reply: Any) -> np.ndarray:
         return np.asarray(last.hypothesis(np.asarray(self.point)), bool)
@@ -102,14 +99,14 @@ def streams(learner: Learner, *, limit: int = MAX_EXAMPLES) -> st.SearchStrategy
     examples = st.one_of(two_different(usual), two_different([*usual, *other]))
     special = place_challenge(learner, limit, examples.map(lambda two: Special(*two)))
     anything = stretches_around(special, shown, MAX_STRETCHES - 1, limit)
+
+    def around_one(drawn: tuple[Point, int, int, str, int]) -> tuple[Step, ...]:
+        point, before, label, probes, after = drawn
+        special = Special((point, label), (point, 1 - label))
+        return shorten_steps([Show(point, AGAINST, before), special, Show(point, probes, after)], limit)
+
     parts = st.tuples(points, times, sample_from([0, 1]), sample_from([AGAINST, WITH]), times)
-    single_point = parts.map(lambda drawn: shorten_steps(_single_point_steps(*drawn), limit))
-    return st.one_of(anything, anything, single_point)
-
-
-def _single_point_steps(point: Point, before: int, label: int, probes: str, after: int) -> list[Step]:
-    special = Special((point, label), (point, 1 - label))
-    return [Show(point, AGAINST, before), special, Show(point, probes, after)]
+    return st.one_of(anything, anything, parts.map(around_one))
 
 
 def _draw_streams(

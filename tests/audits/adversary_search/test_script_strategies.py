@@ -1,4 +1,4 @@
-"""What a search draws: legal games only, within their limits."""
+"""What a search draws: legal games only, within their limits, also with unlabelled points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from support.players.search_players import Copying, OnePoint
 
-from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
+from arena import BudgetExceeded, Figure1, InvalidArgument, Learner, Sample, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
 from audits.adversary_search import Challenge, Script, Show, Special, search
@@ -18,6 +18,7 @@ from audits.adversary_search.protocols.query_scripts import queries
 from audits.adversary_search.protocols.stream_scripts import MAX_EXAMPLES, streams
 from audits.adversary_search.script_strategies import MAX_QUERIES, adversaries, neighbours, samples
 from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.pate.ensemble import Teacher
@@ -206,3 +207,39 @@ def test_nature_asks_near_the_example_that_differs_and_as_often_as_settings_say(
     look()
     assert near > 0.6 * drawn
     assert {6, 7, 8, 29, 30, 31} <= times
+
+
+FRESH = EverlastingFresh(
+    teachers=4, chunk=1, training_rate=0.1, rate=0.2, answers=2, noise=0.5, pool=10, rounds=2
+)
+
+
+@pytest.mark.thorough
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_what_is_drawn_keeps_the_protocol(data: st.DataObject) -> None:
+    script = data.draw(adversaries(FRESH, "Figure1", max_rounds=20))
+    try:
+        found = play(FRESH, script, Figure1(), games=2, seed=1)
+    except BudgetExceeded:
+        return  # so few points were handed over
+    assert len(found.challenges) <= 1
+
+
+def test_unlabelled_points_differ_in_some_and_never_before_other_learners() -> None:
+    drawn: list[Script] = []
+
+    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(adversaries(FRESH, "Figure1"), adversaries(EverlastingV2(), "Figure1"))
+    def collect(script: Script, other: Script) -> None:
+        drawn.append(script)
+        assert not other.handed
+
+    collect()
+    assert any(hand.other is not None for script in drawn for hand in script.handed)
+    assert any(script.world_1 is not None and script.handed for script in drawn)
+
+
+@pytest.mark.thorough
+def test_a_small_search_refutes_nothing() -> None:
+    assert not search(FRESH, protocol="Figure1", seed=1, error=1e-6, examples=20, pairs=32).refuted
