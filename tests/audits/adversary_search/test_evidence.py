@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 from support.players.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
-from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
+from arena import BudgetExceeded, Claim, Learner, PrivacyUnit, Release, Sample
 from arena.privacy_curves import (
     ConcentratedCurve,
     GaussianCurve,
@@ -87,47 +87,39 @@ def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
     assert found.score is None
 
 
-def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
-    sample = Sample([0.0], [1], [2])
-    script = Script(
-        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
-    )
-    found = weigh_adversary(search_target(RaisesOnLabels(), pairs=512), script, script.referee)
-    assert found.faults
-    assert found.nats > 10
-    assert found.score == Score("failed")
+SAMPLE_OF_ONES = Sample([0.0], [1], [2])
+ONES = Script(
+    protocol="Figure1",
+    world_0=SAMPLE_OF_ONES,
+    world_1=SAMPLE_OF_ONES.replace_one(0, 0.0, 0),
+    steps=(Ask(0.0),),
+)
 
 
-def test_to_decline_in_one_world_is_part_of_the_view() -> None:
-    sample = Sample([0.0], [1], [2])
-    script = Script(
-        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
-    )
-    found = weigh_adversary(search_target(DeclinesOnLabels(), pairs=512), script, script.referee)
+@pytest.mark.parametrize("learner", [RaisesOnLabels(), DeclinesOnLabels()], ids=lambda one: one.name)
+def test_to_fail_or_to_decline_in_one_world_is_part_of_the_view(learner: Learner) -> None:
+    found = weigh_adversary(search_target(learner, pairs=512), ONES, ONES.referee)
     assert found.faults
     assert found.nats > 10
     assert found.score == Score("failed")
 
 
 def test_to_decline_in_both_is_not() -> None:
-    sample = Sample([0.0], [1], [2])
-    script = Script(
-        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
-    )
     with pytest.raises(BudgetExceeded):
-        weigh_adversary(search_target(DeclinesOnLabels(most=1)), script, script.referee)
+        weigh_adversary(search_target(DeclinesOnLabels(most=1)), ONES, ONES.referee)
 
 
-def test_noise_that_two_numbers_share_cancels() -> None:
+@pytest.mark.parametrize(
+    ("names", "feature"),
+    [([f"value[{i}]" for i in range(3)], "value"), ([f"hypothesis {i}" for i in range(1, 4)], "numbers")],
+)
+def test_noise_that_numbers_or_rounds_share_cancels(names: list[str], feature: str) -> None:
     rng = np.random.default_rng(np.random.SFC64(1))
-    halves = []
-    for _ in range(2):
-        noise = rng.laplace(scale=100.0, size=(2, 200, 1))
-        exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
-        halves.append(views(*(noise * [1.0, 1.0, 0.0] + exact), "value[0]", "value[1]", "value[2]"))
-    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
+    noise = [rng.laplace(scale=100.0, size=(2, 200, 1)) * [1.0, 1.0, 0.0] for _ in range(2)]
+    found = weigh_halves(tuple(views(*(shared + exact), *names) for shared in noise), CLAIM)
     assert found.nats > 20
-    assert found.score == Score("value", "weighted", weights=(1.0, -1.0, 0.0))
+    assert found.score == Score(feature, "weighted", weights=(1.0, -1.0, 0.0))
 
 
 CURVES = {
@@ -211,19 +203,6 @@ def test_the_easiest_scores_come_first() -> None:
     names = ("answer 1", "answers 1", "answers", "halted")
     block = views(np.eye(4), np.eye(4), *names)
     assert [score.feature for score in simple_scores(block)][:2] == ["halted", "answers 1"]
-
-
-def test_noise_that_rounds_share_cancels() -> None:
-    rng = np.random.default_rng(np.random.SFC64(1))
-    halves = []
-    for _ in range(2):
-        noise = rng.laplace(scale=100.0, size=(2, 200, 1))
-        exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
-        shown = noise * [1.0, 1.0, 0.0] + exact
-        halves.append(views(*shown, "hypothesis 1", "hypothesis 2", "hypothesis 3"))
-    found = weigh_halves((halves[0], halves[1]), CLAIM)
-    assert found.nats > 20
-    assert found.score == Score("numbers", "weighted", weights=(1.0, -1.0, 0.0))
 
 
 def test_noise_that_is_shared_in_one_world_only_shows() -> None:

@@ -477,44 +477,26 @@ def test_too_many_rounds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         law_of(Predicting(lambda count: Coin(1.0)), Scripted(moves))
 
 
-def test_moves_that_change_from_table_to_table_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("rounds", "later_rounds", "point", "rule"),
+    [
+        (3, 3, 0.1, "made other moves after the same replies"),
+        (3, 1, 0.0, "made other moves"),
+        (1, 3, 0.0, "queries that scripted asks in one game depends on the other games"),
+    ],
+)
+def test_games_that_hang_on_other_games_are_refused(
+    rounds: int, later_rounds: int, point: float, rule: str
+) -> None:
     tables = []
 
     def moves(games: int, rng: np.random.Generator) -> Moves:
         tables.append(games)
         yield SWAP
-        for _ in range(3):
-            yield Query(0.1 * len(tables))
+        for _ in range(rounds if len(tables) == 1 else later_rounds):
+            yield Query(0.1 + point * len(tables))
 
-    with pytest.raises(Unsupported, match="made other moves after the same replies"):
-        law_of(Predicting(telling_coin), Scripted(moves))
-
-
-def test_games_that_end_before_their_paths_are_refused() -> None:
-    tables = []
-
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        tables.append(games)
-        yield SWAP
-        for _ in range(3 if len(tables) == 1 else 1):
-            yield Query(0.1)
-
-    with pytest.raises(Unsupported, match="made other moves"):
-        law_of(Predicting(telling_coin), Scripted(moves))
-
-
-def test_games_whose_end_hangs_on_others_are_refused() -> None:
-    tables = []
-
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        tables.append(games)
-        yield SWAP
-        for _ in range(1 if len(tables) == 1 else 3):
-            yield Query(0.1)
-
-    with pytest.raises(
-        Unsupported, match="queries that scripted asks in one game depends on the other games"
-    ):
+    with pytest.raises(Unsupported, match=rule):
         law_of(Predicting(telling_coin), Scripted(moves))
 
 

@@ -68,15 +68,6 @@ def test_event_and_direction_follow_the_scores(flip: bool, swap: bool) -> None:
     assert bound.q_upper == pytest.approx(1 - 0.005 ** (1 / 500))
 
 
-def test_no_hit_and_only_hits_have_limits_0_and_1() -> None:
-    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
-    test.update(bits((10, 0), (10, 0)))
-    test.update(bits((0, 10), (0, 10)))
-    bound = test.bound
-    assert bound is not None
-    assert (bound.p_lower, bound.q_upper, bound.epsilon_lower) == (0.0, 1.0, 0.0)
-
-
 def test_perfect_separation_gives_the_bound_of_theory() -> None:
     test = HeldOutEstimator(delta=1e-5, confidence=0.999, choose_pairs=5_000)
     for _ in range(10):
