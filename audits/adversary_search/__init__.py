@@ -20,24 +20,6 @@ from audits.adversary_search.score import Score
 from audits.adversary_search.script import SPACES, Memory, Script, SearchSpace, Step
 from audits.adversary_search.search_report import SearchResult
 
-__all__ = [
-    "SPACES",
-    "Ask",
-    "Challenge",
-    "Follow",
-    "Hand",
-    "Memory",
-    "Pull",
-    "Score",
-    "Script",
-    "SearchProgress",
-    "SearchResult",
-    "SearchSpace",
-    "SearchTarget",
-    "Show",
-    "Special",
-    "Step",
-    "search",
-    "share_of_error",
-    "weigh_adversary",
-]
+__all__ = ["SPACES", "Ask", "Challenge", "Follow", "Hand", "Memory", "Pull", "Score", "Script"]
+__all__ += ["SearchProgress", "SearchResult", "SearchSpace", "SearchTarget", "Show", "Special", "Step"]
+__all__ += ["search", "share_of_error", "weigh_adversary"]

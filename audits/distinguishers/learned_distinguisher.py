@@ -11,8 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from audits.distinguishers.marginal_ratios import Entries, MarginalCounts
-from audits.distinguishers.quadrant_events import QuadrantEvents, bound_log_ratios
+from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, QuadrantEvents, bound_log_ratios
 from audits.distinguishers.view_classifiers import (
     FEW_FEATURES,
     BoostedTrees,

@@ -18,8 +18,7 @@ from arena.errors import Unsupported
 from arena.points import freeze
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, at_most, check_value, less_than, more_than
-from audits.statistics.bets import Bets, Hypotheses, choose_bets, next_choice
-from audits.statistics.moment_bets import MomentBets, choose_moment_bets
+from audits.statistics.bets import Bets, Hypotheses, MomentBets, choose_bets, choose_moment_bets, next_choice
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts, join_blocks
 

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, MarginalRatios, find_bins
-from audits.distinguishers.quadrant_events import QuadrantEvents, bound_log_ratios
+from audits.distinguishers.marginal_ratios import (
+    Entries,
+    MarginalCounts,
+    MarginalRatios,
+    QuadrantEvents,
+    bound_log_ratios,
+    find_bins,
+)
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures
 
 
