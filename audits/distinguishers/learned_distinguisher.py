@@ -56,7 +56,7 @@ class DistinguisherTraining:
     def __init__(self, *, pairs: int, delta: float = 0.0) -> None:
         self._pairs, self._delta = pairs, delta
         self._games = TrainingGames()
-        self._kinds = _Competition()
+        self._lost: set[str] = set()  # kinds that fell far behind and are given up
         self._held_out: list[ViewCounts] = []
         self._seen = self._held_out_pairs = self._learned_from = 0
         self.done = False
@@ -82,10 +82,31 @@ class DistinguisherTraining:
         if not self._held_out or self._seen < (due if 3 * due <= 2 * self._pairs else self._pairs):
             return None
         self._learned_from = self._seen
-        self.distinguisher, scores = self._kinds.choose(self._games, self._held_out, self._delta)
+        self.distinguisher = self._choose()
+        scores = [kept.count_scores(self.distinguisher(kept)) for kept in self._held_out]
         if self._seen >= self._pairs:
             self.done, self._games, self._held_out = True, TrainingGames(), []
         return scores
+
+    def _choose(self) -> Distinguisher:
+        """The simplest distinguisher with about the largest bound on held-out games."""
+        views, marginals = self._games.join()
+        checked = join_views(self._held_out)
+        learned = {name: fit() for name, fit in _list_kinds(views, marginals) if name not in self._lost}
+        bounds = {
+            name: _bound_epsilon(checked.count_scores(distinguisher(checked)), self._delta)
+            for name, distinguisher in learned.items()
+        }
+        enough = max(bounds.values()) - _TIE * abs(max(bounds.values()))
+        wide = len(views.names) > FEW_FEATURES
+        if views.pairs >= (_TRIAL_PAIRS if wide else 2 * _TRIAL_PAIRS):
+            least = _PROMISING * max(bounds.values())
+            for name, bound in bounds.items():
+                if name.startswith(_COSTLY) and bound < least:
+                    self._lost.add(name)
+                if wide:
+                    least = max(least, bound)
+        return learned[next(name for name, bound in bounds.items() if bound >= enough)]
 
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
@@ -126,36 +147,6 @@ class TrainingGames:
         if views.pairs >= _PILOT_PAIRS:
             self._marginals = found
         return views, found
-
-
-class _Competition:
-    """Kinds of distinguishers, of which those that fall far behind are given up."""
-
-    def __init__(self) -> None:
-        self._lost: set[str] = set()
-
-    def choose(
-        self, games: TrainingGames, held_out: Sequence[ViewCounts], delta: float
-    ) -> tuple[Distinguisher, list[PairCounts]]:
-        """The simplest distinguisher with about the largest bound on held-out games, and their scores."""
-        views, marginals = games.join()
-        checked = join_views(held_out)
-        learned = {name: fit() for name, fit in _list_kinds(views, marginals) if name not in self._lost}
-        bounds = {
-            name: _bound_epsilon(checked.count_scores(distinguisher(checked)), delta)
-            for name, distinguisher in learned.items()
-        }
-        enough = max(bounds.values()) - _TIE * abs(max(bounds.values()))
-        best = learned[next(name for name, bound in bounds.items() if bound >= enough)]
-        wide = len(views.names) > FEW_FEATURES
-        if views.pairs >= (_TRIAL_PAIRS if wide else 2 * _TRIAL_PAIRS):
-            least = _PROMISING * max(bounds.values())
-            for name, bound in bounds.items():
-                if name.startswith(_COSTLY) and bound < least:
-                    self._lost.add(name)
-                if wide:
-                    least = max(least, bound)
-        return best, [block.count_scores(best(block)) for block in held_out]
 
 
 def _list_kinds(

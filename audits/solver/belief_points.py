@@ -76,17 +76,12 @@ class FinalRounds:
             return np.asarray(ends.sum(axis=-1))
         total = ends[..., self.halts].sum(axis=-1)
         for piece in np.array_split(np.arange(len(first)), -(-len(first) * len(self.two) // _TABLE)):
-            p, q = (self._follow_two(measures[piece]) for measures in (first, second))
+            shape, rank = (*self.shape, *self.shape[::-1], len(piece)), self.two.shape[1]
+            p, q = ((self.two @ part[piece][:, :rank].T).reshape(shape) for part in (first, second))
             for move, (one, other) in enumerate(self.number.T):
                 for outcome in np.flatnonzero(~self.halts):
                     total[piece, move] += self._gain_last(p[one, outcome], q[other, outcome])
         return np.asarray(total)
-
-    def _follow_two(self, measures: np.ndarray) -> np.ndarray:
-        """(κ, k, k, κ, n): the probabilities of two outcomes, for measures (n, m)."""
-        kinds, outcomes = self.shape
-        two = self.two @ measures[:, : self.two.shape[1]].T
-        return two.reshape(kinds, outcomes, outcomes, kinds, len(measures))
 
     def _gain_last(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """(n,): the value of the last round, for the probabilities (k, κ, n) of its outcomes."""

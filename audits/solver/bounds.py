@@ -185,20 +185,11 @@ _KNOT_STEPS = 0.01, 0.05, 0.1  # nats between the log ratios at which the value 
 _LARGER = 10  # times as many pairs of beliefs as elsewhere are allowed: what follows a restart is left out
 
 
-@attrs.frozen(eq=False)
-class Restart:
-    """A game up to the first time that an outcome makes the learner start afresh, and the game after it.
+def find_restart(game: LinearGame) -> tuple[int, LinearGame, LinearGame] | None:
+    """The first outcome that always leads to the same belief in both worlds, whatever precedes it.
 
-    outcome: its number. It ends the game `before`.
+    Also the game up to the first time that it occurs, which it ends, and the game after it.
     """
-
-    outcome: int
-    before: LinearGame
-    rest: LinearGame
-
-
-def find_restart(game: LinearGame) -> Restart | None:
-    """The first outcome that always leads to the same belief in both worlds, whatever precedes it."""
     if game.rounds < 2:
         return None
     used = np.unique(game.which)
@@ -220,7 +211,7 @@ def find_restart(game: LinearGame) -> Restart | None:
         unit = before.masses / (before.masses @ before.masses)
         before.kernels[:, halts] = unit[:, None] * after[:, halts, None]
         rest = project_game(rest, span_game(rest, game.kernels[used], _DROPPED))
-        return Restart(int(outcome), before, rest)
+        return int(outcome), before, rest
     return None
 
 
@@ -242,22 +233,20 @@ class RestartBounds(Bounds):
         if restart is None:
             raise TooManyBeliefs("no outcome makes the learner start afresh", remedy="Search for bounds.")
         limits = attrs.evolve(limits, pairs=_LARGER * limits.pairs)
-        game, self._outcome = restart.before, restart.outcome
+        self._outcome, game, rest_of_game = restart
         graph = BeliefGraph(game, epsilons, limits, watch=watch)
         knots = []
         for left in range(1, game.rounds):
-            early = graph.stages[
-                min(left, len(graph.stages)) - 1
-            ]  # about as large as the last one of the rest
+            early = graph.stages[min(left, len(graph.stages)) - 1]  # about as large as the last of the rest
             step = _KNOT_STEPS[np.searchsorted(_SIZES, early.beliefs.shape[1])]
             stages = graph.stages[game.rounds - left - 1 :][:1]
-            knots.append(_choose_knots(graph, stages, restart.outcome, step))
-        rest = BeliefGraph(restart.rest, np.unique(np.concatenate(knots)), limits)
+            knots.append(_choose_knots(graph, stages, self._outcome, step))
+        rest = BeliefGraph(rest_of_game, np.unique(np.concatenate(knots)), limits)
         self._rests = []
         for left, grid in enumerate(knots, 1):
             watch("restarts", left, game.rounds)
             self._rests.append(GameSolution(rest.shorten(left, grid)))
-        ends = {restart.outcome: [rest.root for rest in self._rests]}
+        ends = {self._outcome: [rest.root for rest in self._rests]}
         self._solution = GameSolution(graph, ends=ends)
 
     def at(self, epsilons: np.ndarray) -> UpperAndLines:
@@ -279,13 +268,8 @@ class RestartBounds(Bounds):
             later = extract_decisions(rest, int(rest.root.best_line(np.array([ratio]))[0]))
             if later is None:
                 return None
-            parts.append(
-                attrs.evolve(
-                    later,
-                    after=np.where(later.after == END, END, later.after + size),
-                    score=later.score + score,
-                )
-            )
+            following = np.where(later.after == END, END, later.after + size)
+            parts.append(attrs.evolve(later, after=following, score=later.score + score))
             after[node, self._outcome] = size
             size += len(later.move)
         parts[0] = attrs.evolve(first, after=after)

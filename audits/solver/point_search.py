@@ -96,17 +96,13 @@ class SearchBounds(Bounds):
             if count > next_sweep:
                 next_sweep = _GROWTH * count
                 for left in range(self._last + 2, self._game.rounds + 1):  # those below are exact already
-                    self._solve_again(left)
+                    pairs = self._levels[left].pairs
+                    if self._mirrored is not None:  # one of any two that mirror each other
+                        pairs = pairs[(pairs[:, 0] - pairs[:, 1]) @ self._final.masses >= 0]
+                    for piece in range(0, len(pairs), _PIECE):
+                        self._solve(left, pairs[piece : piece + _PIECE])
             lower[wide], self._upper[wide] = self._bound(self._game.rounds, self._roots[wide])
             wide = np.flatnonzero(self._upper - lower > np.maximum(limits.gap * self._upper, limits.floor))
-
-    def _solve_again(self, left: int) -> None:
-        """Solve all known pairs with so many rounds left, one of any two that mirror each other."""
-        pairs = self._levels[left].pairs
-        if self._mirrored is not None:
-            pairs = pairs[(pairs[:, 0] - pairs[:, 1]) @ self._final.masses >= 0]
-        for piece in range(0, len(pairs), _PIECE):
-            self._solve(left, pairs[piece : piece + _PIECE])
 
     def _explore(self, roots: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """The pairs (n, 2, m) that the best adversaries by the upper bounds reach, for each round. Pairs that
