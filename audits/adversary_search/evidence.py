@@ -190,12 +190,7 @@ def weigh_halves(
     if z > _MIN_Z:
         nats = float(np.logaddexp(forward.log_wealth(claim), backward.log_wealth(claim)) - log(2.0))
     return Evidence(
-        nats=max(nats, 0.0),
-        z=z,
-        score=forward.score,
-        games=games,
-        faults=faults,
-        changed=changed,
+        nats=max(nats, 0.0), z=z, score=forward.score, games=games, faults=faults, changed=changed
     )
 
 

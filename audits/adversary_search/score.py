@@ -172,11 +172,7 @@ def simple_scores(views: ViewCounts) -> list[Score]:
     rest.sort(key=lambda name: name.startswith("answer "))
     # Codes of text are categories, which have no order.
     scores = [Score(name) for name in [*simplest, *rest] if name_suffix(name) not in (" text", " shape")]
-    scores += [
-        *_entry_scores(views),
-        *_discriminant_scores(views),
-        *_hypothesis_scores(views),
-    ]
+    scores += [*_entry_scores(views), *_discriminant_scores(views), *_hypothesis_scores(views)]
     if sum(name.startswith("answer ") for name in views.names) >= _MIN_PATTERN_ANSWERS:
         bits = (bits for length in _PATTERN_LENGTHS for bits in product("01", repeat=length))
         scores += [Score(f"pattern {''.join(pattern)}") for pattern in bits]

@@ -19,12 +19,7 @@ from arena import Answer, Answers, InvalidArgument, Models, Played, Received, Re
 from arena.points import freeze
 from arena.released import ABSENT, value_columns
 from arena.replies import list_answers
-from audits.statistics.score_pairs import (
-    PairCounts,
-    Unpacker,
-    check_counts,
-    check_indices,
-)
+from audits.statistics.score_pairs import PairCounts, Unpacker, check_counts, check_indices
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
 MAX_MOVES = 64  # numbers of a training run that are features by themselves

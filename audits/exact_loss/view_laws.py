@@ -101,8 +101,7 @@ def _finite_cells(world_0: Finite, world_1: Finite) -> tuple[LossCells, np.ndarr
     if values[0].shape[1:] != values[1].shape[1:]:  # releases with other numbers of entries
         if max(law.ndim for law in values) > 2:
             raise InvalidArgument(
-                "the values of both worlds must have the same shape",
-                value=[law.shape[1:] for law in values],
+                "the values of both worlds must have the same shape", value=[law.shape[1:] for law in values]
             )
         width = max(law.shape[1] if law.ndim == 2 else 2 for law in values)
         values = [fit_rows(law, width)[0] for law in values]

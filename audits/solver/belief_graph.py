@@ -96,12 +96,7 @@ class BeliefGraph:
     """The stages 0 to T - 1 of a game."""
 
     def __init__(
-        self,
-        game: LinearGame,
-        ratios: np.ndarray,
-        limits: GraphLimits,
-        *,
-        watch: Watch = ignore_progress,
+        self, game: LinearGame, ratios: np.ndarray, limits: GraphLimits, *, watch: Watch = ignore_progress
     ) -> None:
         """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε). Raises: TooManyBeliefs
         if a stage has too many pairs, as soon as this can be foreseen."""

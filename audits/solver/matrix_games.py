@@ -52,11 +52,7 @@ def answer_game(
 
 
 def challenge_game(
-    learner: Learner,
-    sample: Sample,
-    points: np.ndarray,
-    rounds: int,
-    watch: Watch = ignore_progress,
+    learner: Learner, sample: Sample, points: np.ndarray, rounds: int, watch: Watch = ignore_progress
 ) -> tuple[LinearGame, np.ndarray]:
     """The game of Figure 1 with one sample and one challenge: in one round the queries of the worlds differ.
 

@@ -160,12 +160,7 @@ class _Solver:
         search_limits = SearchLimits(floor=_FLOOR)
         for direction in (game,) if game.mirrored_moves is not None else (game, game.exchanged):
             bounds = find_bounds(
-                direction,
-                epsilons,
-                few=few,
-                graph_limits=limits,
-                search_limits=search_limits,
-                watch=watch,
+                direction, epsilons, few=few, graph_limits=limits, search_limits=search_limits, watch=watch
             )
             self._directions.append(bounds)
             if bounds.interrupted:  # who interrupts one direction does not want to wait for the other

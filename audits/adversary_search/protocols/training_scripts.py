@@ -10,29 +10,14 @@ import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-from arena import (
-    Advance,
-    GradientCanary,
-    Learner,
-    Models,
-    Move,
-    PrivacyUnit,
-    Reply,
-    Sample,
-    TrainingRun,
-)
+from arena import Advance, GradientCanary, Learner, Models, Move, PrivacyUnit, Reply, Sample, TrainingRun
 from arena.capabilities import TrainsByNoisySteps
 from arena.neighbours import REPLACING
 from arena.players import read_relation_of
 from arena.step_scores import RATIO, STEP_SCORES, StepScore
 from audits.adversary_search.point_strategies import choose_from, two_points
 from audits.adversary_search.script import SPACES, Point, Script, SearchSpace, as_point
-from audits.adversary_search.script_strategies import (
-    cut_runs,
-    draw_neighbours,
-    draw_sizes,
-    make_neighbours,
-)
+from audits.adversary_search.script_strategies import cut_runs, draw_neighbours, draw_sizes, make_neighbours
 
 _LONG = 1e6  # the length of a gradient that is clipped
 _STEP_SCORES = (*STEP_SCORES, None)  # None: a score is chosen among those of all views, or learned

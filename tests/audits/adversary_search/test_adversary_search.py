@@ -255,10 +255,7 @@ def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: py
         ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"jobs": 0}, "jobs must be at least 1, got 0"),
         ({"error": 0.0}, "error must be more than 0, got 0.0"),
-        (
-            {"protocol": "Figure1"},
-            "learner laplace-count does not play Figure1. It plays Release.",
-        ),
+        ({"protocol": "Figure1"}, "learner laplace-count does not play Figure1. It plays Release."),
         (
             {"protocol": "Adaptive"},
             "Adaptive has only one world. A search needs one of Figure1, Voting, Release, "

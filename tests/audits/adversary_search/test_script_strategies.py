@@ -182,12 +182,7 @@ def test_nature_asks_near_the_example_that_differs_and_as_often_as_settings_say(
     learner = PateGaussian(teachers=30, queries=7)
     near, drawn, times = 0, 0, set()
 
-    @settings(
-        max_examples=200,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=200, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(adversaries(learner, "Voting"))
     def look(script: Script) -> None:
         nonlocal near, drawn

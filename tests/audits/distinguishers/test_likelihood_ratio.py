@@ -213,8 +213,7 @@ class OneGame(GameAdversary):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("learner", "referee"),
-    [(LaplaceCount(), Release()), (BetweenThresholdsPredictor(size=10), Figure1())],
+    ("learner", "referee"), [(LaplaceCount(), Release()), (BetweenThresholdsPredictor(size=10), Figure1())]
 )
 def test_games_that_are_played_alone_have_ratios(learner: Learner, referee: Referee) -> None:
     adversary = OneGame()

@@ -13,16 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.players.exact_players import gaussian, laplace, response, uniform
 
-from arena import (
-    Branches,
-    Density,
-    Finite,
-    Independent,
-    InvalidArgument,
-    Mixture,
-    Transformed,
-    ValueLaw,
-)
+from arena import Branches, Density, Finite, Independent, InvalidArgument, Mixture, Transformed, ValueLaw
 from audits.exact_loss import loss_of_values
 from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
 from audits.exact_loss.view_laws import losses_of_values

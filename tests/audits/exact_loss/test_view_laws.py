@@ -91,10 +91,7 @@ def asking(*queries: float, score: Callable | None = None) -> Scripted:
 
 def test_every_view_of_a_coin() -> None:
     law = law_of(Predicting(telling_coin), asking(0.1, 0.2))
-    close(
-        views_of(law),
-        {"00": (0.36, 0.16), "01": (0.24, 0.24), "10": (0.24, 0.24), "11": (0.16, 0.36)},
-    )
+    close(views_of(law), {"00": (0.36, 0.16), "01": (0.24, 0.24), "10": (0.24, 0.24), "11": (0.16, 0.36)})
     assert law.loss.epsilon == pytest.approx(2 * np.log(1.5), abs=1e-13)
     assert law.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
     assert law.score is None

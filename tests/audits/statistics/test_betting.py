@@ -112,9 +112,7 @@ pair_lists = st.lists(st.tuples(few, few), max_size=12)
 
 @pytest.mark.thorough
 @given(
-    blocks=st.lists(pair_lists, max_size=5),
-    delta=st.sampled_from([0.0, 1e-5, 0.3]),
-    log_ratios=st.booleans(),
+    blocks=st.lists(pair_lists, max_size=5), delta=st.sampled_from([0.0, 1e-5, 0.3]), log_ratios=st.booleans()
 )
 def test_wealth_is_that_of_gamblers_who_bet_pair_by_pair(
     blocks: list[list[tuple[float, float]]], delta: float, log_ratios: bool
@@ -454,10 +452,7 @@ def laplace_at_1(rng: np.random.Generator, pairs: int) -> np.ndarray:
     ],
 )
 def test_a_false_claim_is_refuted_in_time(
-    law: Callable[[np.random.Generator, int], np.ndarray],
-    claim: float,
-    pairs: int,
-    rng: np.random.Generator,
+    law: Callable[[np.random.Generator, int], np.ndarray], claim: float, pairs: int, rng: np.random.Generator
 ) -> None:
     """At a = 1e-6, where ε = 1: of 20 audits at most 8 may come too late.
 

@@ -12,13 +12,7 @@ from arena.privacy_curves import GaussianCurve
 from audits.statistics.bets import Hypotheses
 from audits.statistics.betting import CurveFamily, EpsilonGrid
 from audits.statistics.estimates import clopper_pearson
-from audits.statistics.one_run import (
-    RightGuesses,
-    count_guesses,
-    find_bound,
-    guess_bits,
-    is_claim_excluded,
-)
+from audits.statistics.one_run import RightGuesses, count_guesses, find_bound, guess_bits, is_claim_excluded
 
 Draw = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
 ERROR = 0.05
