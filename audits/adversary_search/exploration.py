@@ -88,9 +88,7 @@ class _LearnerFailed(BaseException):
 @attrs.define(eq=False)
 class HypothesisRun:
     """Draws adversaries for a protocol against a target, and shrinks the first that passes.
-
-    watch: called after every adversary with their number and the best evidence in nats. data: the user's.
-    """
+    watch: called after every adversary with their number and the best evidence in nats. data: the user's."""
 
     _target: SearchTarget
     _protocol: str

@@ -146,9 +146,7 @@ class PrunedBranch:
 
 class AnswerLaws:
     """The answer distributions of a learner, one for each sample.
-
-    defects: (2,) by how much the masses of each world may fail to add up.
-    """
+    defects: (2,) by how much the masses of each world may fail to add up."""
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner

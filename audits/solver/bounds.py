@@ -187,9 +187,7 @@ _LARGER = 10  # times as many pairs of beliefs as elsewhere are allowed: what fo
 
 def find_restart(game: LinearGame) -> tuple[int, LinearGame, LinearGame] | None:
     """The first outcome that always leads to the same belief in both worlds, whatever precedes it.
-
-    Also the game up to the first time that it occurs, which it ends, and the game after it.
-    """
+    Also the game up to the first time that it occurs, which it ends, and the game after it."""
     if game.rounds < 2:
         return None
     used = np.unique(game.which)

@@ -113,9 +113,7 @@ def number_points(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
 @attrs.frozen(eq=False)
 class _ChallengeRounds:
     """How a query is answered, with the hidden states of a learner twice: before and after the challenge.
-
-    A last state is that of games in which the learner halted in the challenge round, which is not shown.
-    """
+    A last state is that of games in which the learner halted in the challenge round, which is not shown."""
 
     step: Step
     halts: np.ndarray

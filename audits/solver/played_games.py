@@ -89,9 +89,7 @@ class PosedGame(ABC):
 @attrs.frozen(eq=False, kw_only=True)
 class QueryGame(PosedGame):
     """Training samples of worlds 0 and 1, and points (p, ...) that may be queried.
-
-    If the samples are equal, the worlds differ in the query of one round instead. names: of the points.
-    """
+    If the samples are equal, the worlds differ in the query of one round instead. names: of the points."""
 
     samples: tuple[Sample, Sample]
     points: np.ndarray

@@ -91,9 +91,7 @@ class EpsilonGrid:
 @attrs.frozen(eq=False)
 class CurveFamily:
     """The family of a privacy curve, by increasing scale; the claim is the curve itself, with scale 1.
-
-    delta: at which bounds are expressed. claim_only: leave out what the claim does not depend on.
-    """
+    delta: at which bounds are expressed. claim_only: leave out what the claim does not depend on."""
 
     curve: PrivacyCurve
     delta: float

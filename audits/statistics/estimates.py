@@ -86,9 +86,7 @@ def estimate_epsilon(method: str, epsilon: float | None, **more: Any) -> Estimat
 
 class Estimator(ABC):
     """A statistic of an audit. Its figures hold after `context.games` pairs, a number fixed beforehand.
-
-    A learned distinguisher does not reach it before it is final. pairs: the number of pairs seen.
-    """
+    A learned distinguisher does not reach it before it is final. pairs: the number of pairs seen."""
 
     def __init__(self, context: EstimatorContext) -> None:
         self.context = context

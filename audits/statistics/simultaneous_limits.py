@@ -38,9 +38,7 @@ _MAX_DIRECT = 1 << 21  # multiplications above which a convolution is faster by 
 @attrs.frozen(eq=False)
 class SimultaneousLimits:
     """Limits on the probabilities of all half-lines of scores of one world.
-
-    Shapes: index (K,), the set I, increasing; lower and upper (K,), l and u, lower[j] = 1 − upper[−1 − j].
-    """
+    Shapes: index (K,), the set I, increasing; lower and upper (K,), l and u, lower[j] = 1 − upper[−1 − j]."""
 
     pairs: int
     index: np.ndarray

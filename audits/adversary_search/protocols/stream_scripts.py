@@ -41,9 +41,7 @@ MAX_EXAMPLES = 64  # of a game, unless a setting of the learner is larger
 @attrs.frozen
 class Show(Step):
     """SpecialRound: show the example (point, label), `times` times.
-
-    The label "with" is the prediction of the last hypothesis at the point, and "against" the opposite.
-    """
+    The label "with" is the prediction of the last hypothesis at the point, and "against" the opposite."""
 
     point: Point = attrs.field(converter=as_point)
     label: int | str = 0
@@ -62,9 +60,7 @@ class Show(Step):
 @attrs.frozen
 class Special(Step):
     """SpecialRound: show the example `world_0` in world 0 and `world_1` in world 1, each (point, label).
-
-    times, when: as in `Challenge`.
-    """
+    times, when: as in `Challenge`."""
 
     world_0: tuple[Point, int]
     world_1: tuple[Point, int]

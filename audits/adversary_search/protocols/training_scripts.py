@@ -44,9 +44,7 @@ class Pull:
 @attrs.frozen(kw_only=True)
 class TrainingScript(Script):
     """A script for TrainingRun that chooses gradients and may score steps.
-
-    pulls: the gradients of examples, in all steps. parameters: their length. updates: the learner's steps.
-    """
+    pulls: the gradients of examples, in all steps. parameters: their length. updates: the learner's steps."""
 
     pulls: tuple[Pull, ...] = ()
     parameters: int = 0

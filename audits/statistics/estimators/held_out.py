@@ -64,9 +64,7 @@ def epsilon_if_gaussian(delta: float, mu: float) -> float:
 @attrs.frozen
 class EventTally:
     """Counts of the held-out games in one event, which should occur more often in `world`.
-
-    pairs: of held-out games. hits: those in the event, in world 0 and in world 1.
-    """
+    pairs: of held-out games. hits: those in the event, in world 0 and in world 1."""
 
     event: Event
     world: int = 1
@@ -82,9 +80,7 @@ class EventTally:
 @attrs.frozen(kw_only=True)
 class HeldOutBound(EventTally):
     """A bound on ε in nats, at least 0, and the counts that it rests on.
-
-    p_lower: the lower limit on the probability in `world`. q_upper: the upper limit in the other world.
-    """
+    p_lower: the lower limit on the probability in `world`. q_upper: the upper limit in the other world."""
 
     epsilon_lower: float
     p_lower: float
@@ -94,9 +90,7 @@ class HeldOutBound(EventTally):
 @attrs.frozen(kw_only=True)
 class GaussianBound(EventTally):
     """A bound on μ, at least 0, and the counts that it rests on.
-
-    alpha_upper, beta_upper: upper limits on the errors of the test that decides for world 1 on the event.
-    """
+    alpha_upper, beta_upper: upper limits on the errors of the test that decides for world 1 on the event."""
 
     mu_lower: float
     alpha_upper: float
@@ -184,9 +178,7 @@ class HeldOutEstimator:
 
 class HeldOutGaussianEstimator(HeldOutEstimator):
     """A lower confidence bound on μ from one event, at a number of games fixed beforehand.
-
-    The arguments are those of `HeldOutEstimator`; of the first blocks none is held back.
-    """
+    The arguments are those of `HeldOutEstimator`; of the first blocks none is held back."""
 
     def __init__(self, *, confidence: float, choose_pairs: int, held_out_pairs: int) -> None:
         super().__init__(
