@@ -1,7 +1,7 @@
 """Tests of privacy claims, for authors of private learners. docs/testing.md explains them."""
 
 from arena.testing import check_adversary, check_learner
-from audits.adversary_search.protocols.stream_scripts import streams
+from audits.adversary_search.protocols.round_scripts import streams
 from audits.adversary_search.script_strategies import adversaries
 from audits.adversary_search.script_strategies import neighbours as neighbouring_samples
 from audits.testing.assertions import ERROR, assert_private, assert_refuted

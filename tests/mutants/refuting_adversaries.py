@@ -13,7 +13,7 @@ from adversaries.online.special_swap import UpdateSwap
 from adversaries.voting.repeat_point import SmallMargin
 from adversaries.voting.vote_inference import VoteInference
 from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
-from audits.adversary_search.protocols.stream_scripts import AGAINST, WITH, Show, Special
+from audits.adversary_search.protocols.round_scripts import AGAINST, WITH, Show, Special
 
 Score = Callable[[np.ndarray], np.ndarray]
 

@@ -15,7 +15,7 @@ from arena.testing import check_adversary
 from audits.adversary_search import Challenge, Script, Show, Special, search
 from audits.adversary_search.point_strategies import counts_of, far_points_of, points_of, round_limit
 from audits.adversary_search.protocols.query_scripts import queries
-from audits.adversary_search.protocols.stream_scripts import MAX_EXAMPLES, streams
+from audits.adversary_search.protocols.round_scripts import MAX_EXAMPLES, streams
 from audits.adversary_search.script_strategies import MAX_QUERIES, adversaries, neighbours, samples
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2

@@ -17,7 +17,7 @@ from arena.step_scores import RATIO, StepScore
 from audits import cli
 from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show, Special, search
 from audits.adversary_search.protocols.query_scripts import Hand
-from audits.adversary_search.protocols.training_scripts import Pull, TrainingScript
+from audits.adversary_search.protocols.round_scripts import Pull, TrainingScript
 from audits.adversary_search.script import Memory
 from audits.registry.pairing import configure_game
 from audits.registry.players import ADVERSARIES
