@@ -264,7 +264,7 @@ class _SearchPlan:
         assert evidence is not None
         # At least as many games as it took to see the leak.
         target = self._make_target(max(4 * self.pairs, evidence.games), "hand over")
-        halves, faults = play_halves(target, script, script.referee, pairs=target.pairs, stage="hand over")
+        halves, faults = play_halves(target, script, pairs=target.pairs, stage="hand over")
         scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
         single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
         largest = max([weigh_halves(halves, self.claim).nats, *single])

@@ -15,9 +15,10 @@ from math import inf, log, sqrt
 import attrs
 import numpy as np
 
-from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
+from arena import BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError
 from arena.randomness import block_seed, generator
 from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
+from audits.adversary_search.script import Script
 from audits.distinguishers.learned_distinguisher import learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block, uses_common_random_numbers
@@ -75,7 +76,7 @@ class Evidence:
 Halves = tuple[ViewCounts, ViewCounts]
 
 
-def weigh_adversary(target: SearchTarget, adversary: Adversary, referee: Referee) -> Evidence:
+def weigh_adversary(target: SearchTarget, script: Script) -> Evidence:
     """Play an adversary and weigh the games; play more games while the evidence is promising.
 
     Raises: whatever `arena.play` raises, except the learner's own errors, which become part of the view. If
@@ -83,64 +84,58 @@ def weigh_adversary(target: SearchTarget, adversary: Adversary, referee: Referee
     """
     games = 0
     for stage, (factor, promising) in _STAGES.items():
-        pairs = limit_pairs(adversary, target.pairs, _FIRST_ROUNDS) * factor
-        evidence = weigh_games(target, adversary, referee, pairs=pairs, stage=stage)
+        pairs = limit_pairs(script, target.pairs, _FIRST_ROUNDS) * factor
+        evidence = weigh_games(target, script, pairs=pairs, stage=stage)
         games += evidence.games
         if evidence.z < promising or evidence.nats > _CONCLUSIVE:
             break
     return attrs.evolve(evidence, games=games)
 
 
-def weigh_games(
-    target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
-) -> Evidence:
+def weigh_games(target: SearchTarget, script: Script, *, pairs: int, stage: str) -> Evidence:
     """The evidence in `pairs` pairs of games, which are the same for the same stage."""
-    halves, faults = play_halves(target, adversary, referee, pairs=pairs, stage=stage)
+    halves, faults = play_halves(target, script, pairs=pairs, stage=stage)
     changed = None
-    if not faults and uses_common_random_numbers(_make_plan(target, adversary, referee, 2, stage)):
+    if not faults and uses_common_random_numbers(_make_plan(target, script, 2, stage)):
         differ = sum(int(half.counts[half.which[:, 0] != half.which[:, 1]].sum()) for half in halves)
         changed = differ / sum(half.pairs for half in halves)
     return weigh_halves(halves, target.claim, faults=faults, changed=changed)
 
 
-def limit_pairs(adversary: Adversary, pairs: int, rounds: int) -> int:
+def limit_pairs(script: Script, pairs: int, rounds: int) -> int:
     """At most `pairs` pairs of games, with at most so many `rounds` in each world but at least 64 pairs."""
-    length = getattr(adversary, "rounds", 1)
-    return min(pairs, max(_MIN_PAIRS, rounds // max(1, length)))
+    return min(pairs, max(_MIN_PAIRS, rounds // max(1, script.rounds)))
 
 
-def play_halves(
-    target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
-) -> tuple[Halves, bool]:
+def play_halves(target: SearchTarget, script: Script, *, pairs: int, stage: str) -> tuple[Halves, bool]:
     """Two halves of `pairs` pairs of games as views, and whether the learner's failures are part of them."""
-    plan = _make_plan(target, adversary, referee, 2 * max(1, pairs // 2), stage)
+    plan = _make_plan(target, script, 2 * max(1, pairs // 2), stage)
     try:
         return _play_block_in_halves(plan), False
     except (PlayerError, *DECLINED) as error:
         if isinstance(error, PlayerError) and error.player != "learner":
             raise
-        fewer = max(1, pairs // (2 * _FAULT_FACTOR))
-        games = 2 * fewer
-        fewer_games = attrs.evolve(plan, faults=True, games=games, block=games, first_block=games)
-        halves = _play_block_in_halves(fewer_games)
+        games = 2 * max(1, pairs // (2 * _FAULT_FACTOR))
+        fewer = attrs.evolve(plan, faults=True, games=games, block=games, first_block=games)
+        halves = _play_block_in_halves(fewer)
         # Failing in both worlds reveals nothing; failing in one world reveals the world.
         if all(half.columns(("failed",)).all() for half in halves):
             raise
         return halves, True
 
 
-def _make_plan(target: SearchTarget, adversary: Adversary, referee: Referee, games: int, stage: str) -> Plan:
+def _make_plan(target: SearchTarget, script: Script, games: int, stage: str) -> Plan:
     return Plan(
         learner=target.learner,
-        adversary=adversary,
-        referee=referee,
+        adversary=script,
+        referee=script.referee,
         epsilon=target.claim.epsilon,
         delta=target.claim.delta,
         games=games,
         block=games,
         first_block=games,
-        seed=exploring_seed(target.seed, stage, describe(adversary)),
-        distinguisher=SCORE if adversary.returns_score else LEARNED,
+        seed=exploring_seed(target.seed, stage, describe(script)),
+        distinguisher=SCORE if script.returns_score else LEARNED,
     )
 
 

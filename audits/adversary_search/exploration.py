@@ -148,7 +148,7 @@ class HypothesisRun:
             rungs.append(Rung(pairs=pairs, adversaries=len(left), needed=needed))
             for script in left:
                 number, stage = limit_pairs(script, pairs, _RUNG_ROUNDS), f"rung {pairs}"
-                evidence = weigh_games(target, script, script.referee, pairs=number, stage=stage)
+                evidence = weigh_games(target, script, pairs=number, stage=stage)
                 self._result.games += evidence.games
                 self._result.best = max(self._result.best, evidence.nats)
                 z[script] = evidence.z
@@ -177,7 +177,7 @@ class HypothesisRun:
             raise _ShrinksExhausted
         evidence: Evidence | None = None
         try:
-            evidence = weigh_adversary(self._target, script, script.referee)
+            evidence = weigh_adversary(self._target, script)
             self._result.games += evidence.games
             self._result.best = max(self._result.best, evidence.nats)
             if evidence.faults:
