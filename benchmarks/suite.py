@@ -68,7 +68,7 @@ def worst_input(learner: Learner) -> tuple[StatDP, float]:
     losses = []
     for adversary in list_statdp_inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
         laws = value_laws(learner, adversary, Release())
-        losses.append((losses_of_values(*laws, hidden=math.inf).fine.loss.epsilon, adversary))
+        losses.append((losses_of_values(*laws, hidden=math.inf)[0].loss.epsilon, adversary))
     epsilon, adversary = max(losses, key=lambda pair: pair[0])
     return adversary, epsilon
 

@@ -281,29 +281,31 @@ class PathState:
             masses = after.sum(axis=2)
             best = masses.argmax(axis=0)
             for place, game in enumerate(group):
-                self._leave(law, game, query, masses[:, place], after[:, place], int(best[place]))
+                own, reached = masses[:, place], after[:, place]
+                chosen = self._choose(game, query, own, reached, int(best[place]))
+                self.alive[game] = own[chosen] >= self._prune
+                self.outcomes[game].append(chosen)
+                self.masses[game] = own[chosen]
+                self._measures[game] = (
+                    None if self.outcome(game, chosen, query)[1] else reached[chosen].copy()
+                )
 
-    def _leave(
-        self, law: AnswerLaw, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int
-    ) -> None:
+    def _choose(self, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int) -> int:
+        """The outcome that a game follows; the others are noted as branches."""
         for outcome in np.flatnonzero(masses):
             if masses[outcome] < self._prune:
                 self.pruned.append(PrunedBranch(game, query, int(outcome), float(masses[outcome])))
             elif outcome != best:
                 halts = self.outcome(game, int(outcome), query)[1]
-                self.branches.append(
-                    Path(
-                        world=self._paths[game].world,
-                        outcomes=(*self.outcomes[game], int(outcome)),
-                        mass=float(masses[outcome]),
-                        measure=None if halts else after[outcome].copy(),
-                        asked=int(self._asked[game]),
-                    )
+                branch = Path(
+                    world=self._paths[game].world,
+                    outcomes=(*self.outcomes[game], int(outcome)),
+                    mass=float(masses[outcome]),
+                    measure=None if halts else after[outcome].copy(),
+                    asked=int(self._asked[game]),
                 )
-        self.alive[game] = masses[best] >= self._prune
-        self.outcomes[game].append(best)
-        self.masses[game] = masses[best]
-        self._measures[game] = None if self.outcome(game, best, query)[1] else after[best].copy()
+                self.branches.append(branch)
+        return best
 
 
 class PathSampler(PathState):
@@ -322,9 +324,7 @@ class PathSampler(PathState):
         self._limit = limit
         self._rng = rng
 
-    def _leave(
-        self, law: AnswerLaw, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int
-    ) -> None:
+    def _choose(self, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int) -> int:
         followed = np.flatnonzero(masses >= self._prune)
         chosen, chance = best, 1.0
         if len(followed):
@@ -337,10 +337,7 @@ class PathSampler(PathState):
         self.log_counts[game] -= math.log(chance)
         if self.log_counts[game] > self._limit:
             raise TooManyPaths("the sampled paths suffice")
-        self.alive[game] = len(followed) > 0
-        self.outcomes[game].append(chosen)
-        self.masses[game] = masses[chosen]
-        self._measures[game] = None if self.outcome(game, chosen, query)[1] else after[chosen].copy()
+        return chosen
 
 
 class TooManyPaths(Unsupported):

@@ -39,7 +39,8 @@ from audits.exact_loss.path_enumeration import PRUNE, PathEnumeration, format_vi
 from audits.exact_loss.privacy_loss import PrivacyLoss
 from audits.registry.settings_text import blame_player
 
-Text = Callable[[int], str]
+MAX_PATHS = 200_000
+_MAX_SCORED = 4_096  # values of a finite distribution that are played to find their scores
 
 
 @attrs.frozen(eq=False)
@@ -47,25 +48,20 @@ class LabelledLoss:
     """A privacy loss, with a text that describes each of its cells."""
 
     loss: PrivacyLoss
-    text: Text
-
-
-@attrs.frozen(eq=False)
-class ValueLosses:
-    """The privacy loss of a value, in cells fine enough for the figures and in few cells for reports."""
-
-    fine: LabelledLoss
-    coarse: LabelledLoss
+    text: Callable[[int], str]
 
 
 def loss_of_values(world_0: ValueLaw, world_1: ValueLaw) -> PrivacyLoss:
     """The privacy loss between two distributions of one released value.
     Raises: InvalidArgument if they are not of the same kind and shape, or are not distributions."""
-    return losses_of_values(world_0, world_1).fine.loss
+    return losses_of_values(world_0, world_1)[0].loss
 
 
-def losses_of_values(world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HIDDEN) -> ValueLosses:
-    """The privacy loss with described cells; hidden: how much of δ one cell may hide."""
+def losses_of_values(
+    world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HIDDEN
+) -> tuple[LabelledLoss, LabelledLoss]:
+    """The privacy loss in cells fine enough for the figures, each of which may hide that much of δ, and in
+    few cells for reports."""
     pair = world_0, world_1 = simplify_laws(world_0, world_1)
     if isinstance(world_0, Transformed) and isinstance(world_1, Transformed):
         check_same_function(world_0, world_1)
@@ -74,19 +70,19 @@ def losses_of_values(world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HI
         parts = _pair_parts(world_0, world_1, "both worlds must have the same branches")
         branches = [_branch_cells(*part, hidden) for part in parts]
         bands = [branch.merge_bands() for branch in branches]
-        return ValueLosses(_label_cells(branches, "branch"), _label_cells(bands, "branch"))
+        return _label_cells(branches, "branch"), _label_cells(bands, "branch")
     if isinstance(world_0, Finite) and isinstance(world_1, Finite):
         cells, values = _finite_cells(world_0, world_1)
         form = partial(np.array2string, precision=6, threshold=64, max_line_width=1_000)
         listed = LabelledLoss(cells.loss(), lambda cell: f"value {form(np.asarray(values[cell]))}")
-        return ValueLosses(listed, listed)
+        return listed, listed
     if isinstance(world_0, Density) and isinstance(world_1, Density):
         cells = density_cells(world_0, world_1, hidden=hidden)
-        return ValueLosses(_label_cells([cells]), _label_cells([cells.merge_bands()]))
+        return _label_cells([cells]), _label_cells([cells.merge_bands()])
     if isinstance(world_0, Independent) and isinstance(world_1, Independent):
         parts = _pair_parts(world_0, world_1, "the vectors of both worlds must have the same length")
         listed = _label_cells([product_cells([_part_cells(*part, hidden) for part in parts])])
-        return ValueLosses(listed, listed)
+        return listed, listed
     raise InvalidArgument(
         "both worlds need distributions of the same kind: Finite, Density, Independent or Branches, a "
         "Transformed of these, or a Mixture of Finite and Density",
@@ -151,10 +147,6 @@ def _branch_cells(one: float | Density, other: float | Density, hidden: float) -
     zero = attrs.evolve(densities[0], log=lambda x: np.full(np.shape(x), -np.inf))
     with_number = density_cells(*(law if isinstance(law, Density) else zero for law in laws), hidden=hidden)
     return concatenate_cells([with_number, without_number])
-
-
-MAX_PATHS = 200_000
-_MAX_SCORED = 4_096  # values of a finite distribution that are played to find their scores
 
 
 def _label_cells(parts: list[LossCells], name: str = "") -> LabelledLoss:
@@ -263,9 +255,9 @@ def _law_of_release(learner: Learner, adversary: Adversary, referee: Referee) ->
     if not laws:
         nothing = LabelledLoss(PrivacyLoss.of_views([1.0], [1.0]), lambda cell: "nothing")
         return ViewLaw(views=nothing, coarse=nothing, score=None, challenges=challenges)
-    losses = losses_of_values(*laws)
+    fine, coarse = losses_of_values(*laws)
     score = _score_of_values(learner, adversary, referee, concepts, *laws)
-    return ViewLaw(views=losses.fine, coarse=losses.coarse, score=score, challenges=challenges)
+    return ViewLaw(views=fine, coarse=coarse, score=score, challenges=challenges)
 
 
 def _value_law(learner: Learner, sample: Sample) -> ValueLaw:

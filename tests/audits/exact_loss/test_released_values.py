@@ -52,7 +52,7 @@ def test_the_laplace_mechanism(shift: float, scale: float, location: float) -> N
 
 
 def test_the_tails_of_laplace_noise_are_one_cell_each() -> None:
-    views = losses_of_values(laplace(0.0), laplace(1.0)).fine
+    views, _ = losses_of_values(laplace(0.0), laplace(1.0))
     assert views.loss.p0[[0, -1]] == pytest.approx([0.5, np.exp(-1) / 2], abs=1e-14)
     assert views.loss.high[-1] - views.loss.low[-1] < 1e-12
     assert views.text(0) == "value from -40 to 0"
@@ -138,7 +138,7 @@ def test_laplace_noise_of_any_scale(shift: float, scale: float, epsilon: float) 
 
 
 def test_finite_laws_are_matched_by_value() -> None:
-    views = losses_of_values(Finite([2, 1], [0.75, 0.25]), Finite([1, 2, 3], [0.75, 0.25, 0.0])).fine
+    views, _ = losses_of_values(Finite([2, 1], [0.75, 0.25]), Finite([1, 2, 3], [0.75, 0.25, 0.0]))
     assert dict(zip(map(views.text, range(2)), views.loss.p1, strict=True)) == {
         "value 1": 0.75,
         "value 2": 0.25,
@@ -250,11 +250,10 @@ def test_a_number_shown_in_one_world_only_tells() -> None:
 
 
 def test_branches_of_no_chance() -> None:
-    views = losses_of_values(branches(1.0, 0.0, 0.0), branches(0.5, 0.5, 0.0))
-    assert [views.fine.text(cell) for cell in range(len(views.fine.loss.p0))] == ["branch 0", "branch 1"]
-    coarse = losses_of_values(
-        branches(0.5, laplace(0.0, share=0.5)), branches(0.5, laplace(1.0, share=0.5))
-    ).coarse
+    views, _ = losses_of_values(branches(1.0, 0.0, 0.0), branches(0.5, 0.5, 0.0))
+    assert [views.text(cell) for cell in range(len(views.loss.p0))] == ["branch 0", "branch 1"]
+    worlds = (branches(0.5, laplace(place, share=0.5)) for place in (0.0, 1.0))
+    _, coarse = losses_of_values(*worlds)
     assert coarse.text(1) == "branch 1, number from -40 to 0"
     assert len(coarse.loss.p0) < 30
 
