@@ -58,8 +58,7 @@ class BoostedTrees:
 
     @classmethod
     def fit(cls, views: ViewCounts, additive: MarginalRatios, *, leaf: int, summary: bool) -> BoostedTrees:
-        """Learn from games; leaf: the least number of games in a leaf. Raises: InvalidArgument if
-        scikit-learn is missing."""
+        """Learn from games; leaf: the least number of games in a leaf."""
         require_sklearn(len(views.rows))
         from sklearn.ensemble import HistGradientBoostingClassifier  # an extra, and slow to import
 
@@ -100,8 +99,7 @@ class Regression:
 
     @classmethod
     def fit(cls, views: ViewCounts, terms: Callable[[ViewCounts], np.ndarray], width: int) -> Regression:
-        """Learn from games; width: the number of terms. Raises: InvalidArgument if scikit-learn is
-        missing."""
+        """Learn from games; width: the number of terms."""
         views = _limit_cells(views, width)
         rows = terms(views)
         spread = rows.std(axis=0)

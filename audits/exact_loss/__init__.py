@@ -1,5 +1,4 @@
-"""Exact audits, by the distribution of the adversary's view in both worlds: a reference for audits that play
-games."""
+"""Exact audits, by the distribution of the adversary's view in both worlds; no game is sampled."""
 
 from audits.exact_loss.exact_audit import ExactAudit, exact
 from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss

@@ -311,9 +311,8 @@ class PathState:
 class PathSampler(PathState):
     """State of a learner in n games that each follow one path, chosen at random, and leave no branches.
 
-    A random path that is chosen with probability q stands for 1/q paths, an unbiased estimate of their
-    number.
-    log_counts: (n,) the logarithm of that estimate. limit: the logarithm at which the game is given up.
+    A random path that is chosen with probability q stands for 1/q paths, an unbiased estimate.
+    log_counts: (n,) its logarithm. limit: the logarithm at which the game is given up.
     """
 
     def __init__(

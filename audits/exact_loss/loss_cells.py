@@ -252,8 +252,7 @@ _SAME = 1e-13  # nats; a part that differs by less does not count
 
 def product_cells(parts: Sequence[LossCells]) -> LossCells:
     """The cells of a vector of independent parts, of which those with equal distributions do not count.
-    If there are too many, cells of nearly equal loss are merged; their bounds contain those of the
-    members."""
+    If there are too many, cells of nearly equal loss are merged; their bounds contain the members'."""
     differing = [part for part in parts if max(-part.reach[0], part.reach[1]) > _SAME]
     total = LossCells.of_views(np.ones(1), np.ones(1))
     for part in differing:

@@ -71,8 +71,7 @@ class PathEnumeration:
         self.challenges: set[PrivacyUnit] = set()
 
     def run(self) -> None:
-        """Play all paths. Raises: Unsupported if there are too many, or a view depends on other games of the
-        batch."""
+        """Play all paths. Raises: Unsupported if there are too many, or if a view depends on other games."""
         waiting = [Path(world=False), Path(world=True)]
         paths, sampled = len(waiting), False
         while waiting:

@@ -60,8 +60,8 @@ def loss_of_values(world_0: ValueLaw, world_1: ValueLaw) -> PrivacyLoss:
 def losses_of_values(
     world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HIDDEN
 ) -> tuple[LabelledLoss, LabelledLoss]:
-    """The privacy loss in cells fine enough for the figures, each of which may hide that much of δ, and in
-    few cells for reports."""
+    """The privacy loss in cells that hide at most `hidden` of δ each, for figures, and in few cells for
+    reports."""
     pair = world_0, world_1 = simplify_laws(world_0, world_1)
     if isinstance(world_0, Transformed) and isinstance(world_1, Transformed):
         check_same_function(world_0, world_1)

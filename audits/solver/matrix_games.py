@@ -140,8 +140,7 @@ class _ChallengeRounds:
 
 def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
     """The states of all laws side by side, unless they have equally many: the start of each, and its place.
-    Quadratures of different samples may have different nodes. Raises: Unsupported if there are too many
-    states."""
+    Quadratures of different samples may have different nodes. Raises: Unsupported for too many states."""
     starts = [np.asarray(law.start(), float) for law in laws]
     sizes = [len(start) for start in starts]
     if max(sizes) > _MOST_STATES:

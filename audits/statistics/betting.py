@@ -171,8 +171,7 @@ class Betting:
     epsilon_max: the end of the grid of ε in nats, at most 100.
     keep_half: whether half of the wealth is kept until `LATE_START` pairs have been played.
     curve: tests a privacy curve in place of one ε, and gives the bound as the ε at δ of the largest curve of
-        its family that is false, with all smaller ones. claim_only: bet against the claim alone, which is
-        faster.
+        its family that is false, with all smaller ones. claim_only: bet against the claim alone, and faster.
     log_ratios: whether scores are log-likelihood ratios of world 1 to world 0, so that the probabilities of
         events are known better than from counts. If they are not, bets lose more, and the bound holds.
 
@@ -318,7 +317,7 @@ def _log_mean(log_wealth: np.ndarray) -> np.ndarray:
 
 
 def ceiling(block_sizes: Iterable[int], **settings: Any) -> float:
-    """The bound in nats that `Betting(**settings)` certifies from perfectly separated scores in such
+    """The bound in nats that `Betting(**settings)` certifies from perfectly separated scores in these
     blocks."""
     bounds = ceilings(block_sizes, **settings)
     return bounds[-1][1] if bounds else 0.0

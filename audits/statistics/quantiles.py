@@ -19,8 +19,7 @@ def format_figure(figure: float, form: str) -> str:
 
 @attrs.frozen(eq=False)
 class Quantile:
-    """A q-quantile at each of k marks, with confidence limits, all (k,); infinite where the games give
-    none."""
+    """A q-quantile at k marks, with confidence limits, all (k,); infinite where the games give none."""
 
     q: float
     values: np.ndarray

@@ -108,8 +108,7 @@ def choose_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
 
 def choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
     """Indices (at most `limit`, sorted, never 0) of the edges that are most useful as thresholds.
-    In each world they cut off geometrically growing numbers of scores from either end, or are even in
-    rank."""
+    In each world they cut off geometrically growing numbers of scores from an end, or are even in rank."""
     each = limit // (3 * len(mass))
     last = mass.shape[1] - 1
     marks = []

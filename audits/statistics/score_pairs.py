@@ -277,9 +277,8 @@ class Events:
         return EventCounts(pairs, np.concatenate([upper, pairs - np.array(upper)], axis=1), both)
 
     def count_cells(self, block: PairCounts, couples: np.ndarray) -> np.ndarray:
-        """(C, 16): the block's pairs by 4 kind(score in world 0) + kind(score in world 1), for each couple of
-        events. The kind of a score is 1 if it is in the first event of the couple, plus 2 if it is in the
-        second."""
+        """(C, 16): the block's pairs by 4 kind(score in world 0) + kind(score in world 1), for each couple.
+        The kind of a score is 1 if it is in the first event of the couple, plus 2 if in the second."""
         thresholds, place = np.unique(self.thresholds[couples % len(self.thresholds)], return_inverse=True)
         place = place.reshape(couples.shape)
         # The pairs by the bins of their scores between these thresholds, then added up below each threshold.

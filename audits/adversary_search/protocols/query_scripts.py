@@ -82,7 +82,7 @@ class Follow(QueryStep):
 
 @attrs.frozen
 class Challenge(QueryStep):
-    """Figure1: query `world_0` in world 0 and `world_1` in world 1; with `when`, `world_0` in the other
+    """Figure1: query `world_0` in world 0, `world_1` in world 1; with `when`, `world_0` in the other
     rounds."""
 
     world_0: Point = attrs.field(converter=as_point)
