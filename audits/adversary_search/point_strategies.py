@@ -29,6 +29,7 @@ _MAX_COUNTS = 8  # numbers of repetitions that they give
 # From a hundred choices on, Hypothesis mixes in constants that it finds in the loaded modules, so that the
 # same seed would not draw the same games.
 _MAX_CHOICES = 99
+MAX_STRETCHES = 3  # before the challenge, and after it
 
 
 def sample_from(items: Iterable[T]) -> st.SearchStrategy[T]:
@@ -181,7 +182,6 @@ def two_different(items: Sequence[T]) -> st.SearchStrategy[tuple[T, T]]:
     )
 
 
-MAX_STRETCHES = 3  # before the challenge, and after it
 PATTERNS = ["".join(bits) for length in range(1, 5) for bits in product("01", repeat=length)]
 MEMORIES = sample_from([Memory(kind, bits) for bits in PATTERNS for kind in (ENDS, SEEN)] + [Memory(ODD)])
 

@@ -23,6 +23,8 @@ _TAIL_GAMES = 64  # beyond the outermost of the finest cuts; further cuts lie at
 _FEW_CUTS = 64  # up to which comparing with each of them is faster than a binary search
 _LISTED = 32  # distinct values of an entry up to which each value is a bin of its own
 _POINT_MASS = 1 / 64  # share of the games from which on a value is a bin of its own
+_STANDARD_ERRORS = 2.0  # by which the bound of a quadrant is below its estimate
+_PLANES = 2  # with the best quadrants, whose bounds are combined
 
 
 @attrs.frozen(eq=False)
@@ -182,10 +184,6 @@ def _shrink_log_ratios(counts: np.ndarray) -> np.ndarray:
     if signal <= noise:
         return np.zeros(len(in_0))
     return np.asarray((1 - noise / signal) * np.log((in_1 + 0.5) / (in_0 + 0.5)))
-
-
-_STANDARD_ERRORS = 2.0  # by which the bound of a quadrant is below its estimate
-_PLANES = 2  # with the best quadrants, whose bounds are combined
 
 
 @attrs.frozen(eq=False)

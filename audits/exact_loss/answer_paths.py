@@ -26,6 +26,10 @@ from arena import (
     Unsupported,
 )
 
+MAX_ROUNDS = 10_000
+_PREFERENCES = (0.0, 0.25, 0.5, 1.0)  # powers of the probability with which sampled paths choose an outcome
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd; 2**64 over the golden ratio
+
 
 @attrs.frozen(eq=False)
 class PresetStates(Learner):
@@ -112,10 +116,6 @@ def _generator_state(rng: np.random.Generator) -> bytes:
     """What changes when a random number is drawn or a generator is spawned."""
     bits = rng.bit_generator
     return pickle.dumps((bits.state, getattr(bits.seed_seq, "n_children_spawned", 0)))
-
-
-MAX_ROUNDS = 10_000
-_PREFERENCES = (0.0, 0.25, 0.5, 1.0)  # powers of the probability with which sampled paths choose an outcome
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -349,9 +349,6 @@ def _not_reproducible() -> Unsupported:
         "one made other moves after the same replies",
         remedy="`arena.testing.check_adversary` looks for the cause.",
     )
-
-
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd; 2**64 over the golden ratio
 
 
 def _fingerprint(before: np.ndarray, x: np.ndarray) -> np.ndarray:

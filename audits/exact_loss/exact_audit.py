@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COLUMNS = ("view", "p0", "p1", "privacy_loss", "alpha", "beta")
+_MAX_REVEALING = 10  # views in the report
 
 
 @attrs.frozen
@@ -225,9 +226,6 @@ def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee)
             f"{adversary.name} plays no games that could be compared with what {learner.name} declares"
         )
     return comparison
-
-
-_MAX_REVEALING = 10  # views in the report
 
 
 def exact(

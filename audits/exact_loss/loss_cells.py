@@ -26,6 +26,10 @@ _EQUAL = 1e-12  # nats; closer losses count as equal
 _OUTSIDE = 2e-15  # probability of a density below its `low` and above its `high`
 _MOVING = 1e-6  # nats; smaller differences of far losses are rounding
 _FAR = 2.0 ** np.arange(10)  # scales beyond the ends at which the tails are inspected
+_BINS = 3_000  # of the range of losses, into which light cells are merged
+_MAX_EXACT_PAIRS = 2**16  # pairs of cells that are kept one by one
+_CHUNK = 2**20  # pairs of cells in memory at a time
+_SAME = 1e-13  # nats; a part that differs by less does not count
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -242,12 +246,6 @@ def _distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """(k,): |one − other|, 0 where they are equal and infinite."""
     with np.errstate(invalid="ignore"):
         return np.where(one == other, 0.0, np.abs(one - other))
-
-
-_BINS = 3_000  # of the range of losses, into which light cells are merged
-_MAX_EXACT_PAIRS = 2**16  # pairs of cells that are kept one by one
-_CHUNK = 2**20  # pairs of cells in memory at a time
-_SAME = 1e-13  # nats; a part that differs by less does not count
 
 
 def product_cells(parts: Sequence[LossCells]) -> LossCells:

@@ -28,6 +28,7 @@ _PULL = 0.03  # weight of the value of a decomposition beside that of its remain
 _LEAST = 1e-15  # pairs of less mass are scaled as if they had this one
 _SAME = 1e-9  # pairs whose leading coordinates differ by less share their bounds in the search
 _KEY = 8  # leading coordinates of each world that tell pairs apart
+_SIGNS = np.array([[1.0], [-1.0]])  # of f and g in a value
 
 
 class FinalRounds:
@@ -291,9 +292,6 @@ class BeliefPoints:
         composed.eliminate_zeros()
         flat = self._pairs.rows.reshape(len(known), -1)
         return composed, self._bound_remainders(pairs - (composed @ flat).reshape(pairs.shape))
-
-
-_SIGNS = np.array([[1.0], [-1.0]])  # of f and g in a value
 
 
 def _split(pairs: np.ndarray) -> np.ndarray:

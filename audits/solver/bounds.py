@@ -23,6 +23,11 @@ _POINTS, _WORK = 100_000, 1e7  # of the grid, where few rounds make that cheap, 
 _DEVIATIONS = 7  # by which the privacy loss of a game is followed
 _REACH = 600.0  # nats at most, since e^ε must be a number; the bounds hold whatever the reach
 _LARGE = 1e40  # a factor by which e^ε may still be multiplied
+_DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
+_SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
+_SIZES = 2**17, 2**20  # pairs of beliefs in one stage, up to which there is a smaller step
+_KNOT_STEPS = 0.01, 0.05, 0.1  # nats between the log ratios at which the value after a restart is computed
+_LARGER = 10  # times as many pairs of beliefs as elsewhere are allowed: what follows a restart is left out
 
 # At increasing ε: upper bounds (e,), and lines (2, e). From its own ε on, the line lines[0] - e^ε·lines[1] is
 # below δ*(ε).
@@ -176,13 +181,6 @@ class GridBounds(Bounds):
         other = accepts[0, far] - z * accepts[1, far] > accepts[0, near] - z * accepts[1, near]
         line[0] += p * np.where(other, accepts[0, far], accepts[0, near])
         line[1] += q * np.where(other, accepts[1, far], accepts[1, near])
-
-
-_DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
-_SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
-_SIZES = 2**17, 2**20  # pairs of beliefs in one stage, up to which there is a smaller step
-_KNOT_STEPS = 0.01, 0.05, 0.1  # nats between the log ratios at which the value after a restart is computed
-_LARGER = 10  # times as many pairs of beliefs as elsewhere are allowed: what follows a restart is left out
 
 
 def find_restart(game: LinearGame) -> tuple[int, LinearGame, LinearGame] | None:

@@ -19,6 +19,7 @@ from audits.solver.linear_game import Watch, ignore_progress
 
 _CHUNK = 2**24  # values that are kept at the same time
 _CACHED = 2**13  # values that are computed together: their arrays fit into a processor's cache
+END = -1  # the game is over after this outcome
 
 
 @attrs.frozen(eq=False)
@@ -276,9 +277,6 @@ def _place_in_family(stage: Stage) -> np.ndarray:
     place = np.empty(len(order), np.intp)
     place[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     return place
-
-
-END = -1  # the game is over after this outcome
 
 
 @attrs.frozen(eq=False)

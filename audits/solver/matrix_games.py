@@ -19,6 +19,8 @@ from audits.solver.linear_game import LinearGame, Step, Watch, compress, ignore_
 _PROBES = 3  # random measures by which ways to answer are told apart
 _PIECE = 2**20  # probabilities of states that are followed together
 _MOST_STATES = 20_000  # hidden states; more take gigabytes
+MOST_STATES = 5_000  # states of a learner that are listed
+MOST_NUMBERS = 2**24  # in the matrices of a game, eight bytes each
 
 
 def answer_game(
@@ -86,22 +88,6 @@ def challenge_game(
         watch=watch,
     )
     return game, queries[np.concatenate([equal, pairs])]
-
-
-def build_game(
-    learner: Learner,
-    samples: Sequence[Sample],
-    points: np.ndarray,
-    rounds: int,
-    watch: Watch = ignore_progress,
-) -> tuple[LinearGame, np.ndarray, PrivacyUnit]:
-    """The game of two samples: `answer_game` if they differ, otherwise `challenge_game`.
-    Also the queries (moves, 2, ...) of each move in worlds 0 and 1, and in what the worlds differ."""
-    first, second = samples
-    if first == second:
-        return *challenge_game(learner, first, points, rounds, watch), PrivacyUnit.QUERY
-    game, queries = answer_game(learner, samples, points, rounds, watch)
-    return game, np.stack([queries, queries], axis=1), PrivacyUnit.TRAINING_EXAMPLE
 
 
 def number_points(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
@@ -199,9 +185,6 @@ def _count_answers(law: AnswerLaw, rounds: int) -> int:
     """The answers of a game of so many rounds."""
     return rounds if law.last is None else min(rounds, law.last)
 
-
-MOST_STATES = 5_000  # states of a learner that are listed
-MOST_NUMBERS = 2**24  # in the matrices of a game, eight bytes each
 
 # By the state shown before the example, what is shown after it: hypothesis, state and probability.
 Transitions = list[list[tuple[int, int, float]]]

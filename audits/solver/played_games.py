@@ -38,7 +38,9 @@ from audits.exact_loss.answer_paths import AnswerLaws
 from audits.registry.pairing import find_protocol
 from audits.solver.game_value import END, DecisionGraph
 from audits.solver.linear_game import LinearGame, Watch, ignore_progress
-from audits.solver.matrix_games import build_game, online_game
+from audits.solver.matrix_games import answer_game, challenge_game, online_game
+
+_SEQUENCES = 32  # of moves in a batch of games, so that games share histories
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -96,7 +98,13 @@ class QueryGame(PosedGame):
     names: tuple[str, ...] | None = None
 
     def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        game, points, unit = build_game(self.learner, self.samples, self.points, rounds, watch)
+        if self.samples[0] == self.samples[1]:
+            unit = PrivacyUnit.QUERY
+            game, points = challenge_game(self.learner, self.samples[0], self.points, rounds, watch)
+        else:
+            unit = PrivacyUnit.TRAINING_EXAMPLE
+            game, queries = answer_game(self.learner, self.samples, self.points, rounds, watch)
+            points = np.stack([queries, queries], axis=1)
         texts = map(format_point, self.points) if self.names is None else self.names
         names = dict(zip(map(_key, self.points), texts, strict=True))
         answers = AnswerLaws(self.learner).of(self.samples[0]).outcomes
@@ -136,9 +144,6 @@ def _join(first: str, second: str) -> str:
 
 def _key(point: np.ndarray) -> bytes:
     return np.asarray(point, float).tobytes()
-
-
-_SEQUENCES = 32  # of moves in a batch of games, so that games share histories
 
 
 class _Walk:

@@ -19,6 +19,9 @@ _MAX_NODES = 16  # hypotheses at which events are compared
 _NEWTON_STEPS = 20
 _BISECTION_STEPS = 25  # enough for a stake to within 3e-8
 _RAKING_STEPS = 8
+_FEWEST_BINS, _MOST_BINS = 4, 64
+_LARGEST_STAKE = 0.9  # of the wealth, so that no pair of games ends the test
+_LARGEST_LOG_COST = 100.0  # no bet pays that much, and its square is a number
 
 
 class Hypotheses(Protocol):
@@ -283,11 +286,6 @@ def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> 
     stake[paying] = x
     growth[paying] = (chance * np.log1p(x * odds)).sum(axis=0)
     return stake, growth
-
-
-_FEWEST_BINS, _MOST_BINS = 4, 64
-_LARGEST_STAKE = 0.9  # of the wealth, so that no pair of games ends the test
-_LARGEST_LOG_COST = 100.0  # no bet pays that much, and its square is a number
 
 
 @attrs.frozen(eq=False)

@@ -17,6 +17,9 @@ _MAX_EXACT_SCORES = 768  # different scores that are counted exactly
 _MAX_BINS = 448  # of more; with them a ledger takes less than a byte for a pair of games
 _MAX_POINT_MASSES = 256
 _TAIL_STEPS = 2.0 ** np.arange(-6, 7)  # of the range of all scores, beyond it
+RATE = 1e-6  # the probability with which independent pairs are suspected, in the whole of an audit
+_CHOOSING_BLOCKS = 32  # blocks from which events are chosen; they are kept until then
+_TAILS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)  # shares of the scores above a threshold
 
 
 class ScoreHistogram:
@@ -191,11 +194,6 @@ def _find_bins(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     bins = np.empty(len(scores), np.int64)
     bins[order] = np.repeat(np.arange(len(edges)), np.diff(starts, prepend=0, append=len(scores)))
     return bins
-
-
-RATE = 1e-6  # the probability with which independent pairs are suspected, in the whole of an audit
-_CHOOSING_BLOCKS = 32  # blocks from which events are chosen; they are kept until then
-_TAILS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)  # shares of the scores above a threshold
 
 
 class BlockScatter:

@@ -58,6 +58,9 @@ from audits.adversary_search.script_strategies import cut_runs, draw_neighbours,
 
 WITH, AGAINST = "with", "against"
 MAX_EXAMPLES = 64  # of a game, unless a setting of the learner is larger
+_LONG = 1e6  # the length of a gradient that is clipped
+_MAX_SINGLE = 4  # coordinates along which gradients are chosen alone
+_MAX_TOGETHER = 16  # coordinates of one gradient, spread over the layers of a model
 
 
 @attrs.frozen
@@ -140,10 +143,7 @@ SPACES[SpecialRound.name] = SearchSpace(
 )
 
 
-_LONG = 1e6  # the length of a gradient that is clipped
 _STEP_SCORES = (*STEP_SCORES, None)  # None: a score is chosen among those of all views, or learned
-_MAX_SINGLE = 4  # coordinates along which gradients are chosen alone
-_MAX_TOGETHER = 16  # coordinates of one gradient, spread over the layers of a model
 
 
 @attrs.frozen

@@ -27,6 +27,10 @@ from audits.statistics.score_histogram import MAX_EXACT_EDGES, choose_edges
 from audits.statistics.score_pairs import Events, PairCounts
 from audits.statistics.simultaneous_limits import simultaneous_limits
 
+DELTAS = np.concatenate([[0.0], np.geomspace(1e-9, 0.1, 33), np.linspace(0.15, 0.95, 17)])
+EPSILONS = np.arange(41) / 4
+_TAIL = np.geomspace(1e-6, 0.5, 69)
+
 
 @attrs.frozen(eq=False)
 class CountBounds:
@@ -93,9 +97,6 @@ class ThresholdCounter:
         return least[:, bin_of + cleared], most[:, below], np.maximum(edges, top)
 
 
-DELTAS = np.concatenate([[0.0], np.geomspace(1e-9, 0.1, 33), np.linspace(0.15, 0.95, 17)])
-EPSILONS = np.arange(41) / 4
-_TAIL = np.geomspace(1e-6, 0.5, 69)
 ALPHAS = np.unique(np.concatenate([np.arange(101) / 100, _TAIL, 1.0 - _TAIL]))
 
 

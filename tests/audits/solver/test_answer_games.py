@@ -16,7 +16,7 @@ from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_against
 from audits.solver.game_value import GameSolution, end_before_second_challenge, extract_decisions
 from audits.solver.linear_game import LinearGame
-from audits.solver.matrix_games import answer_game, build_game, challenge_game
+from audits.solver.matrix_games import answer_game, challenge_game
 from audits.solver.played_games import BestAdversary, QueryGame
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
@@ -156,7 +156,7 @@ def test_no_shipped_adversary_does_better(name: str, settings: dict[str, Any], a
     player = configure_adversary(adversary, (FIGURE1 | VOTING)[adversary], learner=learner)
     found = view_law(learner, player, REFEREES[learner.protocols[0]](rounds))  # type: ignore[call-arg]
     posed = pose_against(learner, player)
-    game, _, unit = build_game(learner, posed.samples, posed.points, rounds)
+    game, _, unit = posed.build(rounds)
     assert found.challenges == {unit}
     for one, (own, other) in ((game, (0, 1)), (game.exchanged, (1, 0))):
         masses = found.loss.p0, found.loss.p1

@@ -29,10 +29,6 @@ def bits(zeros_ones: tuple[int, int], ones_zeros: tuple[int, int]) -> PairCounts
     return PairCounts.of(np.repeat([0.0, 1.0], zeros_ones), np.repeat([1.0, 0.0], ones_zeros))
 
 
-def constant(pairs: int) -> PairCounts:
-    return PairCounts.of(np.zeros(pairs), np.zeros(pairs))
-
-
 # --- what it says -------------------------------------------------------------------------------------------
 
 
@@ -139,10 +135,10 @@ def test_infinite_scores_are_scores() -> None:
 
 def test_one_block_and_no_games_show_nothing() -> None:
     test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
-    for block in (constant(0), constant(1), constant(0)):
-        test.update(block)
+    for pairs in (0, 1, 0):
+        test.update(bits((pairs, 0), (0, pairs)))
         assert test.epsilon_lower is None
-    test.update(constant(1))
+    test.update(bits((1, 0), (0, 1)))
     assert test.epsilon_lower == 0.0
 
 
