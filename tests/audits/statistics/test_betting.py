@@ -374,14 +374,6 @@ def test_the_ceiling_is_what_perfect_separation_gets(sizes: list[int], delta: fl
     assert abs(found - test.epsilon_lower) <= 0.01 + 1e-9
 
 
-@pytest.mark.thorough
-def test_the_ceiling_of_many_blocks_is_that_of_running_them() -> None:
-    test = Betting(delta=1e-5, confidence=0.999, epsilon_max=12.0)
-    for _ in range(1_000):
-        test.update(perfect_separation(64))
-    assert ceiling([64] * 1_000, delta=1e-5, confidence=0.999) == pytest.approx(test.epsilon_lower, abs=0.011)
-
-
 def test_the_ceiling_of_usual_blocks_is_no_step_below_what_is_certified() -> None:
     test, bounds = Betting(delta=0.0, confidence=0.95, epsilon_max=12.0), {}
     for _ in range(120):
