@@ -139,10 +139,8 @@ def test_laplace_noise_of_any_scale(shift: float, scale: float, epsilon: float) 
 
 def test_finite_laws_are_matched_by_value() -> None:
     views, _ = losses_of_values(Finite([2, 1], [0.75, 0.25]), Finite([1, 2, 3], [0.75, 0.25, 0.0]))
-    assert dict(zip(map(views.text, range(2)), views.loss.p1, strict=True)) == {
-        "value 1": 0.75,
-        "value 2": 0.25,
-    }
+    described = dict(zip(map(views.text, range(2)), views.loss.p1, strict=True))
+    assert described == {"value 1": 0.75, "value 2": 0.25}
     assert views.loss.epsilon == pytest.approx(np.log(3), abs=1e-15)
 
 
@@ -178,11 +176,8 @@ def test_parts_that_do_not_differ_drop_out() -> None:
 
 def one_sided(epsilon: np.ndarray, shift: float) -> np.ndarray:
     """The one-sided δ of Laplace noise of scale 1 at any real ε."""
-    return np.where(
-        epsilon >= shift,
-        0.0,
-        np.where(epsilon <= -shift, -np.expm1(epsilon), -np.expm1((epsilon - shift) / 2)),
-    )
+    between = np.where(epsilon <= -shift, -np.expm1(epsilon), -np.expm1((epsilon - shift) / 2))
+    return np.where(epsilon >= shift, 0.0, between)
 
 
 def brute_force(epsilon: float) -> float:
@@ -293,13 +288,9 @@ def test_an_invertible_function_loses_nothing() -> None:
     pair = laplace(0.0), laplace(1.0)
     transformed = loss_of_values(*(Transformed(law, inverse=_negate) for law in pair))
     assert transformed.epsilon == loss_of_values(*pair).epsilon
+    doubled = (Transformed(law, lambda values, s=s: s * values) for law, s in zip(pair, (1, 2), strict=True))
     with pytest.raises(InvalidArgument, match="the function of a Transformed must be the same for all data"):
-        loss_of_values(
-            *(
-                Transformed(law, inverse=lambda values, s=s: s * values)
-                for law, s in zip(pair, (1, 2), strict=False)
-            )
-        )
+        loss_of_values(*doubled)
 
 
 def clip(location: float) -> Mixture:

@@ -6,10 +6,8 @@ import contextlib
 import functools
 import math
 import pickle
-from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 from scipy import stats
@@ -18,6 +16,7 @@ from support.statistical import Rejected, expect_rejection, statistical
 from arena.errors import InvalidArgument
 from audits.statistics.estimators.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import EVERYTHING, Event, PairCounts
+from tests.audits.statistics.test_betting import E, Law, response
 
 SEEDS = 1_400
 RATE = 1e-7
@@ -190,21 +189,6 @@ class Reusing(HeldOutEstimator):
         super().update(block)
 
 
-@attrs.frozen
-class Law:
-    """Scores in worlds 0 and 1 for which ε is the smallest that holds at δ."""
-
-    epsilon: float
-    delta: float
-    draw: Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
-
-
-def response(ones0: float, ones1: float) -> Callable[[np.random.Generator, tuple[int, int]], np.ndarray]:
-    chances = np.array([ones0, ones1])[:, None, None]
-    return lambda rng, shape: (rng.random((2, *shape)) < chances).astype(float)
-
-
-E = math.e
 LAWS = {
     "identical worlds": Law(0.0, 0.0, lambda rng, shape: rng.normal(size=(2, *shape))),
     "randomised response": Law(1.0, 0.0, response(1 / (1 + E), E / (1 + E))),
