@@ -38,8 +38,8 @@ from tqdm import tqdm
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from support.lost_ledgers import FILES, FOLDERS  # noqa: E402 - after the path to what it needs
-from support.waiting import count_blocks, find_processes  # noqa: E402
+from support.ledgers import FILES, FOLDERS  # noqa: E402 - after the path to what it needs
+from support.processes import count_blocks, find_processes  # noqa: E402
 
 from adversaries.release.point_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import SAMPLE, Echo
+from support.simple_players import SAMPLE, Echo
 
 from arena import (
     Branches,

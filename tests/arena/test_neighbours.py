@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.players.simple_players import script
+from support.simple_players import script
 
 from adversaries.common.training_samples import change_example
 from adversaries.release.point_swap import CountSwap

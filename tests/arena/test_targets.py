@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.halfspace_players import PlainWinnow, WinnowState
-from support.players.simple_players import Scripted, script
+from support.halfspaces import PlainWinnow, WinnowState
+from support.simple_players import Scripted, script
 
 from arena import (
     Adaptive,
@@ -149,7 +149,7 @@ class LearnsNothing(PlainWinnow):
     concepts: Any = Thresholds(range(8))
 
     def start(self, games: int, rng: np.random.Generator) -> Any:
-        from support.players.simple_players import LastLabelState
+        from support.simple_players import LastLabelState
 
         return LastLabelState(games)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.common_random_numbers import check_common_random_numbers
+from support.laws.learner_laws import check_common_random_numbers
 
 from arena import Learner, Sample
 from arena.concepts import Thresholds

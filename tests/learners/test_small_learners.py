@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import Scripted, script
+from support.simple_players import Scripted, script
 from support.statistical import check_cdf, check_counts, expect_rejection, statistical
 
 from adversaries.online.adaptive import Contrarian

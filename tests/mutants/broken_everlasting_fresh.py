@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from learners.everlasting.everlasting_v2 import EverlastingFresh, FreshState
 from learners.everlasting.generic_bbl_state import StreamingSubset

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.base import find_vote_points

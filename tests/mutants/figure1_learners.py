@@ -8,7 +8,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.release_learners import for_each_game, laplace_noise
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator

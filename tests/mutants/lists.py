@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, Finite, Sample, Unsupported
 from arena.concepts import ConceptClass, DecisionLists, Variables

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.simple_players import LastLabel, LastLabelState
+from support.simple_players import LastLabel, LastLabelState
 
 from arena import (
     Adversary,

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator

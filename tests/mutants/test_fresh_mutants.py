@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 from mutants.broken_everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from adversaries.common.training_samples import build_separable_sample
 from adversaries.figure1.query_swap import UnlabelledSwap

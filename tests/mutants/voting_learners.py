@@ -6,7 +6,7 @@ from math import sqrt
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import UNSTABLE, Claim
 from learners.mechanisms.noise import gaussian_sigma

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, Density, Finite, Independent, Learner, Mixture, PrivacyUnit, ValueLaw, setting
 from arena.concepts import Thresholds

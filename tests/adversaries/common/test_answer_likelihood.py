@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.players.voting_learners import Screened, Silent
+from support.voting import Screened, Silent
 
 from adversaries.common.answer_likelihood import AnswerLikelihood, answer_laws
 from arena import NO_LABEL, Adversary, Answer, AnswerLaw, Learner, Moves, Query, Sample, Train, Voting, play

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import Echo
+from support.simple_players import Echo
 from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.players.halfspace_players import PlainWinnow, WinnowState
+from support.halfspaces import PlainWinnow, WinnowState
 from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.halfspaces.base import balance_points

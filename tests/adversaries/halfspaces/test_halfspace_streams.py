@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.halfspace_players import PlainWinnow
+from support.halfspaces import PlainWinnow
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.halfspaces.base import HalfspaceStream, draw_biased_bits, draw_fair_bits, draw_subsets

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.online_opponents import Opponent
-from support.players.simple_players import LastLabel
+from support.online_players import Opponent
+from support.simple_players import LastLabel
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.common.shared_settings import draw_start_rounds

@@ -11,8 +11,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom
-from support.players.voting_learners import Screened, Silent
 from support.statistical import check_counts, expect_rejection, statistical
+from support.voting import Screened, Silent
 
 from adversaries.common import answer_likelihood as likelihood
 from adversaries.common.answer_likelihood import answer_laws

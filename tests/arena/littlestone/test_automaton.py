@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.laws.littlestone_references import agreeing, concepts_of, halving_label, soa_label
+from support.laws.concept_laws import agreeing, concepts_of, halving_label, soa_label
 
 from arena import Unsupported
 from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds

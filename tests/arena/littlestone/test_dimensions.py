@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.laws.littlestone_references import concepts_of, dimension, is_shattered, matrices
+from support.laws.concept_laws import concepts_of, dimension, is_shattered, matrices
 
 from arena import Unsupported
 from arena.concepts import FiniteClass, Functions, Intervals, Points, Rectangles, Thresholds

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import optimize
-from support.laws.littlestone_references import Concepts, agreeing, concepts_of
+from support.laws.concept_laws import Concepts, agreeing, concepts_of
 
 from arena import Unsupported
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds

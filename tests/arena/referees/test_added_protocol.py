@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.command_line import Command
 from support.paths import ROOT
-from support.players.simple_players import script
+from support.simple_players import script
 
 import audits
 from arena import REFEREES, InvalidArgument, NotConforming, ProtocolViolation, Query, Referee, Sample, play

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import Echo, LastLabel
+from support.simple_players import Echo, LastLabel
 
 from arena import (
     Adversary,

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import SAMPLE, Echo, EchoState, Scripted, script
+from support.simple_players import SAMPLE, Echo, EchoState, Scripted, script
 
 from arena import (
     NO_LABEL,

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import Echo, LastLabel, Scripted, script
+from support.simple_players import Echo, LastLabel, Scripted, script
 
 from arena import (
     Adaptive,

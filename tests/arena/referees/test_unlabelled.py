@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import SAMPLE, Echo, EchoState, Scripted, script
+from support.simple_players import SAMPLE, Echo, EchoState, Scripted, script
 
 from arena import (
     NO_LABEL,

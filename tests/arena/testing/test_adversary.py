@@ -6,7 +6,7 @@ import re
 
 import pytest
 from mutants import players as mutants
-from support.players.simple_players import GameScripted
+from support.simple_players import GameScripted
 
 from arena import ArenaError, Figure1, Moves, NotConforming, PlayerError, ProtocolViolation, Query, Train
 from arena.testing import check_adversary

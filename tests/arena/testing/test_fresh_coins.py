@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.foreign_mechanisms import (
+from support.foreign_mechanisms import (
     SYSTEM,
     at_home_only,
     with_global_generators,

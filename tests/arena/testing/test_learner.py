@@ -6,7 +6,7 @@ import re
 
 import pytest
 from mutants import players as mutants
-from support.players.simple_players import Echo, GameEcho, LastLabel
+from support.simple_players import Echo, GameEcho, LastLabel
 
 from arena import (
     ArenaError,

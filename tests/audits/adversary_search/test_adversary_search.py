@@ -9,7 +9,7 @@ import attrs
 import pytest
 from hypothesis import strategies as st
 from mutants.runs import RunsLearner
-from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
+from support.simple_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
 
 from arena import Claim, InvalidArgument, Learner, NotConforming, NothingTested, Sample
 from audits.adversary_search import (

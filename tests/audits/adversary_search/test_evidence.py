@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support.players.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
+from support.simple_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
 from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
 from arena.privacy_curves import (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
-from support.players.search_players import Copying, OnePoint
+from support.simple_players import Copying, OnePoint
 
 from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
 from arena.concepts import Thresholds

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mutants.training.broken_dp_sgd import NoiseWithoutClip
-from support.players.simple_players import Scripted
+from support.simple_players import Scripted
 
 import audits
 from adversaries.training.input_canary import PlantedCanaries

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import exact_players
 from support.command_line import HEADER, Command
-from support.players import exact_players
-from support.players.exact_players import (
+from support.exact_players import (
     ZEROS,
     Coin,
     LaplaceCounter,
@@ -20,7 +20,7 @@ from support.players.exact_players import (
     gaussian,
     telling_coin,
 )
-from support.players.simple_players import script
+from support.simple_players import script
 
 from adversaries.figure1.halt_counter import TrainingSwap
 from adversaries.release.point_swap import CountSwap

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.command_line import Command
-from support.forged_ledgers import forge, read_rows
+from support.ledgers import forge, read_rows
 
 from audits import cli
 

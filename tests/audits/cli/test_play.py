@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support import halfspaces
 from support.command_line import Command
-from support.players import halfspace_players
 
 arena = Command()
 
@@ -69,7 +69,7 @@ def test_the_same_seed_prints_the_same_games() -> None:
 
 
 def test_vectors_are_shortened_and_rounds_with_others_are_not_folded() -> None:
-    winnow = f"{halfspace_players.__file__}:PlainWinnow"
+    winnow = f"{halfspaces.__file__}:PlainWinnow"
     decoys = ("--set", "adversary.decoys=1", "--rounds", "6")
     played = arena("play", winnow, "--against", "hidden-coordinate", *decoys, "--seed", "2")
     assert (played.exit_code, played.stderr) == (0, "")

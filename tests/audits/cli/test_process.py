@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.paths import ROOT
-from support.waiting import count_blocks, find_processes, handles, wait_until
+from support.processes import count_blocks, find_processes, handles, wait_until
 
 from arena import Release
 from audits.runs.plan import BlockSizes

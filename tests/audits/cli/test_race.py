@@ -6,13 +6,13 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from support import halfspaces, online_players
 from support.command_line import Command
-from support.players import halfspace_players, race_players
-from support.waiting import interrupt_at
+from support.processes import interrupt_at
 
 from audits.races import run_race
 
-FILE = race_players.__file__
+FILE = online_players.__file__
 SOA, GUESS = f"{FILE}:TinySoa", f"{FILE}:Guess"
 AGAINST = ("--against", f"{FILE}:Drawn")
 SHORT = (*AGAINST, "--rounds", "40", "--games", "60")
@@ -39,9 +39,7 @@ def test_the_rounds_are_the_adversarys_own_where_none_are_given() -> None:
 
 
 def test_halfspaces_are_raced_without_any_settings() -> None:
-    race = found(
-        f"{halfspace_players.__file__}:PlainWinnow", "--against", "sparse-disjunction", "--games", "70"
-    )
+    race = found(f"{halfspaces.__file__}:PlainWinnow", "--against", "sparse-disjunction", "--games", "70")
     (winnow,) = race["learners"]
     assert (race["quantity"], race["protocol"], race["rounds"]) == ("mistakes", "Oblivious", 10_000)
     assert winnow["concepts"] == "Halfspaces(16 dimensions, margin 0.2)"

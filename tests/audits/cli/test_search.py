@@ -17,7 +17,7 @@ from audits.adversary_search import SearchProgress, search
 from learners.releases.laplace_count import LaplaceCount
 
 arena = Command("search")
-PLAYERS = ROOT / "tests" / "support" / "players" / "search_players.py"
+PLAYERS = ROOT / "tests" / "support" / "simple_players.py"
 ERM = ("static-erm", "--epsilon", "1")
 
 
@@ -51,7 +51,7 @@ def test_the_report_says_what_was_searched_and_what_it_would_have_found() -> Non
     words = " ".join(arena("laplace-count", "--examples", "30").stdout.split())
     assert "points with numbers from -1.79769e+308 to 1.79769e+308 (domain: unbounded)" in words
     assert "would have been found with probability 90 %" in words
-    file = f"{ROOT / 'tests' / 'support' / 'players' / 'foreign_mechanisms.py'}:laplace"
+    file = f"{ROOT / 'tests' / 'support' / 'foreign_mechanisms.py'}:laplace"
     bounded = arena(file, "--set", "domain=0,1", "--epsilon", "1", "--examples", "5")
     assert "numbers from 0 to 1 (domain: 0 to 1)" in " ".join(bounded.stdout.split())
 

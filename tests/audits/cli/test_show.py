@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from support import online_players
 from support.command_line import Command
-from support.players import race_players
 
 arena = Command("show")
-SOA = f"{race_players.__file__}:TinySoa"
+SOA = f"{online_players.__file__}:TinySoa"
 PLAYERS = [player["name"] for players in Command("list").json().values() for player in players]
 
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 from support.command_line import TIMES, Command
 from support.paths import ROOT
-from support.waiting import count_blocks, wait_until
+from support.processes import count_blocks, wait_until
 
 tournament = Command("tournament")
 SMALL = ("laplace-count", "diffprivlib", "--against", "count-swap", "--games", "100")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from support.players.simple_players import SAMPLE, Echo, Fragile, GameScripted, LastLabel, script
+from support.simple_players import SAMPLE, Echo, Fragile, GameScripted, LastLabel, script
 
 from arena import (
     Adaptive,

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.laws.mechanism_laws import between_law, check_transcripts
-from support.players.exact_players import (
+from support.exact_players import (
     BETWEEN,
     ONE_MORE,
     ZEROS,
@@ -25,7 +24,8 @@ from support.players.exact_players import (
     response,
     telling_coin,
 )
-from support.players.simple_players import Echo, GameScripted, Scripted, script
+from support.laws.mechanism_laws import between_law, check_transcripts
+from support.simple_players import Echo, GameScripted, Scripted, script
 from support.statistical import statistical
 
 from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap

@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.halfspace_players import PlainWinnow
-from support.players.race_players import Drawn, Gossip, Guess, TinySoa
-from support.waiting import interrupt_at
+from support.halfspaces import PlainWinnow
+from support.online_players import Drawn, Gossip, Guess, TinySoa
+from support.processes import interrupt_at
 
 from adversaries.halfspaces.short_lists import SparseDisjunction
 from arena import (

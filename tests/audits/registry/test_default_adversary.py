@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.search_players import HalfTheNoise
+from support.simple_players import HalfTheNoise
 
 import audits
 from arena import (

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import SAMPLE, Echo, Fragile, Scripted, script
+from support.simple_players import SAMPLE, Echo, Fragile, Scripted, script
 
 from arena import (
     Adversary,

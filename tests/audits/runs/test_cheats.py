@@ -1,4 +1,4 @@
-"""No adversary of `support.players.cheats` has a correct learner refuted; docs/security.md lists them."""
+"""No adversary of `support.cheats` has a correct learner refuted; docs/security.md lists them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players import cheats
-from support.players.cheats import (
+from support import cheats
+from support.cheats import (
     CHEATS,
     NEIGHBOUR,
     ONES,

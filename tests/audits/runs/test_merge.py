@@ -11,8 +11,8 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
+from support.foreign_mechanisms import with_system_generator
 from support.paths import ROOT
-from support.players.foreign_mechanisms import with_system_generator
 
 from adversaries.release.point_swap import CountSwap
 from arena import InvalidArgument, Release

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from support.paths import ROOT
-from support.players.search_players import HalfTheNoise, OnePoint, RaisesOnLabels
-from support.players.voting_learners import Screened
+from support.simple_players import HalfTheNoise, OnePoint, RaisesOnLabels
+from support.voting import Screened
 
 import audits
 from arena import InvalidArgument, Learner, Sample, play
@@ -138,7 +138,7 @@ def test_the_command_plays_the_confirmation_again(tmp_path: Path) -> None:
     found = search(HalfTheNoise(), seed=1)
     assert found.verdict is not None
     assert found.plan is not None
-    name = f"{ROOT / 'tests' / 'support' / 'players' / 'search_players.py'}:HalfTheNoise"
+    name = f"{ROOT / 'tests' / 'support' / 'simple_players.py'}:HalfTheNoise"
     file = str(tmp_path / "found.py")
     text = write_adversary(found.plan, found.verdict, learner=name, file=file)
     Path(file).write_text(text)

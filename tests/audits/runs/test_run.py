@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from mutants import players as mutants
 from support.paths import ROOT
-from support.players.simple_players import Echo
+from support.simple_players import Echo
 
 from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
 from adversaries.figure1.query_swap import QuerySwap

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from mutants.voting_learners import BARE, VOTES
-from support.players.voting_learners import Screened
+from support.voting import Screened
 
 from adversaries.voting.disagreement import DisagreementWalk
 from adversaries.voting.repeat_point import SmallMargin

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.challenge_rounds import best_with_challenge
+from support.exact_games import best_with_challenge
 
 from arena import PrivacyUnit, Sample, Unsupported
 from arena.referees import REFEREES, Figure1

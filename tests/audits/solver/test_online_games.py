@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.exact_online_games import best_online, delta_of_scores
+from support.exact_games import best_online, delta_of_scores
 
 from arena import Learner, Unsupported
 from audits.registry.given_players import configure_learner

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.players.race_players import Drawn, TinySoa
+from support.online_players import Drawn, TinySoa
 from support.statistical import Rejected, check_counts, expect_rejection, statistical
 
 from audits.races import Race, plan_online_race

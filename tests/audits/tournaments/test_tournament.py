@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 from support.command_line import Command
-from support.waiting import interrupt_at
+from support.processes import interrupt_at
 
 import audits
 from arena import Adversary, InvalidArgument

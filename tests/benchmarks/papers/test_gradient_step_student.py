@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.services import TruthService
+from support.voting import TruthService
 
 from arena import InvalidArgument
 from arena.replies import UNSTABLE

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn import metrics
 from support.paths import DATA
-from support.services import TruthService
+from support.voting import TruthService
 
 from arena import InvalidArgument, Sample, Training
 from audits.data.one_hot import OneHotData, load_one_hot

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import script
+from support.simple_players import script
 
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
 from arena.testing import check_learner

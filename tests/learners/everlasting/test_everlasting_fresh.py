@@ -11,9 +11,8 @@ import pytest
 from scipy import stats
 from support.laws.learner_laws import view_law, views
 from support.laws.plain_bbl import Reference
-from support.laws.voting_laws import check_views
-from support.players.simple_players import script
-from support.statistical import expect_rejection, statistical
+from support.simple_players import script
+from support.statistical import check_views, expect_rejection, statistical
 
 from arena import (
     BudgetExceeded,

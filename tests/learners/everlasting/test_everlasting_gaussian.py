@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import script
+from support.simple_players import script
 
 from adversaries.figure1.honest import Honest
 from arena import Adversary, Figure1, InvalidArgument, Moves, Queries, Query, Sample, Train, Unsupported, play

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.laws.plain_bbl import Reference
-from support.players.simple_players import Scripted, script
+from support.simple_players import Scripted, script
 from support.statistical import check_counts, statistical
 
 from arena import (

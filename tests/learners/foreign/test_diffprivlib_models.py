@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.paths import ROOT
-from support.players.foreign_mechanisms import (
+from support.foreign_mechanisms import (
     MeanModel,
     NothingFitted,
     play_releases,
     read_tree,
     without_the_library,
 )
+from support.paths import ROOT
 
 from adversaries.release.point_swap import PointSwap
 from arena import InvalidArgument, Neighbours, Release, Sample, Unsupported

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from support.players.foreign_mechanisms import Measurement, Mechanism
+from support.foreign_mechanisms import Measurement, Mechanism
 
 import audits
 from adversaries.common.training_samples import change_example

@@ -12,14 +12,14 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.foreign_mechanisms import (
+from support.foreign_mechanisms import (
     laplace,
     laplaces,
     play_releases,
     with_global_generators,
     with_system_generator,
 )
-from support.players.simple_players import Scripted
+from support.simple_players import Scripted
 from support.statistical import statistical
 
 from adversaries.release.point_swap import CountSwap

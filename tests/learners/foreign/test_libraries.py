@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.players.foreign_mechanisms import (
+from support.foreign_mechanisms import (
     Measurement,
     Mechanism,
     Profile,

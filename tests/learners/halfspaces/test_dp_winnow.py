@@ -11,9 +11,8 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.laws.winnow_laws import Enumerated, Example, View, compositions, loss
-from support.players.halfspace_games import OneWinnow, pool
-from support.players.simple_players import Scripted, script
+from support.halfspaces import Enumerated, Example, OneWinnow, View, compositions, loss, pool
+from support.simple_players import Scripted, script
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play

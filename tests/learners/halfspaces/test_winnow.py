@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.players.halfspace_games import KINDS, OneWinnow, pool, products_with, target
-from support.players.simple_players import script
+from support.halfspaces import KINDS, OneWinnow, pool, products_with, target
+from support.simple_players import script
 
 from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from support.laws.list_laws import laws, naive_law, neighbours, sample_of, small_samples
-from support.players.simple_players import Scripted
+from support.simple_players import Scripted
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import Hypothesis, InvalidArgument, Learner, Moves, Release, Sample, Train, Training, Unsupported

@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.laws.expert_laws import Law, Losses, adaptive, delta, fresh_law, hedge, oblivious, worst_delta
+from support.laws.expert_laws import (
+    ExponentialExperts,
+    Law,
+    Losses,
+    adaptive,
+    delta,
+    fresh_law,
+    hedge,
+    oblivious,
+    worst_delta,
+)
 from support.laws.mechanism_laws import RATE, SURE
-from support.laws.plain_experts import ExponentialExperts
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from support.laws.mechanism_laws import RATE, SURE
 from support.laws.transition_laws import delta, fresh_law, lazy_law, sets_of_one_end
-from support.players.simple_players import Scripted, script
+from support.simple_players import Scripted, script
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import (

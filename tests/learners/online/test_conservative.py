@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.common_random_numbers import check_common_random_numbers
-from support.laws.littlestone_references import agreeing, concepts_of, halving_label, soa_label
-from support.players.simple_players import script
+from support.laws.concept_laws import agreeing, concepts_of, halving_label, soa_label
+from support.laws.learner_laws import check_common_random_numbers
+from support.simple_players import script
 
 from arena import (
     MISTAKES,

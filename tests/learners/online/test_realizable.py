@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.laws.littlestone_references import agreeing, concepts_of, soa_label
-from support.players.simple_players import Scripted, script
+from support.laws.concept_laws import agreeing, concepts_of, soa_label
+from support.simple_players import Scripted, script
 
 from arena import (
     Adaptive,

@@ -7,10 +7,10 @@ import math
 import attrs
 import numpy as np
 import pytest
-from support.common_random_numbers import check_common_random_numbers
-from support.players.simple_players import script
-from support.services import PaysForOneAnswer, TruthService
+from support.laws.learner_laws import check_common_random_numbers
+from support.simple_players import script
 from support.statistical import check_counts, expect_rejection, statistical
+from support.voting import PaysForOneAnswer, TruthService
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Thresholds

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, total
 from scipy import stats
-from support.laws.voting_laws import Views, check_views, delta, law_of_views, one_point, views
-from support.statistical import expect_rejection, statistical
+from support.statistical import check_views, expect_rejection, statistical
+from support.voting import Views, delta, law_of_views, one_point, views
 
 from arena import Sample, Training, Voting
 from arena.testing import check_learner

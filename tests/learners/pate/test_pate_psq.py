@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
-from support.players.simple_players import script
-from support.services import PaysForOneAnswer
+from support.simple_players import script
 from support.statistical import check_counts, expect_rejection, statistical
+from support.voting import PaysForOneAnswer
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Points, Thresholds

@@ -13,17 +13,8 @@ from hypothesis import strategies as st
 from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
 from support.laws.mechanism_laws import sparse_vector_law
-from support.laws.voting_laws import (
-    Views,
-    check_views,
-    delta,
-    greatest_loss,
-    law_of_views,
-    naive_screening,
-    one_point,
-    views,
-)
-from support.statistical import expect_rejection, statistical
+from support.statistical import check_views, expect_rejection, statistical
+from support.voting import Views, delta, greatest_loss, law_of_views, naive_screening, one_point, views
 
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE

@@ -12,17 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
 from scipy import stats
-from support.laws.voting_laws import (
-    Views,
-    check_views,
-    delta,
-    greatest_loss,
-    law_of_views,
-    naive_screening,
-    one_point,
-    views,
-)
-from support.statistical import expect_rejection, statistical
+from support.statistical import check_views, expect_rejection, statistical
+from support.voting import Views, delta, greatest_loss, law_of_views, naive_screening, one_point, views
 
 from arena import InvalidArgument, Sample, Training, Voting
 from arena.replies import UNSTABLE

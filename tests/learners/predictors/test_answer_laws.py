@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from support.common_random_numbers import check_common_random_numbers
-from support.laws.learner_laws import Views, delta_of_views, view_law, views, views_of
+from support.laws.learner_laws import (
+    Views,
+    check_common_random_numbers,
+    delta_of_views,
+    view_law,
+    views,
+    views_of,
+)
 from support.laws.mechanism_laws import above_law, between_law
-from support.laws.voting_laws import check_views
-from support.players.simple_players import script
-from support.statistical import expect_rejection, statistical
+from support.simple_players import script
+from support.statistical import check_views, expect_rejection, statistical
 
 from adversaries.figure1.halt_counter import TrainingSwap
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.players.simple_players import script
+from support.simple_players import script
 
 from arena import Figure1, Learner, Queries, Sample, Train, Training, play
 from arena.concepts import Boxes, ConceptClass, DecisionLists, Variables

@@ -10,11 +10,10 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 from scipy import stats
-from support.common_random_numbers import check_common_random_numbers
-from support.laws.learner_laws import delta_of_finite, integral
+from support.foreign_mechanisms import play_releases
+from support.laws.learner_laws import check_common_random_numbers, delta_of_finite, integral
 from support.laws.mechanism_laws import selection_law
-from support.players.foreign_mechanisms import play_releases
-from support.players.simple_players import Scripted, script
+from support.simple_players import Scripted, script
 from support.statistical import check_cdf, check_counts, expect_rejection, statistical
 
 from arena import (

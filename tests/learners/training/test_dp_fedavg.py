@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import script
+from support.simple_players import script
 
 from adversaries.common.training_samples import change_example
 from adversaries.training.gradient_canary import GradientCanaryAttack

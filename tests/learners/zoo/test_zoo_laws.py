@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.laws.mechanism_laws import sparse_vector_law
-from support.players.zoo import EVERY, LIVELY, alternating, label, masses, spread
 from support.statistical import check_cdf, check_counts, statistical
+from support.zoo import EVERY, LIVELY, alternating, label, masses, spread
 
 from arena import Branches, Density, Finite, Independent, Sample, Unsupported
 from learners.zoo.base import CountingLearner

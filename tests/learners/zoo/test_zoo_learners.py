@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import script
-from support.players.zoo import EVERY, KINDS, LIVELY, alternating, label, spread
+from support.simple_players import script
+from support.zoo import EVERY, KINDS, LIVELY, alternating, label, spread
 
 from adversaries.release.statdp import list_statdp_inputs
 from arena import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.online.online_realizable import BareSum, SumAtMistakes
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, Hypothesis
 from arena.concepts import Halfspaces

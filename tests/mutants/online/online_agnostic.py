@@ -6,7 +6,7 @@ from functools import cached_property
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds

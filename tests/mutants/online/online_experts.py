@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 from mutants.online.online_realizable import InTurn
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds

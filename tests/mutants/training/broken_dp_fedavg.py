@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim
 from learners.training.dp_fedavg import DPFedAvg, DPFedAvgState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim
 from learners.training.dp_sgd import DPSGD, DPSGDState

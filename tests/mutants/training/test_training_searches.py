@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from mutants.small_searches import ERROR, SMALL, TRAINING, Correct
 from mutants.training.broken_dp_sgd import (
     BrokenDPSGD,
     ClipsEachCoordinate,
@@ -22,7 +23,6 @@ from mutants.training.broken_dp_sgd import (
     WrongRate,
 )
 from scipy.stats import binom
-from support.small_searches import ERROR, SMALL, TRAINING, Correct
 
 from arena import ArenaError, play
 from arena.step_scores import LAST_BITS, RATIO, SPREAD, SUM, StepScore

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.command_line import Command
-from support.forged_ledgers import forge
+from support.ledgers import forge
 
 from adversaries.release.point_swap import CountSwap
 from arena import InvalidArgument, Release

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Command, unify_refused_options, without_times
 from support.paths import ROOT
-from support.waiting import count_blocks, wait_until
+from support.processes import count_blocks, wait_until
 
 from audits.runs.ledger import Ledger
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Command
-from support.forged_ledgers import forge
+from support.ledgers import forge
 
 from arena import InvalidArgument
 from audits.cli.common.options import read_key

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Command, without_times
-from support.forged_ledgers import forge
+from support.ledgers import forge
 from support.paths import ROOT
 
 from audits.reports.formatting import escape_controls

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Command, unify_refused_options
-from support.forged_ledgers import forge
+from support.ledgers import forge
 
 arena = Command()
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import Command
-from support.forged_ledgers import Row, forge, pack_scores, pack_views, read_rows
+from support.ledgers import Row, forge, pack_scores, pack_views, read_rows
 
 from arena import InvalidArgument
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures, decode_block

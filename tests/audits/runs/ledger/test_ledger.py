@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.lost_ledgers import FILES, FOLDERS
+from support.ledgers import FILES, FOLDERS
 from support.paths import ROOT
-from support.waiting import wait_until
+from support.processes import wait_until
 
 from adversaries.release.point_swap import CountSwap
 from arena import Release

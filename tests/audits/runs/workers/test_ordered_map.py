@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.rough_workers import GarblingCall, RecordingCall, figures, read_lines, rough_plan, square_fault
+from support.processes import GarblingCall, RecordingCall, figures, read_lines, rough_plan, square_fault
 
 from arena import InvalidArgument, PlayerError
 from audits.runs.run import run

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.services import TruthService
 from support.statistical import check_mean, expect_rejection, statistical
+from support.voting import TruthService
 
 from arena import InvalidArgument
 from arena.concepts import FiniteClass, Intervals, Thresholds

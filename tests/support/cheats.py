@@ -1,5 +1,4 @@
-"""Adversaries that try to have a correct learner refuted through the objects of the API, each with its
-learner.
+"""Adversaries that try to have a correct learner refuted through the objects of the API.
 
 Every class is one attack. None reads frames, the garbage collector or the memory of the process, which
 docs/security.md is about.

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.simple_players import Scripted
+from support.simple_players import Scripted
 
 from arena import Learner, Moves, Release, Sample, Train, play
 

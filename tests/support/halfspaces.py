@@ -1,22 +1,135 @@
-"""dp-winnow by enumeration: the exact distribution of its views, and the best adaptive adversary.
-
-A view holds for each round what the learner did at its end: nothing (None), or a new count of draws. It is
-finer than an adversary's view, in which a new count may equal the old one. AboveThreshold's noise is not
-enumerated: that of its threshold is integrated over nodes, that of its sums by distribution functions.
-"""
+"""Halfspaces with margin: targets and points, Winnow and kin, and dp-winnow by enumeration."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import ClassVar
 
 import attrs
 import numpy as np
 from scipy import stats
 from support.laws.mechanism_laws import _laplace_nodes
 
+from arena import Claim, Hypothesis, Learner, PrivacyUnit
+from arena.concepts import ConceptClass, Halfspaces
+from arena.concepts.cube.halfspaces import products
 from learners.halfspaces.dp_winnow import DpWinnow
+
+KINDS = ("signs", "cube", "trits")
+
+
+def target(rng: np.random.Generator, dimension: int, *, relevant: int) -> np.ndarray:
+    """(d,): weights of sum 1 on `relevant` coordinates, in unequal parts."""
+    weights = np.zeros(dimension)
+    weights[rng.choice(dimension, min(relevant, dimension), replace=False)] = 1
+    weights *= rng.uniform(0.3, 1, dimension)
+    return weights / weights.sum()
+
+
+def pool(
+    rng: np.random.Generator, v: np.ndarray, margin: float, *, kind: str = "signs", size: int = 400
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points of which v has the margin, with its labels: (k, d), (k,) of 0 and 1, k at most `size`."""
+    shape = (4 * size, len(v))
+    if kind == "signs":
+        points = rng.integers(0, 2, shape) * 2.0 - 1
+    elif kind == "trits":
+        points = rng.integers(-1, 2, shape).astype(float)
+    else:
+        points = rng.uniform(-1, 1, shape)
+        # Two relevant coordinates of uniform points seldom have much of a product together.
+        points[:size] = np.sign(points[:size])
+    product = points @ v
+    clear = np.flatnonzero(np.abs(product) >= margin)[:size]
+    return points[clear], (product[clear] > 0).astype(int)
+
+
+def products_with(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(k,): the products of one game's weights (d,) with points (k, d), rounded as at a table."""
+    return products(np.broadcast_to(weights, points.shape), points)
+
+
+class OneWinnow:
+    """ConfidentWinnow for one game, as it is printed: products, exponentials, a division."""
+
+    def __init__(self, dimension: int, *, rate: float, unsure: float = 0.0) -> None:
+        self.weights = [1 / dimension] * dimension
+        self.rate, self.unsure, self.updates = rate, unsure, 0
+
+    def product(self, x: np.ndarray) -> float:
+        return math.fsum(w * float(c) for w, c in zip(self.weights, x, strict=True))
+
+    def generic(self, rng: np.random.Generator, points: np.ndarray) -> np.ndarray:
+        """One of the points, (d,), at which rounding decides nothing."""
+        while True:
+            x: np.ndarray = points[rng.integers(len(points))]
+            product = abs(self.product(x))
+            if product > 1e-9 and abs(product - self.unsure) > 1e-9:
+                return x
+
+    def observe(self, x: np.ndarray, y: int, bit: bool = False) -> None:
+        sign = 1 if y == 1 else -1
+        product = self.product(x)
+        mistake = (product >= 0) != (y == 1)
+        if mistake or (bit and sign * product <= self.unsure):
+            self.update(sign * np.asarray(x, float))
+
+    def update(self, z: np.ndarray) -> None:
+        grown = [w * math.exp(self.rate * c) for w, c in zip(self.weights, z, strict=True)]
+        total = math.fsum(grown)
+        self.weights = [w / total for w in grown]
+        self.updates += 1
+
+
+@attrs.frozen
+class PlainWinnow(Learner):
+    """Weights are multiplied by exp(margin·y'x) on a mistake; and also, if `confidence` is more than 0, where
+    y'(w·x) is at most confidence·margin and the adversary says so."""
+
+    name = "plain-winnow"
+    protocols: ClassVar[tuple[str, ...]] = ("Oblivious", "Adaptive", "SpecialRound")
+
+    concepts: ConceptClass = Halfspaces(16, 0.2)
+    confidence: float = 0.0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+
+    def start(self, games: int, rng: np.random.Generator) -> WinnowState:
+        assert isinstance(self.concepts, Halfspaces)
+        return WinnowState(self.concepts, games, self.confidence)
+
+
+class WinnowState:
+    """updates: (n,), how many there were."""
+
+    def __init__(self, concepts: Halfspaces, games: int, confidence: float) -> None:
+        self.concepts, self.confidence = concepts, confidence
+        self.weights = np.full((games, concepts.dimension), 1 / concepts.dimension)
+        self.told = np.zeros(games, bool)
+        self.updates = np.zeros(games, np.int64)
+
+    def hypothesis(self) -> Hypothesis:
+        self.told[:] = False
+        return Hypothesis(self.concepts, self.weights.copy())
+
+    def instruct(self, update: np.ndarray) -> None:
+        self.told = update.copy()
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        product = np.vecdot(self.weights, x.astype(float))
+        sign = np.where(y == 1, 1, -1)
+        wrong = (product >= 0) != (y == 1)
+        unsure = self.told & (sign * product <= self.confidence * self.concepts.margin)
+        update = wrong | (unsure if self.confidence else False)
+        self.updates += update
+        steps = self.concepts.margin * sign * update
+        self.weights = self.weights * np.exp(steps[:, None] * x)
+        self.weights /= self.weights.sum(axis=1, keepdims=True)
+
 
 Example = tuple[tuple[float, ...], int]
 Count = tuple[int, ...]
