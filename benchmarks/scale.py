@@ -33,7 +33,7 @@ from audits.runs.run import AuditEstimators, run
 from audits.runs.workers import Workers, map_in_order
 from audits.runs.workers.pools import DASK_UNWATCHED
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.releases.geometric_count import GeometricCount
+from learners.releases.counts import GeometricCount
 
 ROUNDS = 3  # of each backend, in turns
 _CORE_HOUR = 3600.0

@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from learners.foreign.diffprivlib import Diffprivlib
     from learners.foreign.function import Function
     from learners.foreign.opendp import OpenDP
-    from learners.mechanisms.above_threshold import AboveThreshold
-    from learners.mechanisms.between_thresholds import BetweenThresholds
+    from learners.mechanisms.sparse_vector import AboveThreshold, BetweenThresholds
     from learners.online.realizable import RealizableLearner
-    from learners.releases.gaussian_count import GaussianCount
-    from learners.releases.laplace_count import LaplaceCount
-    from learners.releases.randomised_response import RandomisedResponse
+    from learners.releases.choices import RandomisedResponse
+    from learners.releases.counts import GaussianCount, LaplaceCount
 
 # Your own code, and that of libraries, as learners.
 __all__ = ["Diffprivlib", "Function", "OpenDP"]

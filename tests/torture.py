@@ -48,7 +48,7 @@ from audits.runs.ledger.copying import copy_ledger  # noqa: E402
 from audits.runs.plan import Plan  # noqa: E402
 from audits.runs.run import run  # noqa: E402
 from audits.runs.workers import Workers  # noqa: E402
-from learners.releases.laplace_count import LaplaceCount  # noqa: E402
+from learners.releases.counts import LaplaceCount  # noqa: E402
 
 GAMES, BLOCK = 4_000, 40
 

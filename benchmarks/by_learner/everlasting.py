@@ -33,7 +33,7 @@ from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.mechanisms.accounting import best_composition, largest_affordable
-from learners.mechanisms.between_thresholds import delta_of_gap
+from learners.mechanisms.sparse_vector import delta_of_gap
 from learners.mechanisms.steady_thresholds import steady_thresholds_cost
 
 DATA = Path(__file__).parents[2] / "audits" / "data" / "examples"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from adversaries.training.input_canary import PlantedCanaries
+from adversaries.training.canaries import PlantedCanaries
 from arena import OneRun, play
 from arena.privacy_curves import GaussianCurve
 from audits.api.one_run import certify_one_run

@@ -18,8 +18,7 @@ from arena.errors import Unsupported
 from arena.laws import AnswerLaw
 from arena.points import is_shared
 from arena.sample import Sample
-from learners.mechanisms.densities import laplace_nodes
-from learners.mechanisms.noise import laplace_between, laplace_cdf
+from learners.mechanisms.noise import laplace_between, laplace_cdf, laplace_nodes
 from learners.mechanisms.steady_thresholds import log_answer_laws
 
 _CACHE_SIZE = 32  # points whose votes are cached

@@ -17,11 +17,10 @@ from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
-from learners.mechanisms.above_threshold import RunningSum, running_sum_lag
 from learners.mechanisms.accounting import Guarantee, best_composition, compose_advanced, largest_affordable
 from learners.mechanisms.counters import BinaryCounter, binary_counter_lag
-from learners.mechanisms.densities import laplace_nodes
-from learners.mechanisms.noise import laplace_cdf
+from learners.mechanisms.noise import laplace_cdf, laplace_nodes
+from learners.mechanisms.sparse_vector import RunningSum, running_sum_lag
 from learners.mechanisms.steady_thresholds import ANSWERS_AT_ONCE, SteadyThresholds, steady_thresholds_cost
 
 CROSSING, BINARY = "crossing", "binary"

@@ -17,7 +17,7 @@ from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
 from learners.mechanisms.accounting import best_composition
-from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
+from learners.mechanisms.sparse_vector import BetweenThresholds, delta_of_gap, gap_of_delta
 
 
 @attrs.frozen

@@ -21,8 +21,8 @@ from learners.halfspaces.winnow import (
     label_points,
     update_bound,
 )
-from learners.mechanisms.above_threshold import RunningSum, running_sum_error
 from learners.mechanisms.accounting import Guarantee, largest_affordable, largest_width, renyi_composition
+from learners.mechanisms.sparse_vector import RunningSum, running_sum_error
 
 MOST_DRAWS = 2**53  # in an update: larger counts are not exact as doubles
 MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.above_threshold import count_columns_to_true
 from learners.mechanisms.accounting import Guarantee, zcdp_guarantee
 from learners.mechanisms.noise import RandomFunction, laplace, point_bits
 from learners.mechanisms.parameter_checks import check_positive, check_probability
+from learners.mechanisms.sparse_vector import count_columns_to_true
 
 ANSWERS_AT_ONCE = 16_384  # in all games together; more would be wasted, since a halt in one game ends them
 # Moments that are tried, evenly spaced, and as many smaller ones for millions of charged answers.

@@ -16,9 +16,9 @@ from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, count_setting, setting, whole
 from learners.common.learner_bases import RoundBudget
-from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.accounting import Guarantee, best_composition, largest_affordable
 from learners.mechanisms.counters import HistogramNoise, private_histogram
+from learners.mechanisms.sparse_vector import AboveThreshold
 from learners.online.automaton_tables import AutomatonTables, power_of_two, tabulate
 
 MOST_LEAVES = 2**27  # in all forests of a batch of games, three to five bytes each

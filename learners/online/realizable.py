@@ -27,8 +27,8 @@ from arena.settings import (
     whole,
 )
 from learners.common.learner_bases import RoundBudget
-from learners.mechanisms.above_threshold import RunningSum, running_sum_error
 from learners.mechanisms.counters import HistogramNoise, private_histogram
+from learners.mechanisms.sparse_vector import RunningSum, running_sum_error
 from learners.online.automaton_tables import AUTOMATA, SOA, AutomatonTables, power_of_two, tabulate
 
 KEEP, PRINTED = "keep", "printed"

@@ -24,10 +24,9 @@ from learners.common.teacher_votes import (
     TeacherEnsembles,
     between_thresholds_law,
 )
-from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.accounting import Guarantee, basic_composition, best_composition, pure_curve
-from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap
 from learners.mechanisms.noise import laplace, laplace_cdf
+from learners.mechanisms.sparse_vector import AboveThreshold, BetweenThresholds, delta_of_gap
 from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_thresholds_cost
 
 

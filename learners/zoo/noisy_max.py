@@ -16,16 +16,16 @@ from numpy.random import Generator
 
 from arena.laws import Density, Finite
 from arena.sample import Sample
-from learners.mechanisms.densities import (
+from learners.mechanisms.noise import (
     REACH,
     exponential_log_cdf,
     exponential_log_pdf,
     fine_laplace_nodes,
+    laplace,
     laplace_log_cdf,
     laplace_log_pdf,
 )
-from learners.mechanisms.noise import laplace
-from learners.zoo.base import CountingLearner, QueryValues, queries_setting
+from learners.zoo.counting_queries import CountingLearner, QueryValues, queries_setting
 
 Function = Callable[[np.ndarray], np.ndarray]
 

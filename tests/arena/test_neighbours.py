@@ -31,7 +31,7 @@ from arena.claims import choose_claim
 from arena.neighbours import read_relation
 from arena.privacy_curves import GaussianCurve, PureCurve
 from audits.adversary_search.script_strategies import neighbours
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 RELATIONS = [
     Relation(Neighbours.REPLACE_ONE),

@@ -15,13 +15,13 @@ from support.paths import ROOT
 # Imported here so that runs in this process share them.
 import audits.testing  # noqa: F401
 import learners.predictors.static_erm
-import learners.releases.laplace_count  # noqa: F401
+import learners.releases.counts  # noqa: F401
 
 pytest_plugins = ("pytester",)
 
 PRIVACY = """
 import pytest
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 from learners.predictors.static_erm import StaticErm
 
 def test_stands(assert_private):

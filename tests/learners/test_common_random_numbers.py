@@ -15,10 +15,8 @@ from learners.predictors.vote_predictors import (
     BetweenThresholdsPredictor,
     NoisyVotes,
 )
-from learners.releases.exponential_choice import ExponentialChoice
-from learners.releases.gaussian_count import GaussianCount
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.choices import ExponentialChoice, RandomisedResponse
+from learners.releases.counts import GaussianCount, LaplaceCount
 
 CLEAR = Sample([0.0], [0], [20])
 TIED = Sample([0.0, 0.0], [0, 1], [10, 10])

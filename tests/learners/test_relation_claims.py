@@ -14,10 +14,9 @@ from arena.neighbours import Neighbours, Relation, read_relation
 from arena.privacy_curves import GroupCurve
 from audits.registry.players import LEARNERS
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.releases.gaussian_count import GaussianCount
+from learners.releases.counts import GaussianCount
 from learners.training.dp_fedavg import DPFedAvg
-from learners.training.dp_ftrl import DPFTRL
-from learners.training.dp_sgd import DPSGD
+from learners.training.dp_sgd import DPFTRL, DPSGD
 from learners.training.noisy_sums_state import FIXED, POISSON, SHUFFLED
 
 RELATIONS = [

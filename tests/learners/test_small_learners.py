@@ -36,11 +36,11 @@ from arena import (
 from arena.testing import check_adversary, check_learner
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.mechanisms.between_thresholds import delta_of_gap
+from learners.mechanisms.sparse_vector import delta_of_gap
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictors import BetweenThresholdsPredictor
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 RATE = 1e-8
 EVERY = [

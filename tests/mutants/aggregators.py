@@ -14,14 +14,16 @@ from support.simple_players import NamedByClass
 
 from arena import AnswerLaw, Learner, Sample, Unsupported
 from arena.replies import UNSTABLE
-from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.noise import laplace_cdf
-from learners.pate.distance_to_instability import DistanceToInstability, DistanceToInstabilityState
-from learners.pate.ensemble import Ensemble, Voters, VotingLaw
-from learners.pate.ensemble.ensemble import divide_sample
-from learners.pate.ensemble.screening import ScreeningState, distances, threshold_nodes
-from learners.pate.pate_gaussian import PateGaussian, PateGaussianState
-from learners.pate.pate_svt import PateSvt
+from learners.mechanisms.sparse_vector import AboveThreshold
+from learners.pate.independent_answers import (
+    DistanceToInstability,
+    DistanceToInstabilityState,
+    PateGaussian,
+    PateGaussianState,
+)
+from learners.pate.screening import PateSvt, ScreeningState, distances, threshold_nodes
+from learners.pate.voters import Ensemble, Voters, VotingLaw, divide_sample
 
 
 @attrs.frozen

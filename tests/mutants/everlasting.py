@@ -15,7 +15,7 @@ from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian, GaussianState
 from learners.mechanisms.accounting import Guarantee
-from learners.mechanisms.between_thresholds import BetweenThresholds
+from learners.mechanisms.sparse_vector import BetweenThresholds
 from learners.mechanisms.steady_thresholds import CHANCE, MarkedVotes, SteadyThresholds, marked_votes_cost
 from learners.predictors.vote_predictors import SteadyThresholdsPredictor, SteadyThresholdsState
 

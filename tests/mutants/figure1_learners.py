@@ -13,7 +13,7 @@ from support.simple_players import NamedByClass
 from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator
 from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
-from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.sparse_vector import AboveThreshold
 
 # --- votes of the examples at a point -----------------------------------------------------------------------
 

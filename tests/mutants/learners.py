@@ -24,7 +24,7 @@ from mutants.online import online_realizable as realizable
 
 from arena import REFEREES, Learner, Referee, SpecialRound
 from learners.online.noisy_majority import NoisyMajority
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 ROUNDS = 12
 

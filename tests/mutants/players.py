@@ -28,7 +28,7 @@ from arena import (
     Training,
     ValueLaw,
 )
-from learners.mechanisms.densities import laplace_density
+from learners.mechanisms.noise import laplace_density
 
 SAMPLE = Sample([0.0, 1.0], [0, 1], [2, 2])
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from adversaries.halfspaces.first_swap import FirstSwap
 from adversaries.online.special_swap import UpdateSwap
-from adversaries.voting.repeat_point import SmallMargin
+from adversaries.voting.repeated_queries import SmallMargin
 from adversaries.voting.vote_inference import VoteInference
 from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
 from audits.adversary_search.protocols.stream_scripts import AGAINST, WITH, Show, Special

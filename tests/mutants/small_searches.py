@@ -21,25 +21,21 @@ from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.noisy_majority import NoisyMajority
 from learners.online.realizable import RealizableLearner
-from learners.pate.ensemble import Minimiser
-from learners.pate.pate_asq import PateAsq
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.pate_psq import PatePsq
-from learners.pate.sparse_vector import SparseVector
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.screening import SparseVector
+from learners.pate.student_learners import PateAsq, PatePsq
+from learners.pate.teacher import Minimiser
 from learners.predictors.vote_predictors import (
     AboveThresholdPredictor,
     BetweenThresholdsPredictor,
     NoisyVotes,
     SteadyThresholdsPredictor,
 )
-from learners.releases.exponential_choice import ExponentialChoice
-from learners.releases.gaussian_count import GaussianCount
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
-from learners.training.dp_ftrl import DPFTRL
-from learners.training.dp_sgd import DPSGD
+from learners.releases.choices import ExponentialChoice, RandomisedResponse
+from learners.releases.counts import GaussianCount, LaplaceCount
+from learners.training.dp_sgd import DPFTRL, DPSGD
 from learners.training.private_logistic import ObjectivePerturbation, OutputPerturbation
-from learners.zoo.laplace_mechanisms import NoisyHist1, ZooLaplace
+from learners.zoo.counting_queries import NoisyHist1, ZooLaplace
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2
 from learners.zoo.svt import Svt1, Svt2
 

@@ -15,7 +15,7 @@ from scipy import stats
 
 from adversaries.halfspaces.first_swap import FirstSwap
 from adversaries.online.special_swap import UpdateSwap
-from adversaries.voting.repeat_point import SmallMargin
+from adversaries.voting.repeated_queries import SmallMargin
 from arena import Adversary, Learner, Sample
 from arena.testing import check_learner
 from audits.runs.plan import Plan

@@ -10,7 +10,7 @@ from support.simple_players import NamedByClass
 
 from arena import UNSTABLE, Claim
 from learners.mechanisms.noise import gaussian_sigma
-from learners.pate.pate_gaussian import PateGaussian, PateGaussianState
+from learners.pate.independent_answers import PateGaussian, PateGaussianState
 
 VOTES = PateGaussian(teachers=3, queries=8, epsilon=1.0, delta=0.05)
 

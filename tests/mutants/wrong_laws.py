@@ -17,8 +17,7 @@ from support.simple_players import NamedByClass
 from arena import Claim, Density, Finite, Independent, Learner, Mixture, PrivacyUnit, ValueLaw, setting
 from arena.concepts import Thresholds
 from arena.replies import Hypothesis
-from learners.mechanisms.densities import laplace_density
-from learners.mechanisms.noise import laplace
+from learners.mechanisms.noise import laplace, laplace_density
 from learners.online.noisy_majority import NoisyMajority, NoisyMajorityState
 from learners.predictors.vote_predictors import NoisyVotes, NoisyVotesState
 

@@ -29,7 +29,7 @@ from arena import (
 )
 from learners.common.learner_bases import ReleaseLearner
 from learners.mechanisms.noise import laplace_mechanism
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 SIZE = 20
 ZEROS = Sample([0.0], [0], [SIZE])

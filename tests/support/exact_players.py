@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from arena import AnswerLaw, Claim, Density, Finite, Learner, PrivacyUnit, Sample, Training, ValueLaw
-from learners.mechanisms.between_thresholds import BetweenThresholds
-from learners.mechanisms.densities import laplace_nodes
+from learners.mechanisms.noise import laplace_nodes
+from learners.mechanisms.sparse_vector import BetweenThresholds
 
 BOTH = (PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
 ZEROS = Sample([0.5], [0], [10])

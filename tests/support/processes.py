@@ -21,7 +21,7 @@ from audits.reports.json_form import to_data
 from audits.runs.ledger.copying import copy_ledger
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 
 def wait_until(condition: Callable[[], object], *, seconds: float = 120) -> None:

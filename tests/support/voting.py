@@ -26,8 +26,8 @@ from arena import (
     Voting,
     play,
 )
-from learners.pate.ensemble import Voters, VotersState, VotingLaw
-from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.voters import Voters, VotersState, VotingLaw
 
 Views = dict[str, float]
 LETTERS = "01?"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arena import Density, Sample, Training
-from learners.zoo.base import CountingLearner
-from learners.zoo.laplace_mechanisms import NoisyHist1, NoisyHist2, ZooLaplace
+from learners.zoo.counting_queries import CountingLearner, NoisyHist1, NoisyHist2, ZooLaplace
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2, ReportNoisyMax3, ReportNoisyMax4
 from learners.zoo.svt import Svt1, Svt2, Svt3, Svt4, Svt5, Svt6
 

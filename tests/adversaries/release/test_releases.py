@@ -23,10 +23,8 @@ from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from learners.lists.private_decision_list import PrivateDecisionList, Rivest
-from learners.releases.gaussian_count import GaussianCount
-from learners.releases.geometric_count import GeometricCount
-from learners.releases.laplace_count import LaplaceCount
-from learners.zoo.laplace_mechanisms import NoisyHist1, ZooLaplace
+from learners.releases.counts import GaussianCount, GeometricCount, LaplaceCount
+from learners.zoo.counting_queries import NoisyHist1, ZooLaplace
 from learners.zoo.svt import Svt1
 
 

@@ -10,14 +10,16 @@ import pytest
 
 import audits
 from adversaries.common.training_samples import assign_new_user, change_example, choose_feature
-from adversaries.training.gradient_canary import OTHERS, GradientCanaryAttack, ModelLowBits
-from adversaries.training.input_canary import (
+from adversaries.training.canaries import (
     BLANK,
     FAR,
     KINDS,
     MISLABELLED,
     MOVES,
+    OTHERS,
+    GradientCanaryAttack,
     InputCanary,
+    ModelLowBits,
     PlantedCanaries,
     UpdateScale,
 )

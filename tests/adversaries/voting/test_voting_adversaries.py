@@ -16,10 +16,21 @@ from support.voting import Screened, Silent
 
 from adversaries.common import answer_likelihood as likelihood
 from adversaries.common.answer_likelihood import answer_laws
-from adversaries.voting.canary import Canary, find_canary, find_free_points
-from adversaries.voting.disagreement import DisagreementWalk, find_disputed_region
-from adversaries.voting.repeat_point import RepeatPoint, SmallMargin, find_best_margin
-from adversaries.voting.vote_inference import COPY, VoteInference, find_inference_case
+from adversaries.voting.repeated_queries import (
+    Canary,
+    RepeatPoint,
+    SmallMargin,
+    find_best_margin,
+    find_canary,
+    find_free_points,
+)
+from adversaries.voting.vote_inference import (
+    COPY,
+    DisagreementWalk,
+    VoteInference,
+    find_disputed_region,
+    find_inference_case,
+)
 from adversaries.voting.vote_swaps import (
     build_ladder_sample,
     build_two_label_sample,
@@ -35,11 +46,10 @@ from audits.exact_loss.exact_audit import exact
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.mechanisms.noise import gaussian_delta
-from learners.pate.distance_to_instability import DistanceToInstability
-from learners.pate.ensemble import Teacher
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.pate_svt import PateSvt
-from learners.releases.laplace_count import LaplaceCount
+from learners.pate.independent_answers import DistanceToInstability, PateGaussian
+from learners.pate.screening import PateSvt
+from learners.pate.teacher import Teacher
+from learners.releases.counts import LaplaceCount
 
 
 def gaussian(teacher: str = "thresholds", **settings: Any) -> PateGaussian:

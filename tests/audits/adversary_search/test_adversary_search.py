@@ -34,8 +34,8 @@ from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictors import BetweenThresholdsPredictor
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.choices import RandomisedResponse
+from learners.releases.counts import LaplaceCount
 
 
 def figures(result: SearchResult) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from audits.adversary_search.evidence import weigh_halves
 from audits.adversary_search.score import simple_scores
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures
 from audits.statistics.score_pairs import PairCounts
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 SAMPLE = Sample([0.0], [0], [2])
 COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0, 0.0, 1))

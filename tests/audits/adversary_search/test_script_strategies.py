@@ -20,11 +20,11 @@ from audits.adversary_search.script_strategies import MAX_QUERIES, adversaries, 
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
-from learners.pate.ensemble import Teacher
-from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.teacher import Teacher
 from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictors import BetweenThresholdsPredictor
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 from learners.training.dp_sgd import DPSGD
 
 SMALL_V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300)

@@ -11,7 +11,7 @@ from mutants.training.broken_dp_sgd import NoiseWithoutClip
 from support.simple_players import Scripted
 
 import audits
-from adversaries.training.input_canary import PlantedCanaries
+from adversaries.training.canaries import PlantedCanaries
 from arena import Advance, InvalidArgument, Moves, ProtocolViolation, Sample, TrainWithCanaries, Unsupported
 from arena.privacy_curves import GaussianCurve
 from learners.training.dp_sgd import DPSGD

@@ -27,7 +27,7 @@ arena = Command()
 
 PLUG_IN = """
 import attrs
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 def mean(data, rng):
     return sum(data) + rng.laplace()

@@ -195,7 +195,7 @@ BUSY = """
 import os, time
 from pathlib import Path
 import attrs
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 @attrs.frozen(kw_only=True)
 class Busy(LaplaceCount):
@@ -253,7 +253,7 @@ def test_nothing_is_left_of_a_command_that_is_killed_while_it_starts(backend: st
 DEADLY = """
 import multiprocessing, os
 import attrs
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 @attrs.frozen(kw_only=True)
 class Deadly(LaplaceCount):

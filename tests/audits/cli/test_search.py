@@ -14,7 +14,7 @@ from support.command_line import Command
 from support.paths import ROOT
 
 from audits.adversary_search import SearchProgress, search
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 arena = Command("search")
 PLAYERS = ROOT / "tests" / "support" / "simple_players.py"

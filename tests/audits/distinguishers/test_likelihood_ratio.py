@@ -39,7 +39,7 @@ from learners.predictors.vote_predictors import (
     BetweenThresholdsPredictor,
     NoisyVotes,
 )
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 RELEASED = [
     (LaplaceCount(), CountSwap()),

@@ -15,8 +15,8 @@ from audits.exact_loss import exact
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
 from learners.predictors.vote_predictors import NoisyVotes
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.choices import RandomisedResponse
+from learners.releases.counts import LaplaceCount
 
 
 @attrs.frozen

@@ -29,11 +29,11 @@ from audits.registry.default_adversary import choose_adversary
 from audits.registry.players import ADVERSARIES, LEARNERS
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
-from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.independent_answers import PateGaussian
 from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictors import AboveThresholdPredictor
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.choices import RandomisedResponse
+from learners.releases.counts import LaplaceCount
 from learners.training.dp_sgd import DPSGD
 from learners.zoo.svt import Svt1
 

@@ -8,7 +8,7 @@ from adversaries.online.random_sequences import IidExamples
 from arena import REFEREES, InvalidArgument, Oblivious
 from audits.registry.pairing import choose_protocol, configure_game
 from learners.online.noisy_majority import NoisyMajority
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 
 @pytest.mark.parametrize("protocol", ["Oblivious", "Adaptive"])

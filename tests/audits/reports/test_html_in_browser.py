@@ -19,7 +19,7 @@ from audits import reports
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 pytestmark = pytest.mark.slow
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

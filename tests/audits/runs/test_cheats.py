@@ -37,7 +37,7 @@ from arena import (
 from arena.testing import check_learner
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
 # What stops an attack, where it is an error; the others are played, and find nothing.

@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from support.command_line import Command
 
 import audits
-from adversaries.training.gradient_canary import GradientCanaryAttack
+from adversaries.training.canaries import GradientCanaryAttack
 from arena import InvalidArgument, TrainingRun
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, describe_curve, parse_curve, read_curve
 from audits.reports.json_form import to_data
@@ -20,7 +20,7 @@ from audits.runs.plan import Plan, PlanSettings
 from audits.runs.run import RunProgress, run
 from audits.runs.run_history import read_history
 from audits.statistics.estimates import TRADE_OFF
-from learners.releases.gaussian_count import GaussianCount
+from learners.releases.counts import GaussianCount
 from learners.training.dp_sgd import DPSGD
 
 LEARNER = DPSGD(size=4, batch=4, steps=4, noise=2.0)  # whose curve is Gaussian

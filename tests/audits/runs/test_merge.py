@@ -26,7 +26,7 @@ from audits.runs.run_parts import RunPart, play_part
 from audits.runs.verify import verify
 from audits.statistics.score_pairs import PairCounts
 from learners.foreign.function import Function
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 PLAN = Plan(
     learner=LaplaceCount(),

@@ -16,7 +16,7 @@ from arena.concepts import FiniteClass
 from audits.runs.plan import Plan, describe
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 GOOD = {
     "learner": LaplaceCount(),

@@ -26,8 +26,8 @@ from audits.runs.replay import format_replay, write_adversary
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingFresh
 from learners.online.noisy_majority import NoisyMajority
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.choices import RandomisedResponse
+from learners.releases.counts import LaplaceCount
 from learners.training.dp_sgd import DPSGD
 
 V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300, halts=3)

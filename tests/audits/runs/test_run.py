@@ -42,7 +42,7 @@ from audits.statistics.score_pairs import PairCounts
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 V1 = EverlastingV1()
 

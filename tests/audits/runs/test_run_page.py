@@ -28,7 +28,7 @@ from audits.runs.run_history import MAX_POINTS, read_history
 from audits.runs.run_page import check_html, write_html
 from audits.runs.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 V1 = EverlastingV1()
 COUNT = Plan(

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from mutants.voting_learners import BARE, VOTES
 from support.voting import Screened
 
-from adversaries.voting.disagreement import DisagreementWalk
-from adversaries.voting.repeat_point import SmallMargin
+from adversaries.voting.repeated_queries import SmallMargin
+from adversaries.voting.vote_inference import DisagreementWalk
 from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
 from audits import cli
 from audits.adversary_search.score import Score, simple_scores
@@ -22,7 +22,7 @@ from audits.exact_loss.exact_audit import exact
 from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.independent_answers import PateGaussian
 
 SCREENED = Screened(teachers=3, queries=5)
 

@@ -54,8 +54,8 @@ from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictors import NoisyVotes
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.choices import RandomisedResponse
+from learners.releases.counts import LaplaceCount
 
 ONE = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 QUICK = settings(max_examples=20, derandomize=True, database=None)

@@ -238,7 +238,7 @@ def test_an_adversary_from_a_file_is_ranked_among_the_others(plugin: Path) -> No
 
 def test_players_may_be_objects() -> None:
     from adversaries.release.point_swap import CountSwap
-    from learners.releases.laplace_count import LaplaceCount
+    from learners.releases.counts import LaplaceCount
 
     result = run_tournament(
         plan_tournament([LaplaceCount(epsilon=0.5)], [CountSwap(), "point-swap"], games=50)

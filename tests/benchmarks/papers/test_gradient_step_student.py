@@ -14,7 +14,7 @@ from arena import InvalidArgument
 from arena.replies import UNSTABLE
 from benchmarks.papers.gradient_step_student import GradientStepStudent
 from learners.pate.logistic import LinearRules
-from learners.pate.students.active import LearningResult, learn
+from learners.pate.students import LearningResult, learn
 
 
 def lesson_of(student: GradientStepStudent, truth, points, **service) -> LearningResult:

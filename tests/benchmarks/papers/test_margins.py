@@ -19,7 +19,7 @@ from benchmarks.papers.margins import (
     estimate_margins,
     fresh_parts,
 )
-from learners.pate.ensemble import Minimiser, Teacher
+from learners.pate.teacher import Minimiser, Teacher
 
 RATE = 1e-8
 FAILS = Minimiser(FiniteClass([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]]))

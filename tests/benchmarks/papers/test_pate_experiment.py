@@ -28,12 +28,11 @@ from benchmarks.papers.pate_experiment import (
     measure_f1,
 )
 from learners.mechanisms.noise import gaussian_epsilon
-from learners.pate.ensemble import Teacher
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.pate_svt import PateSvt
-from learners.pate.students.active import collect_answers, fit_answers, learn
-from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.rules import fit_rule
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.rules import fit_rule
+from learners.pate.screening import PateSvt
+from learners.pate.students import ForcedLabelStudent, collect_answers, fit_answers, learn
+from learners.pate.teacher import Teacher
 
 EXAMPLES = 1_800
 PERCEPTRON = Teacher.from_text("Perceptron:9")

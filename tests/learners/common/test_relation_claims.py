@@ -16,9 +16,9 @@ from arena.concepts.cube.features import Variables
 from arena.neighbours import Neighbours
 from audits.adversary_search.script_strategies import neighbours
 from learners.lists.private_decision_list import ListChoice
-from learners.releases.exponential_choice import ExponentialChoice
-from learners.releases.geometric_count import GeometricCount
-from learners.zoo.laplace_mechanisms import NoisyHist1, ZooLaplace
+from learners.releases.choices import ExponentialChoice
+from learners.releases.counts import GeometricCount
+from learners.zoo.counting_queries import NoisyHist1, ZooLaplace
 from learners.zoo.svt import Svt1
 
 ADD, ZERO, REPLACE = Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE, Neighbours.REPLACE_ONE

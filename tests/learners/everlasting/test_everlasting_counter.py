@@ -15,9 +15,9 @@ from support.simple_players import script
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
 from arena.testing import check_learner
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.mechanisms.above_threshold import running_sum_lag
 from learners.mechanisms.accounting import compose_advanced
 from learners.mechanisms.counters import binary_counter_lag
+from learners.mechanisms.sparse_vector import running_sum_lag
 from learners.mechanisms.steady_thresholds import steady_thresholds_cost
 
 CROSSING = EverlastingCounter()

@@ -35,7 +35,7 @@ from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.mechanisms.accounting import amplify_by_subsampling, best_composition
-from learners.mechanisms.between_thresholds import gap_of_delta
+from learners.mechanisms.sparse_vector import gap_of_delta
 
 # --- parameters --------------------------------------------------------------------------------------
 

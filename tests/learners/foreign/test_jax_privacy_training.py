@@ -8,8 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.training.gradient_canary import GradientCanaryAttack, ModelLowBits
-from adversaries.training.input_canary import InputCanary, UpdateScale
+from adversaries.training.canaries import GradientCanaryAttack, InputCanary, ModelLowBits, UpdateScale
 from arena import Adversary, InvalidArgument, Neighbours, Sample, TrainingRun, Unsupported, play
 from arena.testing import check_learner
 from audits.runs.plan import Plan

@@ -6,8 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.training.gradient_canary import GradientCanaryAttack
-from adversaries.training.input_canary import UpdateScale
+from adversaries.training.canaries import GradientCanaryAttack, UpdateScale
 from arena import Adversary, InvalidArgument, Sample, TrainingRun, play
 from arena.testing import check_learner
 from audits.runs.plan import Plan

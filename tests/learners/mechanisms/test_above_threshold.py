@@ -23,8 +23,8 @@ from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.above_threshold import AboveThreshold, RestartBudget
 from learners.mechanisms.noise import laplace
+from learners.mechanisms.sparse_vector import AboveThreshold, RestartBudget
 
 # --- the law ------------------------------------------------------------------------------------------------
 

@@ -24,8 +24,8 @@ from support.statistical import statistical
 from arena.errors import InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms.accounting import compose_advanced
-from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
 from learners.mechanisms.noise import laplace
+from learners.mechanisms.sparse_vector import BetweenThresholds, delta_of_gap, gap_of_delta
 
 # --- the law ------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ from support.statistical import check_cdf, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.densities import HiddenBelow, laplace_nodes
 from learners.mechanisms.noise import (
+    HiddenBelow,
     NoisyValues,
     RandomFunction,
     check_positive,
@@ -28,6 +28,7 @@ from learners.mechanisms.noise import (
     laplace_between,
     laplace_cdf,
     laplace_mechanism,
+    laplace_nodes,
     philox,
 )
 

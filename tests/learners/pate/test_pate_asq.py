@@ -17,12 +17,11 @@ from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
 from audits.exact_loss import exact
 from learners.mechanisms.noise import gaussian_epsilon
-from learners.pate.ensemble import Minimiser, Teacher
-from learners.pate.pate_asq import PateAsq
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.students.active import learn
-from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent
-from learners.pate.students.rules import PublicPoints
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.rules import PublicPoints
+from learners.pate.student_learners import PateAsq
+from learners.pate.students import DisagreementStudent, ForcedLabelStudent, learn
+from learners.pate.teacher import Minimiser, Teacher
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(6)))

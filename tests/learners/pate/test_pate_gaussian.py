@@ -19,7 +19,7 @@ from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
 from learners.mechanisms.accounting import zcdp_guarantee
 from learners.mechanisms.noise import gaussian_delta
-from learners.pate.pate_gaussian import PateGaussian, sigma_of_step_1
+from learners.pate.independent_answers import PateGaussian, sigma_of_step_1
 
 RATE = 1e-8
 SMALL = PateGaussian(teachers=9, queries=3, sigma=1.5)

@@ -21,13 +21,13 @@ from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Un
 from arena.concepts import FiniteClass, Points, Thresholds
 from arena.testing import check_learner
 from audits.exact_loss import exact
-from learners.pate.ensemble import Minimiser, Teacher
-from learners.pate.ensemble.ensemble import train_ensemble
+from learners.pate.independent_answers import PateGaussian
 from learners.pate.logistic import LinearRules
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.pate_psq import PatePsq
-from learners.pate.pate_svt import PateSvt
-from learners.pate.students.rules import PublicPoints
+from learners.pate.rules import PublicPoints
+from learners.pate.screening import PateSvt
+from learners.pate.student_learners import PatePsq
+from learners.pate.teacher import Minimiser, Teacher
+from learners.pate.voters import train_ensemble
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(4)))

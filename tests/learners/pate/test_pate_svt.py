@@ -20,8 +20,7 @@ from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
 from learners.mechanisms.accounting import basic_composition, compose_advanced, zcdp_guarantee
-from learners.pate.ensemble.screening import distances
-from learners.pate.pate_svt import PateSvt, probability_above, threshold_for, tight_scale
+from learners.pate.screening import PateSvt, distances, probability_above, threshold_for, tight_scale
 
 RATE = 1e-8
 SMALL = PateSvt(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)

@@ -23,9 +23,8 @@ from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.mechanisms.accounting import best_composition, optimal_composition
 from learners.mechanisms.noise import laplace
-from learners.pate.distance_to_instability import DistanceToInstability
-from learners.pate.ensemble.screening import Screening
-from learners.pate.sparse_vector import SparseVector, SparseVectorPrinted
+from learners.pate.independent_answers import DistanceToInstability
+from learners.pate.screening import Screening, SparseVector, SparseVectorPrinted
 
 RATE = 1e-8
 SMALL = SparseVector(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)

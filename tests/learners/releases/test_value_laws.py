@@ -34,11 +34,8 @@ from arena import (
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
 from learners.mechanisms.noise import gaussian_delta
-from learners.releases.exponential_choice import ExponentialChoice
-from learners.releases.gaussian_count import GaussianCount
-from learners.releases.geometric_count import GeometricCount, answer_weights
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.choices import ExponentialChoice, RandomisedResponse
+from learners.releases.counts import GaussianCount, GeometricCount, LaplaceCount, answer_weights
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}

@@ -12,7 +12,7 @@ from scipy import stats
 from support.simple_players import script
 
 from adversaries.common.training_samples import change_example
-from adversaries.training.gradient_canary import GradientCanaryAttack
+from adversaries.training.canaries import GradientCanaryAttack
 from arena import GradientCanary, InvalidArgument, ProtocolViolation, Sample, Train, TrainingRun, play
 from arena.sample import Training
 from arena.testing import check_learner
@@ -20,8 +20,7 @@ from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.mechanisms.noise import gaussian_epsilon
 from learners.training.dp_fedavg import DPFedAvg
-from learners.training.dp_ftrl import DPFTRL
-from learners.training.dp_sgd import DPSGD
+from learners.training.dp_sgd import DPFTRL, DPSGD
 
 GAMES = 2_000
 TINY_NOISE = 1e-9  # the rounding of noisy sums is then far below the changes

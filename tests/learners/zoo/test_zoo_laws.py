@@ -10,10 +10,9 @@ from support.statistical import check_cdf, check_counts, statistical
 from support.zoo import EVERY, LIVELY, alternating, label, masses, spread
 
 from arena import Branches, Density, Finite, Independent, Sample, Unsupported
-from learners.zoo.base import CountingLearner
+from learners.zoo.counting_queries import CountingLearner
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2, ReportNoisyMax3, ReportNoisyMax4
-from learners.zoo.svt import HaltingSvtLearner, Svt1, Svt2, Svt3, Svt4, Svt5, Svt6
-from learners.zoo.svt_laws import halting_law
+from learners.zoo.svt import HaltingSvtLearner, Svt1, Svt2, Svt3, Svt4, Svt5, Svt6, halting_law
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-7, "effect": 0.01}

@@ -28,8 +28,7 @@ from arena import (
 )
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.zoo.base import CountingLearner
-from learners.zoo.laplace_mechanisms import NoisyHist1, NoisyHist2, ZooLaplace
+from learners.zoo.counting_queries import CountingLearner, NoisyHist1, NoisyHist2, ZooLaplace
 from learners.zoo.svt import Svt1, Svt2, Svt3, answer_until_halt
 
 COMMON_RANDOM_NUMBERS = [

@@ -15,7 +15,7 @@ from arena import Claim, Hypothesis
 from arena.concepts import Halfspaces
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.halfspaces.winnow import MultiplicativeWeights
-from learners.mechanisms.above_threshold import RunningSum
+from learners.mechanisms.sparse_vector import RunningSum
 
 FIRES_EVERY_ROUND = -1e6
 

@@ -16,8 +16,8 @@ from support.simple_players import NamedByClass
 
 from arena import Claim
 from arena.concepts import ConceptClass, Points, Thresholds
-from learners.mechanisms.above_threshold import RunningSum
 from learners.mechanisms.counters import HistogramNoise
+from learners.mechanisms.sparse_vector import RunningSum
 from learners.online.realizable import RealizableLearner, RealizableState
 
 

@@ -25,8 +25,13 @@ from mutants.training.broken_dp_sgd import (
 )
 
 import audits
-from adversaries.training.gradient_canary import OPPOSITE, GradientCanaryAttack, ModelLowBits
-from adversaries.training.input_canary import InputCanary, UpdateScale
+from adversaries.training.canaries import (
+    OPPOSITE,
+    GradientCanaryAttack,
+    InputCanary,
+    ModelLowBits,
+    UpdateScale,
+)
 from arena import Adversary, Learner, Sample, TrainingRun
 from arena.step_scores import SPREAD
 from audits.runs.plan import Plan

@@ -14,10 +14,9 @@ import numpy as np
 from scipy import stats
 from support.statistical import check_cdf, check_counts, check_mean, check_views
 
-from learners.mechanisms.above_threshold import AboveThreshold
-from learners.mechanisms.between_thresholds import BetweenThresholds
 from learners.mechanisms.noise import laplace
 from learners.mechanisms.selection import exponential_mechanism
+from learners.mechanisms.sparse_vector import AboveThreshold, BetweenThresholds
 
 RATE = 1e-7  # of one check
 POWER = 1 - 1e-7

@@ -15,7 +15,7 @@ from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_even
 from arena.testing.laws.predictions import Predictions
 from arena.testing.laws.round_events import RoundEvents
 from arena.testing.laws.value_events import list_ratio_events, list_value_events
-from learners.mechanisms.densities import laplace_density
+from learners.mechanisms.noise import laplace_density
 
 
 @pytest.mark.parametrize(

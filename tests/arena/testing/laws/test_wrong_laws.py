@@ -12,7 +12,7 @@ from arena import NotConforming, Release
 from audits.exact_loss import exact
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
-from learners.mechanisms.densities import laplace_density
+from learners.mechanisms.noise import laplace_density
 
 pytestmark = pytest.mark.thorough  # a comparison plays 200,000 games in each world
 

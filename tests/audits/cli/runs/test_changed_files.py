@@ -24,9 +24,9 @@ from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.workers import WorkersFailed
 from learners.foreign.function import Function
-from learners.pate.ensemble.teacher import Teacher
-from learners.pate.pate_psq import PatePsq
-from learners.releases.laplace_count import LaplaceCount
+from learners.pate.student_learners import PatePsq
+from learners.pate.teacher import Teacher
+from learners.releases.counts import LaplaceCount
 
 arena = Command()
 pytestmark = pytest.mark.thorough

@@ -28,7 +28,7 @@ from audits.runs.ledger.schema import APPLICATION_ID
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 PLAN = {"seed": 1, "games": 8192, "learner": {"name": "Laplace", "epsilon": 1.0}, "points": (0.5, 2.0)}
 DAMAGED = "the ledger run.ledger is damaged: "

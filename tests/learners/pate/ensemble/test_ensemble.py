@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adversaries.voting.repeat_point import SmallMargin
+from adversaries.voting.repeated_queries import SmallMargin
 from arena import Sample, Training, Unsupported, Voting, play
 from arena.concepts import Thresholds
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.pate.ensemble import Ensemble, Minimiser, Teacher
-from learners.pate.ensemble.ensemble import _train, divide_sample, train_ensemble
-from learners.pate.ensemble.teacher import TrainedTeacher
-from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.teacher import Minimiser, Teacher, TrainedTeacher
+from learners.pate.voters import Ensemble, _train, divide_sample, train_ensemble
 
 
 @st.composite

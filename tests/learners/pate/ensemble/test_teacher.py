@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adversaries.voting.repeat_point import SmallMargin
+from adversaries.voting.repeated_queries import SmallMargin
 from arena import InvalidArgument, Sample, Voting, play
 from arena.concepts import Points, Thresholds
 from audits.registry.players import find_player
 from audits.registry.settings_text import build_player
-from learners.pate.ensemble import Classifier, Minimiser, Teacher
-from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.teacher import Classifier, Minimiser, Teacher
 
 RNG = np.random.default_rng(1)
 PLANE = Sample(RNG.random((60, 2)), np.arange(60) % 2)
@@ -148,7 +148,7 @@ def test_a_class_of_small_letters_may_be_a_classifier() -> None:
 def test_without_scikit_learn_classifiers_are_refused_and_classes_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from learners.pate.ensemble.teacher import _find_class
+    from learners.pate.teacher import _find_class
 
     _find_class.cache_clear()
     find = importlib.util.find_spec
@@ -204,7 +204,7 @@ class Number:
 
 
 def test_classifiers_that_predict_other_labels_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learners.pate.ensemble.teacher._find_class", lambda path: Number)
+    monkeypatch.setattr("learners.pate.teacher._find_class", lambda path: Number)
     with pytest.raises(
         InvalidArgument, match=r"Number must predict labels 0 and 1, got \[0.25, 0.25, 0.25\]"
     ):

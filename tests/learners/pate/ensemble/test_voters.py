@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from arena import AnswerLaw, Claim, InvalidArgument, PrivacyUnit, Sample, Training
 from arena.concepts import Thresholds
 from arena.testing import check_learner
-from learners.pate.ensemble import Minimiser, Teacher, Voters, VotersState, VotingLaw
-from learners.pate.ensemble import voters as module
-from learners.pate.ensemble.ensemble import train_ensemble
-from learners.pate.ensemble.voters import VoteCounts
+from learners.pate import voters as module
+from learners.pate.teacher import Minimiser, Teacher
+from learners.pate.voters import VoteCounts, Voters, VotersState, VotingLaw, train_ensemble
 
 
 class ShownState(VotersState):

@@ -14,9 +14,16 @@ from support.voting import TruthService
 from arena import InvalidArgument
 from arena.concepts import FiniteClass, Intervals, Thresholds
 from arena.replies import UNSTABLE
-from learners.pate.ensemble import Minimiser, Teacher
-from learners.pate.students.active import ActiveStudent, LearningResult, collect_answers, fit_answers, learn
-from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent
+from learners.pate.students import (
+    ActiveStudent,
+    DisagreementStudent,
+    ForcedLabelStudent,
+    LearningResult,
+    collect_answers,
+    fit_answers,
+    learn,
+)
+from learners.pate.teacher import Minimiser, Teacher
 
 RATE = 1e-8
 

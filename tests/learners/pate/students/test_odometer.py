@@ -12,8 +12,8 @@ from support.statistical import check_mean, expect_rejection, statistical
 
 from arena import InvalidArgument
 from learners.mechanisms.noise import gaussian_epsilon
-from learners.pate.pate_asq import odometer
-from learners.pate.pate_gaussian import sigma_of_step_1
+from learners.pate.independent_answers import sigma_of_step_1
+from learners.pate.student_learners import odometer
 
 RATE = 1e-8
 DELTAS = st.floats(1e-9, 0.2)

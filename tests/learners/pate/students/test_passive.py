@@ -13,10 +13,10 @@ from support.voting import TruthService
 from arena import InvalidArgument, Unsupported
 from arena.concepts import FiniteClass, Thresholds
 from arena.replies import NO_LABEL, UNSTABLE
-from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.logistic import LinearRules
-from learners.pate.students.active import collect_answers, fit_answers
-from learners.pate.students.rules import PublicPoints, fit_rule, rule_class
+from learners.pate.rules import PublicPoints, fit_rule, rule_class
+from learners.pate.students import collect_answers, fit_answers
+from learners.pate.teacher import Minimiser, Teacher
 
 LINE = Minimiser(Thresholds(range(6)))
 POINTS = np.arange(6.0)

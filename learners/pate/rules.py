@@ -14,8 +14,8 @@ from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument, Unsupported, describe_error
 from arena.points import as_points, freeze
 from arena.settings import parse_rows, read_file
-from learners.pate.ensemble import Classifier, Minimiser, Teacher
 from learners.pate.logistic import LinearRules
+from learners.pate.teacher import Classifier, Minimiser, Teacher
 
 _MAX_SIZE = 256  # MiB of text
 

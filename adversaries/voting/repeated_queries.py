@@ -1,4 +1,4 @@
-"""repeat-point and small-margin: the point where votes are closest, or have the best margin, is repeated."""
+"""repeat-point, small-margin and canary repeat one query, where one example changes the votes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.voting.vote_swaps import VoteSwap, VotingAdversary, find_narrowest_swap, teachers_of
+from adversaries.common.training_samples import build_two_label_sample, find_runs_at, plant_example, thin_out
+from adversaries.voting.vote_swaps import (
+    Candidate,
+    VoteSwap,
+    VotingAdversary,
+    choose_best_swap,
+    choose_candidates,
+    choose_ladder,
+    find_narrowest_swap,
+    sample_size_of,
+    teachers_of,
+)
 from arena import (
     NO_LABEL,
     InvalidArgument,
@@ -22,7 +33,7 @@ from arena import (
     Training,
     setting,
 )
-from arena.capabilities import HasCriticalMargin
+from arena.capabilities import HasCriticalMargin, finite_domain
 
 
 @attrs.frozen
@@ -124,3 +135,71 @@ def _simulate_scores(learner: Any, sample: Sample, point: np.ndarray, queries: i
         answers = ~state.halted
         score += answers * _score_answers(np.asarray(state.predict(x)))
     return score
+
+
+_LADDER_POINTS = 5  # of the ladder that are tried
+
+
+@attrs.frozen
+class Canary(VotingAdversary):
+    """The last example is moved to a point of its own, labelled 0 in world 0 and 1 in world 1.
+
+    This point, the canary's, is queried repeatedly. Without data, all other examples are at one other point
+    and have both labels equally often, so that their teachers tie at the canary's point too, and its own
+    teacher decides. In the user's data the canary lies beyond the other examples, twice as far from their
+    middle as any of them, or at a free point of a finite domain. Among several free points, it is the one at
+    which the votes are closest.
+
+    The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
+    otherwise the number of answers 1. Raises: InvalidArgument if no point is free, or the canary changes no
+    vote at any of them.
+    """
+
+    name = "canary"
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        swap = find_canary(self.learner, self.sample)
+        return (yield from self._query_in_turn(swap.samples, swap.point[None], games)).score
+
+
+@lru_cache(maxsize=32)
+def find_canary(learner: Learner | None, sample: Sample | None) -> VoteSwap:
+    """The best canary in the user's sample, or in one that the adversary builds."""
+    if sample is None:
+        return choose_best_swap(learner, _build_candidates(learner))
+    last, points = len(sample.counts) - 1, find_free_points(learner, sample)
+    return choose_best_swap(
+        learner, ((plant_example(sample, last, point, learner), point) for point in points)
+    )
+
+
+def find_free_points(learner: Learner | None, sample: Sample) -> np.ndarray:
+    """(m, ...): points that the learner accepts and that are not in the sample.
+
+    Raises: InvalidArgument if there is none.
+    """
+    if finite_domain(learner) is None:
+        low, high = sample.points.min(axis=0), sample.points.max(axis=0)
+        middle, reach = (high + low) / 2, np.maximum(high - low, 1.0)
+        points = np.stack([middle - reach, middle + reach])
+    else:
+        points = choose_candidates(learner, sample)
+        points = points[[not find_runs_at(sample, point).any() for point in points]]
+    if not len(points):
+        raise InvalidArgument(
+            "a canary needs a point without examples, and the sample has examples at all of them",
+            remedy="Choose a concept class with a larger domain, or bring no data.",
+        )
+    return points
+
+
+def _build_candidates(learner: Learner | None) -> Iterator[Candidate]:
+    """One canary, and all other examples at one other point, as many labelled 1 as 0."""
+    points = thin_out(choose_ladder(learner), _LADDER_POINTS)
+    size = sample_size_of(learner)
+    for other in points:
+        sample = build_two_label_sample(other, size, (size - 1) // 2)
+        # Run 0 is labelled 0, so the canary takes the place of an example labelled 0.
+        for point in points:
+            if (point != other).any():
+                yield plant_example(sample, 0, point, learner), point
