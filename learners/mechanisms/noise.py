@@ -28,13 +28,11 @@ _FAR = 1_000.0  # in scales; the probability of lying beyond is 0 in doubles
 def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Fill `out` with independent Laplace noise of mean 0 and return it.
 
-    The absolute value of Laplace noise is exponential and its sign is a fair coin, so each number takes one
-    exponential number and one random bit. This is faster than `Generator.laplace` (benchmarks/noise.py).
+    Each number takes one exponential number and one random bit, which is faster than `Generator.laplace`
+    (benchmarks/noise.py).
 
-    Shapes: out is any C-contiguous float64 array, possibly empty.
-    Units: scale is the mean absolute value, the b of Lap(b).
-    Raises: InvalidArgument also if `out` cannot be filled in place, or if the generator is MT19937, whose raw
-    words have 32 bits and so give too few signs.
+    scale: b of Lap(b), the mean absolute value. Raises: InvalidArgument also if `out` is not a C-contiguous
+    float64 array, or if the generator is MT19937, whose raw words of 32 bits give too few signs.
     """
     check_positive(scale=scale)
     if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.carray):
@@ -63,13 +61,8 @@ def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np
 def laplace_mechanism(
     rng: np.random.Generator, values: Any, *, sensitivity: float, epsilon: float
 ) -> np.ndarray:
-    """`values` plus Laplace noise of scale sensitivity/epsilon: (epsilon, 0)-DP.
-
-    Definition 2.7 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after Dwork, McSherry, Nissim, Smith (2006).
-
-    Shapes: values has any shape; the result is a new float64 array of that shape. If several values of one
-    game are released, sensitivity is the L1 distance between neighbours' vectors.
-    Units: epsilon in nats; sensitivity in those of values.
+    """`values` plus Laplace noise of scale sensitivity/epsilon: (epsilon, 0)-DP (Dwork, McSherry, Nissim,
+    Smith 2006).
     """
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
     noise = laplace(rng, np.empty(np.shape(values)), sensitivity / epsilon)
@@ -78,10 +71,7 @@ def laplace_mechanism(
 
 
 class NoisyValues:
-    """Adds fresh Laplace noise to one value per game, in preallocated buffers.
-
-    Comparing results in units of the noise with thresholds in the same units saves one pass over the batch.
-    """
+    """Adds fresh Laplace noise to one value per game, in preallocated buffers."""
 
     def __init__(self, games: int, rng: np.random.Generator, *, scale: float) -> None:
         check_value("games", games, at_least(0))
@@ -126,10 +116,7 @@ def laplace_cdf(x: np.ndarray) -> np.ndarray:
 
 
 def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """P[low ≤ Lap(1) ≤ high], 0 where high < low, with small relative error everywhere.
-
-    Shapes: low and high broadcast; they may be infinite.
-    """
+    """P[low ≤ Lap(1) ≤ high], 0 where high < low, with small relative error everywhere."""
     low = np.clip(low, -_FAR, _FAR)  # inf - inf would be NaN
     high = np.maximum(low, high)
     # An interval on one side of 0 is a difference of tails, computed as a product; one across 0 lacks both.
@@ -147,9 +134,7 @@ def _describe(out: object) -> str:
 def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
     """The least delta for which adding N(0, sigma²) to a number is (epsilon, delta)-DP.
 
-    It is exact for neighbours whose numbers differ by `sensitivity`, and never rounded down to 0.
-
-    Units: epsilon in nats; sigma and sensitivity in units of the number.
+    Exact for neighbours whose numbers differ by `sensitivity`, and never rounded down to 0.
     """
     check_positive(sigma=sigma, sensitivity=sensitivity)
     check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
@@ -160,8 +145,8 @@ def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) ->
 def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
     """The least standard deviation with which a noisy number is (epsilon, delta)-DP.
 
-    The analytic Gaussian calibration (Algorithm 1) of Balle and Wang (2018), by bisection: `gaussian_delta`
-    decreases in sigma, and at the result it is at most delta. Units: as `gaussian_delta`.
+    The analytic Gaussian calibration (Algorithm 1) of Balle and Wang (2018), by bisection on
+    `gaussian_delta`.
     """
     check_probability(delta=delta)
     return least_sufficient(
@@ -173,7 +158,7 @@ def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
 def gaussian_epsilon(*, delta: float, sigma: float, sensitivity: float = 1.0) -> float:
     """The least ε for which adding N(0, sigma²) is (ε, delta)-DP; 0 if δ(0) is at most delta.
 
-    By bisection on `gaussian_delta`, rounded up. Units: as `gaussian_delta`.
+    By bisection on `gaussian_delta`, rounded up.
     """
     check_probability(delta=delta)
     if gaussian_delta(epsilon=0.0, sigma=sigma, sensitivity=sensitivity) <= delta:
@@ -193,9 +178,8 @@ _DIGITS = 52  # of a number in (0, 1), so that its middle of a cell is exact
 class RandomFunction:
     """Two uniform numbers for every point of each of n games: equal points of a game have equal numbers.
 
-    Philox4x32-10 of Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3 (2011), with a
-    random key for each game and the bits of the point as counter. The numbers of different points, and of
-    different games, are as independent as those of other generators, and need no memory.
+    Philox4x32-10 of Salmon, Moraes, Dror, Shaw (2011), with a random key for each game and the bits of the
+    point as counter: numbers of different points and games are as independent as those of other generators.
     """
 
     def __init__(self, games: int, rng: np.random.Generator) -> None:
@@ -245,7 +229,6 @@ _PANELS = 80  # on each side of 0, half a scale wide
 def laplace_nodes(scale: float, kinks: Iterable[float] = ()) -> tuple[np.ndarray, np.ndarray]:
     """Nodes t (m,) and weights w (m,) such that the sum of w·f(t) is E f(Lap(scale)), to about 1e-15.
 
-    Gauss-Legendre rules on panels of at most half a scale, which end at 0 and at the kinks.
     kinks: where f or one of its derivatives jumps. Between kinks f must vary no faster than exp(t / scale).
 
     >>> t, w = laplace_nodes(2.0, [1.0])

@@ -17,11 +17,10 @@ from learners.mechanisms.parameter_checks import check_positive, check_probabili
 class AboveThreshold:
     """Answers for every query whether a value is above a threshold, and halts at the first that is.
 
-    AboveThreshold (Algorithm 1) of Dwork and Roth, The Algorithmic Foundations of Differential Privacy
-    (2014), section 3.6, for queries of any sensitivity Δ: the threshold has noise Lap(2Δ/ε), each value
-    Lap(4Δ/ε). (ε, 0)-DP for any number of adaptive queries (Theorem 3.23). With `halts=c`, a game continues
-    after an answer "above" with fresh noise on its threshold, and halts after c of them: c instances, (c·ε,
-    0)-DP.
+    AboveThreshold (Algorithm 1) of Dwork and Roth (2014), section 3.6, for queries of any sensitivity Δ: the
+    threshold has noise Lap(2Δ/ε), each value Lap(4Δ/ε). (ε, 0)-DP for any number of adaptive queries (Theorem
+    3.23). With `halts=c`, a game goes on after an answer "above" with fresh noise on its threshold, and halts
+    after c: (c·ε, 0)-DP.
 
     Shapes: n is `games`; answers are read-only views (n,), overwritten by the next call.
     Units: epsilon in nats, for *one* of the `halts` instances; threshold and sensitivity in units of the
@@ -80,7 +79,7 @@ class AboveThreshold:
 class RestartBudget:
     """How many of `halts` instances of a mechanism each game has left; after the last it has halted for good.
 
-    Fresh noise is drawn only for the games that restart. So the answers of other games may decide which
+    Fresh noise is drawn only for the games that restart, so that the answers of other games may decide which
     random numbers a game receives, but not their distribution.
     """
 
@@ -118,13 +117,13 @@ def unwritable_view(array: np.ndarray) -> np.ndarray:
 class RunningSum:
     """Receives b_t in [0, 1], round by round, and reports when b_1 + ... + b_t has passed a threshold.
 
-    Theorem 2.5 of Li, Wang, Ye, after Dwork et al. (2009). An instance has one threshold with noise Lap(1/ε),
-    adds fresh noise Lap(1/ε) to the sum in every round, answers True ("above") in the first round in which
-    the noisy sum is at or above the noisy threshold, and ends there. `restart` starts another instance.
+    Theorem 2.5 of Li, Wang, Ye, after Dwork et al. (2009). An instance has one threshold with noise Lap(1/ε)
+    and adds fresh noise Lap(1/ε) to the sum in every round; it ends with its first answer True ("above").
+    `restart` starts another instance.
 
-    All instances together are (ε, 0)-DP if one b_t is replaced, even if later ones depend on the answers. The
-    noise is less than that of AboveThreshold in general, since one b_t moves all later sums alike. Proof:
-    docs/proofs/running_sum.md. Between instances a game draws noise too, but answers False.
+    All instances together are (ε, 0)-DP if one b_t is replaced, even if later ones depend on the answers,
+    with less noise than AboveThreshold, since one b_t moves all later sums alike: docs/proofs/running_sum.md.
+    Between instances a game draws noise too, but answers False.
 
     Shapes: n is `games`; answers are read-only views (n,), overwritten by the next call.
     Units: epsilon in nats, for one instance; thresholds in units of b.
@@ -185,8 +184,7 @@ def running_sum_error(rounds: int, beta: float, *, epsilon: float) -> float:
     """The α by which one instance errs in some of T rounds with probability at most β.
 
     To err is to answer "above" although the sum is below the threshold by more than α, or not to answer it
-    although the sum exceeds the threshold by more than α. α = (ln T + 2 ln(2/β))/ε: the noise of the
-    threshold exceeds ln(2/β)/ε, and that of some sum ln(2T/β)/ε, with probability at most β/2 each.
+    although the sum exceeds the threshold by more than α. α = (ln T + 2 ln(2/β))/ε.
     """
     check_positive(epsilon=epsilon, rounds=rounds)
     check_value("beta", beta, more_than(0), at_most(1))
@@ -197,7 +195,7 @@ def running_sum_lag(beta: float, *, epsilon: float) -> float:
     """The α such that a sum that is α above the threshold goes unnoticed with probability at most β.
 
     For one round that is fixed before the noise is drawn: P[X + Y > α] = (2 + αε)/4·e^{−αε} for independent
-    X, Y ~ Lap(1/ε). It does not depend on the number of rounds.
+    X, Y ~ Lap(1/ε).
     """
     check_positive(epsilon=epsilon)
     check_value("beta", beta, more_than(0), less_than(0.5))
@@ -217,12 +215,12 @@ class BetweenThresholds:
 
     Appendix C.2 and Lemma C.3 of Naor, Nissim, Stemmer, Yan (2023), first version, after Bun, Steinke, Ullman
     (2016): the thresholds are lower + μ and upper − μ with μ ~ Lap(2/(ε·size)), and each value has noise
-    Lap(6/(ε·size)). A noisy value below the first is "below" (L), otherwise above the second is "above" (R),
+    Lap(6/(ε·size)). A noisy value below the first is "below" (L), otherwise above the second "above" (R),
     otherwise "between" (⊤). If replacing one of `size` records moves no value by more than 1/size, all
-    answers together cost (ε, delta_of_gap(...)). With `halts=c` (Observation 2) a game continues after
-    "between" with a fresh instance, and halts after c of them: compose_advanced(c, ε, δ, slack=c·δ).
+    answers cost (ε, delta_of_gap(...)). With `halts=c` (Observation 2) a game goes on after "between" with a
+    fresh instance, and halts after c: compose_advanced(c, ε, δ, slack=c·δ).
 
-    Deviations: none. If μ makes the thresholds cross, no outcome is "between", by the printed order of tests.
+    If μ makes the thresholds cross, no outcome is "between", by the printed order of tests.
 
     Shapes and units: as `AboveThreshold`.
     """
@@ -269,8 +267,8 @@ class BetweenThresholds:
     def respond(self, values: Any) -> np.ndarray:
         """(n,) bool: False for "below", True for "above" and "between"; `between` then holds the latter.
 
-        True and False are the labels that GenericBBL answers. The answer of a game that has halted is
-        meaningless, and never "between". Values and errors: as `NoisyValues.draw`.
+        The answer of a game that has halted is meaningless, and never "between". Values and errors: as
+        `NoisyValues.draw`.
         """
         noisy = self._noisy.draw(values)
         self._compared, self._added = self._lowers, self._noisy.noise
@@ -324,8 +322,8 @@ class BetweenThresholds:
 def gap_of_delta(*, epsilon: float, delta: float, size: int) -> float:
     """The distance between the thresholds at which one instance is (epsilon, delta)-DP.
 
-    Lemma C.3 of Naor, Nissim, Stemmer, Yan (2023), first version: 12/(ε·size)·(ln(10/ε) + ln(1/δ) + 1). The
-    lemma says ε < 1; it also holds at ε = 1, since the output distribution is continuous in ε.
+    Lemma C.3 of Naor, Nissim, Stemmer, Yan (2023), first version: 12/(ε·size)·(ln(10/ε) + ln(1/δ) + 1). It
+    also holds at ε = 1, since the output distribution is continuous in ε.
 
     Units: epsilon in nats, at most 1; delta a probability; neighbours replace one of `size` records.
     """
@@ -337,8 +335,7 @@ def gap_of_delta(*, epsilon: float, delta: float, size: int) -> float:
 def delta_of_gap(*, epsilon: float, gap: float, size: int) -> float:
     """The least delta that Lemma C.3 gives one instance whose thresholds are `gap` apart.
 
-    `gap_of_delta` solved for δ: (10/ε)·exp(1 − gap·ε·size/12), never rounded down to 0. A result of 1 or more
-    promises nothing. Units: as `gap_of_delta`.
+    `gap_of_delta` solved for δ, never rounded down to 0. Units: as `gap_of_delta`.
     """
     _check_lemma(epsilon=epsilon, size=size)
     check_positive(gap=gap)

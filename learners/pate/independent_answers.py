@@ -24,10 +24,9 @@ ANALYTIC, PRINTED = "analytic", "printed"
 class PateGaussian(Voters):
     """Answers 1[Σ_k h_k(x) + N(0, σ²) ≥ K/2] to ℓ queries, and halts.
 
-    Algorithm 1 (standard PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. A
-    replaced example changes each count by at most 1, so ℓ adaptive answers are one Gaussian mechanism of
-    sensitivity √ℓ (Dong, Roth, Su, Gaussian Differential Privacy, 2022, Corollary 3.3), whose δ is known
-    exactly for every ε (Theorem 8 of Balle and Wang, 2018). That δ is claimed for either calibration:
+    Algorithm 1 (standard PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. ℓ
+    adaptive answers are one Gaussian mechanism of sensitivity √ℓ (Dong, Roth, Su, 2022, Corollary 3.3), whose
+    exact δ (Theorem 8 of Balle and Wang, 2018) is claimed for either calibration:
 
     analytic: the least σ that is (ε, δ)-DP, as in the paper's experiments. printed: step 1, √(2ℓ ln(1/δ))/σ +
     ℓ/(2σ²) = ε, which is (ε, δ)-DP by ℓ/(2σ²)-zCDP and larger than necessary.
@@ -119,14 +118,13 @@ class DistanceToInstability(Voters):
     """Answers 1[Σ_k h_k(x) ≥ K/2] if dist + Lap(1/ε) > Γ = ln(1/δ)/ε, else ⊥.
 
     Algorithm 7 (the distance to instability framework) of Liu, Zhu, Chaudhuri, Wang, Revisiting
-    Model-Agnostic Private Learning, for the majority's label; dist is how many votes may change without
-    changing the label (`distances`). The algorithm is for one answer; ℓ answers are composed.
+    Model-Agnostic Private Learning, for the majority's label; for dist see `distances`. ℓ answers are
+    composed.
 
     Privacy: one answer is (ε, δ/2)-DP, where Lemma 48 has δ, and ℓ answers compose by Theorem 3.3 of Kairouz,
     Oh, Viswanath (2015). Proof: docs/proofs/pate.md.
 
-    Raises: InvalidArgument if Γ is so high that the answer is ⊥ more often than not even if all teachers
-    agree.
+    Raises: InvalidArgument if Γ is so high that the answer is usually ⊥ even if all teachers agree.
     """
 
     name = "distance-to-instability"

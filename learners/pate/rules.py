@@ -127,8 +127,7 @@ def rule_class(student: Teacher) -> ConceptClass:
 def fit_rule(student: Teacher, points: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> LearnedRule:
     """The rule for weighted examples; those of weight 0 are ignored.
 
-    Without any examples it is the concept that the class documents for no data, or a classifier's rule that
-    is 0 everywhere.
+    Without any examples it is the class's concept for no data, or a classifier's rule that is 0 everywhere.
 
     Shapes: points (m, ...), labels (m,) of 0 and 1, weights (m,) of at least 0.
     Raises: InvalidArgument for points outside the domain, or if the classifier cannot be trained.
@@ -158,8 +157,7 @@ def fit_rules(
 def fit_cached(
     student: Teacher, points: PublicPoints, labels: np.ndarray, weights: np.ndarray
 ) -> tuple[LearnedRule, np.ndarray]:
-    """The result of `fit_rule` and its labels for the points (m,), cached: games with equal answers share a
-    rule."""
+    """The result of `fit_rule` and its labels for the points (m,), cached for games with equal answers."""
     return _fit_from_bytes(
         student, points, labels.astype(np.int8).tobytes(), weights.astype(np.int64).tobytes()
     )

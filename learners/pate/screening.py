@@ -29,7 +29,7 @@ def distances(teachers: int) -> np.ndarray:
     """(K + 1,) int64: dist = max(0, ⌈|2·ones − K|/2⌉ − 1) for each number of votes for label 1 among K.
 
     This is how many votes may change without changing the majority's label 1[ones ≥ K/2]. If one vote
-    changes, it changes by at most 1; if that changes the label, it is 0 before and after.
+    changes, it changes by at most 1, and is 0 before and after if that changes the label.
 
     >>> distances(5).tolist(), distances(4).tolist()
     ([2, 1, 0, 0, 1, 2], [1, 0, 0, 0, 1])
@@ -64,11 +64,10 @@ class Screening(Voters):
     """Base of the aggregators that screen their answers with the sparse vector technique.
 
     A query is answered if its noisy distance from a tie is above a noisy threshold, and ⊥ otherwise; after
-    the T-th ⊥ the game halts. The threshold has noise Lap(λ), drawn afresh after each ⊥, and a distance has
-    noise Lap(2λ).
+    the T-th ⊥ the game halts. The threshold has noise Lap(λ), fresh after each ⊥, and a distance Lap(2λ).
 
     A run, up to and including its ⊥, is AboveThreshold (Dwork and Roth, Theorem 3.23) of minus the distances,
-    whose sensitivity is 1. So it is (2/λ, 0)-DP, and there are at most min(T, ℓ) runs.
+    hence (2/λ, 0)-DP, and there are at most min(T, ℓ) runs.
     """
 
     epsilon: float = setting(1.0, unit="nats", help="ε of all answers together, for which λ is chosen")
@@ -153,8 +152,7 @@ class ScreeningState(VotersState):
 def threshold_nodes(spec: Screening) -> Nodes:
     """Nodes and weights of the threshold's noise, with cuts where the threshold equals a distance.
 
-    If there are more than 64 distances, 64 evenly spaced ones are used, with an error of at most 2e-7 in the
-    probability of an answer.
+    Of more than 64 distances 64 are used, with an error of at most 2e-7 in the probability of an answer.
     """
     largest = largest_distance(spec.teachers)
     cuts = np.round(np.linspace(0, largest, min(largest + 1, _MOST_KINKS)))
@@ -164,8 +162,8 @@ def threshold_nodes(spec: Screening) -> Nodes:
 class ScreeningLaw(VotingLaw):
     """The distribution of screened answers, given the hidden noise of the threshold.
 
-    States: the q nodes of the noise before the first ⊥, then the nodes of the next noise for each ⊥ after
-    which the game continues. A game that halts keeps its state.
+    States: the q nodes of the noise before the first ⊥, then those of the next noise for each ⊥ after which
+    the game continues. A game that halts keeps its state.
     """
 
     outcomes = ((0, False), (1, False), (UNSTABLE, False), (UNSTABLE, True))
@@ -205,18 +203,15 @@ class PateSvt(Screening):
     """Answers 1[Σ_k h_k(x) ≥ K/2] if dist + Lap(2λ) > w + Lap(λ), else ⊥; halts after T answers ⊥, or ℓ
     answers.
 
-    Algorithm 2 (SVT-based PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning;
-    dist is how many votes may change without changing the label (`distances`). Two calibrations of λ and w:
+    Algorithm 2 (SVT-based PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning; for
+    dist see `distances`. Two calibrations of λ and w:
 
     printed: λ = (√(2T(ε + ln(2/δ))) + √(2T ln(2/δ)))/ε and w = 3λ ln(2(ℓ + T)/δ), steps 2 and 3.
     tight: the least λ and w at which the claim is ε at δ, with half of δ for the labels.
 
-    Privacy: the claim follows from λ, w, T and ℓ in use, by a sharper proof than the paper's:
-    docs/proofs/pate.md. It is the least ε at the δ asked for, or at the δ that the labels alone need if that
-    is larger.
-
-    Raises: InvalidArgument if w is so high that the answer is ⊥ more often than not even if all teachers
-    agree.
+    Privacy: the claim follows from λ, w, T and ℓ in use, by a sharper proof than the paper's
+    (docs/proofs/pate.md): the least ε at the δ asked for, or at the δ that the labels alone need if that is
+    larger.
     """
 
     name = "pate-svt"
@@ -262,10 +257,7 @@ class PateSvt(Screening):
 
 
 def probability_above(threshold: float, scale: float) -> float:
-    """P[Lap(2·scale) > threshold + Lap(scale)] = (4e^(−w/2λ) − e^(−w/λ))/6, never rounded down to 0.
-
-    Units: threshold (at least 0) and scale in votes.
-    """
+    """P[Lap(2·scale) > threshold + Lap(scale)] = (4e^(−w/2λ) − e^(−w/λ))/6, never rounded down to 0."""
     tail = exp(-threshold / (2 * scale))
     return max((4 * tail - tail**2) / 6, ulp(0.0))
 
@@ -295,13 +287,12 @@ class SparseVector(Screening):
     """Answers 1 if dist + Lap(2λ) > w + Lap(λ), else ⊥; halts after T answers ⊥, or ℓ answers.
 
     Algorithm 6 (the sparse vector technique) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private
-    Learning, in the form of Dwork and Roth (The Algorithmic Foundations of Differential Privacy, 2014,
-    Algorithm 2): λ = √(32T ln(1/δ))/ε, and a threshold with fresh noise after each ⊥. The queries are the
-    `distances`, whose sensitivity is 1. `sparse-vector-printed` is the algorithm as the paper prints it.
+    Learning, in the form of Dwork and Roth (2014, Algorithm 2): λ = √(32T ln(1/δ))/ε, and a threshold with
+    fresh noise after each ⊥. The queries are the `distances`. `sparse-vector-printed` is the algorithm as the
+    paper prints it.
 
     Privacy: a run is (2/λ, 0)-DP. The claim is the least ε at δ of min(T, ℓ) runs by Theorem 3.3 of Kairouz,
-    Oh, Viswanath (2015), about half of the ε for which λ is chosen, since the printed λ is twice what
-    advanced composition needs.
+    Oh, Viswanath (2015), about half of the ε for which λ is chosen.
     """
 
     name = "sparse-vector"

@@ -132,13 +132,10 @@ class PatePsq(StudentLearner):
     """Releases what a student learns from an aggregator's answers on all public points.
 
     Algorithm 3 (PATE-PSQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, with ℓ =
-    m answers for m public points. K teachers are trained on parts of the sample, and the aggregator answers
-    with their noisy vote. Everything after the answers is post-processing, so the claim is that of the
-    aggregator, whatever the student. Points without a label, or with the answer ⊥, are left out; for a
-    minimiser this is the same as giving them the labels of its own rule.
+    m answers for m public points, all post-processed. Points without a label, or with ⊥, are left out.
 
     Shapes: releases a Hypothesis of the student's class, or of linear rules (n, d + 1).
-    Raises: Unsupported if it has no public points, fewer examples than teachers, or a student whose rules are
+    Raises: Unsupported without public points, for fewer examples than teachers, or a student whose rules are
     not concepts; InvalidArgument for public points outside the domain.
     """
 
@@ -181,8 +178,8 @@ class PatePsq(StudentLearner):
     def law(self, sample: Sample) -> Finite:
         """The exact output distribution, over all sequences of answers.
 
-        Raises: Unsupported if there are more than 16,384 (15 public points or more, with Gaussian noise), or
-        if the student's concepts are not numbers.
+        Raises: Unsupported for more than 16,384 (15 public points, with Gaussian noise), or concepts that are
+        no numbers.
         """
         self.check_numeric()
         answers, probabilities = _answer_sequences(self.aggregator_learner, sample, self.points)
@@ -227,15 +224,14 @@ _MOST_SEQUENCES = 2**12  # sequences of answers that an output distribution enum
 class PateAsq(StudentLearner):
     """Releases what a student learns from answers on public points that it chooses itself, at most ℓ of them.
 
-    Algorithm 5 (PATE-ASQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. K
-    teachers are trained on parts of the sample; the labelling service is pate-gaussian with ℓ answers. The
-    student goes through the public points in a public random order and queries those that it is uncertain of:
-    `DisagreementStudent` (Algorithm 4) or `ForcedLabelStudent` (as in the paper's experiments). Queries
-    follow from answers alone, so the claim is that of ℓ answers, whether or not they are used. The release
-    does not include their number.
+    Algorithm 5 (PATE-ASQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning; the
+    labelling service is pate-gaussian with ℓ answers. The student goes through the public points in a public
+    random order and queries those that it is uncertain of: `DisagreementStudent` (Algorithm 4) or
+    `ForcedLabelStudent` (as in the paper's experiments). The claim is that of ℓ answers, used or not; their
+    number is not released.
 
-    The ε that the paper calls ex post, the cost of the answers given, is no guarantee, since their number
-    depends on noisy answers. `odometer` is one, for runs that release the number too.
+    The ε that the paper calls ex post is no guarantee, since their number depends on noisy answers.
+    `odometer` is one, for runs that release the number too.
 
     Raises: as pate-psq.
     """
@@ -312,8 +308,7 @@ class PateAsq(StudentLearner):
     def law(self, sample: Sample) -> Finite:
         """The exact output distribution, over all sequences of answers.
 
-        Raises: Unsupported if there are more than 4,096 (more than 12 answers), or if the student's concepts
-        are not numbers.
+        Raises: Unsupported for more than 4,096 (12 answers), or concepts that are no numbers.
         """
         service = self.aggregator_learner
         self.check_numeric()

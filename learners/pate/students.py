@@ -58,8 +58,7 @@ def ask(service: LabellingService, x: np.ndarray) -> np.ndarray:
 def fit_answers(student: Teacher, points: np.ndarray, answers: np.ndarray) -> list[LearnedRule]:
     """The rule of each game, fitted to its answers (steps 4 and 5 of Algorithm 3).
 
-    Points without a label are left out. For a minimiser this is the same as giving them the labels of its own
-    rule: that adds no errors to the rule, so it is still a minimiser.
+    Points without a label are left out. A minimiser would find the same rule if they had its labels.
 
     Shapes: points (m, ...), answers (n, m).
     """
@@ -100,8 +99,7 @@ def learn(student: ActiveStudent, service: LabellingService, points: np.ndarray)
     """The results of the students, one for each game of the service.
 
     All games query at once, each its own point. A student that has finished queries the first point and
-    ignores the answer, which costs nothing. A student that needs more answers than the service gives receives
-    NO_LABEL and returns its result so far.
+    ignores the answer; one that needs more answers than there are receives NO_LABEL and returns its result.
     """
     prepare_service(service, points)
     games = [_Dialogue(student.questions(points), len(points)) for _ in range(len(service.halted))]
@@ -147,18 +145,18 @@ class DisagreementStudent(ActiveStudent):
     """Queries a point if two concepts of the version space label it differently.
 
     Algorithm 4 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning (after Hanneke,
-    2014). The version space is kept as the labellings that the class realises on the stream, since no other
-    point is ever queried. After points j = 1, 2, 4, 8, ... a concept remains if it errs on at most j·U(j,
+    2014). The version space is kept as the labellings that the class realises on the stream. After points j =
+    1, 2, 4, 8, ... a concept remains if it errs on at most j·U(j, γ_j) answers more than the best,
     γ_j) answers more than the best,
 
         j·U = c'·(d·ln θ + ln(1/γ_j)) + c'·√(j·Err(h*)·(d·ln θ + ln(1/γ_j))),  γ_j = γ/log₂(2j)².
 
     Deviations: θ is one number instead of θ(d/j) and θ(Err(h*)), which it should bound. The result is the
-    first concept with the fewest errors when the stream or the answers end, where the paper uses any concept
-    of the version space after the last power of 2. An answer ⊥ counts as a query and removes no concept.
+    first concept with the fewest errors at the end, where the paper uses any of the last version space. An
+    answer ⊥ counts as a query and removes no concept.
 
-    constant: c'; 0 keeps only the best concepts, for labels without noise. gamma: γ. theta: at least 1; for
-    thresholds it is 2. best_error: Err(h*), 0 in the realizable case.
+    constant: c'; 0 keeps only the best concepts, for labels without noise. theta: 2 for thresholds.
+    best_error: Err(h*), 0 in the realizable case.
     """
 
     concepts: ConceptClass
@@ -200,17 +198,15 @@ class ForcedLabelStudent(ActiveStudent):
     """Queries a point if the best rule that labels it differently is nearly as good as the best rule.
 
     After t points, let the best rule err on a share e of them, and the best rule that labels the new point
-    differently on a share e'. The point is queried if e' − e ≤ β² + β·√e with β² = c·ln(t + 1)/t. Otherwise
-    it gets the label of the best rule and counts among the t points. A point with the answer ⊥ does not
-    count.
+    differently on e'. The point is queried if e' − e ≤ β² + β·√e with β² = c·ln(t + 1)/t. Otherwise it gets
+    the label of the best rule and counts among the t points. A point with the answer ⊥ does not count.
 
-    The other rule is found by fitting the point with the other label and weight 1, 4, 16, ... until the rule
-    gives it that label. For the minimiser of a class this is exact; logistic regression minimises another
-    loss and may miss a better rule.
+    The other rule is fitted to the point with the other label and weight 1, 4, 16, ... until it gives it that
+    label: exact for the minimiser of a class; logistic regression may miss a better rule.
 
     Source: Dasgupta, Hsu, Monteleoni (2007), with inferred labels and the threshold as in the experiments of
-    Yan, Chaudhuri, Javidi (2018), which those of Liu, Zhu, Chaudhuri, Wang follow. Deviations: the other rule
-    is fitted instead of estimated by one gradient step, and the best rule is refitted after every answer.
+    Yan, Chaudhuri, Javidi (2018). Deviations: the other rule is fitted instead of estimated by one gradient
+    step, and the best rule is refitted after every answer.
 
     student: fits the rules; it must accept weights. constant: c.
     """
@@ -239,10 +235,8 @@ class ForcedLabelStudent(ActiveStudent):
         return labels.best_rule()
 
     def _queries(self, labels: _Labels, position: int) -> bool:
-        """Whether the student queries the point at this position.
-
-        The errors of a minimiser do not decrease as the weight grows, so the search may stop when there are
-        too many; a weight above t forces the label if any concept can.
+        """Whether the student queries the point at this position; a minimiser's errors do not fall with the
+        weight.
         """
         total, weight = int(labels.weights.sum()), 1
         while True:
@@ -277,9 +271,8 @@ class _Labels:
         self.labels[position], self.weights[position] = self._best_labels[position], 1
 
     def force_label(self, position: int, weight: int) -> tuple[int, bool]:
-        """Fit a rule with the opposite of the best rule's label for a point, at this weight.
-
-        Returns the rule's errors, and whether it gives the point that label.
+        """The errors of a rule fitted to the opposite label for a point at this weight, and whether it gives
+        that label.
         """
         labels, weights = self.labels.copy(), self.weights.copy()
         labels[position], weights[position] = not self._best_labels[position], weight

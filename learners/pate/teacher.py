@@ -115,9 +115,8 @@ class Classifier(Teacher):
     path: its name, with its module if it is not in one of scikit-learn's usual modules. settings: of its
     constructor. features: the length of a point; None: a point is one number.
 
-    Its random numbers come from `random_state`, 0 unless set, so that training is deterministic. A sample
-    with one label gives a teacher that always predicts that label. A classifier that predicts random labels
-    is refused.
+    `random_state` is 0 unless set. A sample with one label gives a teacher that always predicts that label. A
+    classifier that predicts random labels is refused.
     """
 
     path: str

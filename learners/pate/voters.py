@@ -47,9 +47,8 @@ class Ensemble:
 def train_ensemble(teacher: Teacher, sample: Sample, size: int, split: int) -> Ensemble:
     """The ensemble of `size` teachers, each trained on its part of the sample (steps 1 and 2 of Algorithm 3).
 
-    The division of positions among teachers depends only on `split` and the size of the sample. So it is
-    public, and the same for neighbouring samples, which share all teachers except one. Teachers with equal
-    parts are trained once.
+    The division of positions depends only on `split` and the size of the sample, so it is public, and
+    neighbouring samples share all teachers except one. Teachers with equal parts are trained once.
 
     Raises: Unsupported if there are fewer examples than teachers; InvalidArgument as `Teacher.train` does.
     """
@@ -63,10 +62,8 @@ def train_ensemble(teacher: Teacher, sample: Sample, size: int, split: int) -> E
 
 
 def divide_sample(sample: Sample, size: int, split: int) -> list[Sample]:
-    """The parts of a sample for `size` teachers: disjoint, of equal size up to 1, and random by the seed
+    """The parts of a sample for `size` teachers: disjoint, of equal size up to 1, random by the seed
     `split`.
-
-    A part holds its distinct examples in order; equal parts are the same object.
     """
     first, which = sample.kinds()
     points, labels = sample.points[first], sample.labels[first]
@@ -109,7 +106,7 @@ class EnsembleLearner(Learner):
     """Base of the learners with K teachers, each trained on its own part of the sample.
 
     A replaced example changes the part of one teacher, so that vote counts change by at most 1. The division
-    of the sample is public, and privacy does not depend on it.
+    of the sample is public.
     """
 
     teacher: Teacher
@@ -148,10 +145,7 @@ class Voters(EnsembleLearner):
         return 0.0
 
     def ensemble(self, sample: Sample) -> Ensemble:
-        """The teachers, trained on a sample.
-
-        Raises: InvalidArgument for points of another shape; otherwise as `train_ensemble` does.
-        """
+        """The teachers, trained on a sample."""
         if sample.points.shape[1:] != self.point_shape:
             raise InvalidArgument(
                 f"{self.teacher} takes points of shape {self.point_shape}",
@@ -171,10 +165,7 @@ class VotingTeachers(Protocol):
 
 
 class VoteCounts:
-    """The votes for label 1 of several ensembles, cached by point.
-
-    The cache keys are the points if these are numbers, and 64-bit hashes if they are vectors.
-    """
+    """The votes for label 1 of several ensembles, cached by point, or by a 64-bit hash of a vector."""
 
     def __init__(self, ensembles: Sequence[VotingTeachers]) -> None:
         self._ensembles = ensembles
@@ -257,10 +248,8 @@ class VotersState:
         self._which = which
 
     def prepare(self, points: np.ndarray) -> None:
-        """Count the votes at points (m, ...) that may be queried, all at once, which is much faster than one
-        by one.
-
-        Call it after `train`; it does not change any answer.
+        """Count the votes at points (m, ...) that may be queried at once; it changes no answer. After
+        `train`.
         """
         self._vote_counts.prepare(points)
 
