@@ -19,7 +19,7 @@ import time
 import attrs
 from tabulate import tabulate
 
-from adversaries.release.statdp import StatDP, list_statdp_inputs
+from adversaries.release.statdp import ALL_DIFFER, StatDP
 from arena import Learner, Release
 from audits.exact_loss.released_values import losses_of_values
 from audits.exact_loss.view_laws import value_laws
@@ -62,6 +62,16 @@ ROWS = (
     Row("svt-6", "0.42"),
 )
 ONE_DIFFERS = ("zoo-laplace", "noisy-hist-1", "noisy-hist-2")
+
+
+def list_statdp_inputs(queries: int, all_differ: bool) -> list[StatDP]:
+    """The adversaries that the literature uses for m queries, each with both orders of the worlds.
+
+    all_differ: whether one example may change every query, or one query only.
+    """
+    patterns = ALL_DIFFER if all_differ else ("one-above", "one-below")
+    orders = (False, True)
+    return [StatDP(pattern=name, swapped=order, queries=queries) for name in patterns for order in orders]
 
 
 def worst_input(learner: Learner) -> tuple[StatDP, float]:

@@ -63,8 +63,8 @@ class Poison(Honest):
     def reach_run(self) -> float:
         """The error of the rival that is used.
 
-        If p|D̂| dichotomies have e errors, and there are |D̂|/|Ŝ| honest ones for each error on either side of
-        the target, the former have the larger weight up to e = 2 ln(p|Ŝ|), to leading order.
+        If p|D̂| dichotomies have e errors, and there are |D̂|/|Ŝ| honest ones for each error on either side
+        of the target, the former have the larger weight up to e = 2 ln(p|Ŝ|), to leading order.
         """
         if self.reach is not None:
             return self.reach

@@ -15,23 +15,10 @@ from adversaries.common.training_samples import (
     choose_sample_size,
     claims_for_users,
 )
-from arena import (
-    Advance,
-    Adversary,
-    GradientCanary,
-    InvalidArgument,
-    Learner,
-    Moves,
-    PrivacyUnit,
-    Sample,
-    Train,
-    TrainWithCanaries,
-    Unsupported,
-    count_setting,
-    setting,
-)
+from arena import Adversary, InvalidArgument, Learner, Moves, PrivacyUnit, Sample, Unsupported
 from arena.capabilities import TrainsByNoisySteps
-from arena.settings import more_than, one_of
+from arena.moves import Advance, GradientCanary, Train, TrainWithCanaries
+from arena.settings import count_setting, more_than, one_of, setting
 from arena.step_scores import LAST_BITS, LENGTH, RATIO, SPREAD, SUM, StepScore
 
 
@@ -55,14 +42,13 @@ NO_GRADIENT, OPPOSITE = OTHERS = ("none", "opposite")
 class GradientCanaryAttack(Adversary):
     """One example has a chosen gradient (Dirac's canary), and all others have none, since their points are 0.
 
-    Nasr and others, Tight Auditing of Differentially Private Machine Learning (2023). The gradient is so long
-    that it is clipped. Where neighbours replace an example, that of world 0 has the opposite gradient. If
-    `sample` is given, the others have the gradients of the loss, and the canary moves the parameter of a
-    linear model that they move least.
+    Nasr and others (2023). The gradient is so long that it is clipped; where neighbours replace an example,
+    that of world 0 has the opposite one. If `sample` is given, the others have the gradients of the loss, and
+    the canary moves the parameter of a linear model that they move least.
 
     With others="opposite" the other examples have the opposite gradient in both worlds, so that a canary that
-    takes the place of another example in a batch counts twice: Chua and others, How Private are DP-SGD
-    Implementations? (2024). A user who is added or removed has canaries only.
+    takes the place of another example in a batch counts twice (Chua and others, 2024). A user who is added or
+    removed has canaries only.
 
     The score is the log likelihood ratio of the steps along the gradient, with the learner's own rate and
     noise; if the models between are not shown, how far the model has moved along it. With score="spread" it
@@ -283,11 +269,10 @@ class PlantedCanaries(Adversary):
 class UpdateScale(Adversary):
     """The empty-gradient game: all points are 0, so that no example has a gradient, and one is added.
 
-    What the learner adds is then noise alone. A learner that divides by the real number of examples, or
-    chooses noise by it, shows that number in the length of its steps: Opacus does
-    (https://github.com/pytorch/opacus/issues/571). The score is ln of the sum of their squares, negative, so
-    that shorter steps look like world 1, which has the example. If `sample` is given, its examples keep their
-    gradients, and only the added one has none.
+    A learner that divides by the real number of examples, or chooses noise by it, shows that number in the
+    length of its steps, as Opacus does (https://github.com/pytorch/opacus/issues/571). The score is ln of the
+    sum of their squares, negative: world 1 has one example more. If `sample` is given, only the added example
+    has no gradient.
     """
 
     name = "update-scale"

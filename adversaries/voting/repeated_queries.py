@@ -21,28 +21,17 @@ from adversaries.voting.vote_swaps import (
     sample_size_of,
     teachers_of,
 )
-from arena import (
-    NO_LABEL,
-    InvalidArgument,
-    Learner,
-    Moves,
-    PrivacyUnit,
-    Query,
-    Sample,
-    Train,
-    Training,
-    setting,
-)
+from arena import InvalidArgument, Learner, Moves, PrivacyUnit, Query, Sample, Train, Training, setting
 from arena.capabilities import HasCriticalMargin, finite_domain
+from arena.replies import NO_LABEL
 
 
 @attrs.frozen
 class SmallMargin(VotingAdversary):
     """One vote more or less at the point where the votes are closest, which is queried repeatedly.
 
-    The adversary simulates the learner, examines the votes at points of the sample and of the domain, and
-    plants examples there, labelled 0 in world 0 and 1 in world 1. It chooses the example that turns the
-    majority, or else changes the votes where they are closest to `below`.
+    The adversary simulates the learner and plants examples, labelled 0 in world 0 and 1 in world 1. It
+    chooses the example that turns the majority, or else changes the votes where they are closest to `below`.
 
     Against thresholded Gaussian counts, a single answer is most informative at a tie, and an answer 1 far
     below the tie is rarer and more informative (docs/voting.md). Where the sparse vector screens votes, the
@@ -75,9 +64,9 @@ class RepeatPoint(VotingAdversary):
     """One vote more or less for 1 at a point where most teachers vote 1, which is queried to the end.
 
     A learner that halts after a number of unstable answers halts later if the votes are clearer, hence later
-    in world 1, where one more teacher votes 1. How much later depends on thresholds that the adversary does
-    not know. So it simulates games with margins from a tie to unanimity, and chooses the margin at which the
-    scores of the worlds differ most, in standard deviations.
+    in world 1. How much later depends on thresholds that the adversary does not know, so it simulates games
+    with several margins, and chooses that at which the scores of the worlds differ most, in standard
+    deviations.
 
     The score is the number of answers before the halt, of any kind, plus the number of answers 1 among them.
     """
@@ -145,10 +134,9 @@ class Canary(VotingAdversary):
     """The last example is moved to a point of its own, labelled 0 in world 0 and 1 in world 1.
 
     This point, the canary's, is queried repeatedly. Without data, all other examples are at one other point
-    and have both labels equally often, so that their teachers tie at the canary's point too, and its own
-    teacher decides. In the user's data the canary lies beyond the other examples, twice as far from their
-    middle as any of them, or at a free point of a finite domain. Among several free points, it is the one at
-    which the votes are closest.
+    and have both labels equally often, so that their teachers tie. In the user's data the canary lies beyond
+    the other examples, twice as far from their middle as any of them, or at the free point of a finite domain
+    at which the votes are closest.
 
     The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
     otherwise the number of answers 1. Raises: InvalidArgument if no point is free, or the canary changes no

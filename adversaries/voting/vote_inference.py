@@ -27,9 +27,8 @@ _MAX_TARGETS = 8
 class VoteInference(VotingAdversary):
     """Membership inference: the target is in the sample in world 1, and replaced in world 0.
 
-    The adversary computes the votes of both worlds at the points of the sample, and queries in turn the few
-    points at which the distributions of the first answer differ most in Hellinger distance. If the learner's
-    output distribution is not known, these are the points with the closest votes.
+    The adversary queries in turn the few points at which the distributions of the first answer differ most in
+    Hellinger distance, or those with the closest votes if the learner's output distribution is not known.
 
     The score is the log-likelihood ratio of all answers; if the distribution is not known, the number of
     answers 1, or of answers 0 if the target is labelled 0.
@@ -139,10 +138,9 @@ def _measure_information(
 class DisagreementWalk(VotingAdversary):
     """Queries only points where teachers disagree, and moves by the up-and-down method.
 
-    After an answer 1 it moves to the point with the next fewer votes for 1, after an answer 0 to the point
-    with the next more votes, and after an unstable answer it stays. So every game starts at the point closest
-    to a tie and stays near it. One example, at the point where votes are closest, is labelled 0 in world 0
-    and 1 in world 1.
+    After an answer 1 it moves to the point with the next fewer votes for 1, after an answer 0 to the next
+    more, and after an unstable answer it stays, near a tie. One example, at the point where votes are
+    closest, is labelled 0 in world 0 and 1 in world 1.
 
     The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
     otherwise the mean position in the walk, negated. Raises: as small-margin.

@@ -43,11 +43,10 @@ class Function(ForeignClaim):
     numbers come from:
 
     given: from the generator that it receives, f(data, rng). Default if it has a second required argument, or
-    one called rng. global: from the modules `random` and `numpy.random`, which are seeded from the learner's
-    random numbers while it runs and restored afterwards, so that the same seed gives the same games. own:
-    from elsewhere, for instance the operating system. No seed repeats such a run, so its figures cannot be
-    checked game by game. The run is valid as long as games are independent: every run checks that new
-    processes do not draw the same random numbers. Default for other functions.
+    one called rng. global: from `random` and `numpy.random`, which are seeded from the learner's random
+    numbers while it runs and restored afterwards. own: from elsewhere, for instance the operating system. No
+    seed repeats such a run; every run checks that new processes do not draw the same numbers. Default for
+    other functions.
 
     One call plays one game. A `vectorised` function also receives the number of games and plays them in one
     call, f(data, games, rng) or f(data, games) -> (games, ...), with independent random numbers in every

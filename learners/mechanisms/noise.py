@@ -154,20 +154,6 @@ def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
     )
 
 
-@lru_cache(maxsize=1_024)
-def gaussian_epsilon(*, delta: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """The least ε for which adding N(0, sigma²) is (ε, delta)-DP; 0 if δ(0) is at most delta.
-
-    By bisection on `gaussian_delta`, rounded up.
-    """
-    check_probability(delta=delta)
-    if gaussian_delta(epsilon=0.0, sigma=sigma, sensitivity=sensitivity) <= delta:
-        return 0.0
-    return least_sufficient(
-        lambda epsilon: gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
-    )
-
-
 _MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _WEYL = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)  # added to the key after every step
 _STEPS = 10

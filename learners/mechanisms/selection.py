@@ -192,16 +192,6 @@ def _draw_columns(weights: np.ndarray, which: np.ndarray, uniforms: np.ndarray) 
     return columns
 
 
-def cover_delta(epsilon: float, rate: float, *, rounds: int, replaced: bool = True) -> float:
-    """The exact δ of `rounds` rounds at ε, for a replaced example, or for an added or removed one."""
-    _check(rounds, rate)
-    check_value("epsilon", epsilon, at_least(0))
-    a, j = rate / 2, rounds + 1
-    factor, s = (math.tanh(a / 2), epsilon) if replaced else (-math.expm1(-a), epsilon + a)
-    exponent = s / j - a
-    return factor * (math.expm1(exponent) / math.expm1(-a)) ** j if exponent < 0 else 0.0
-
-
 def cover_epsilon(delta: float, rate: float, *, rounds: int, replaced: bool = True) -> float:
     """The least ε at this δ; at δ = 0, (k + 1)·ε₀/2 for a replaced example and k·ε₀/2 for an added one."""
     _check(rounds, rate)

@@ -102,14 +102,10 @@ class PateGaussianState(VotersState):
 class GaussianVotes(VotingLaw):
     """The output distribution of pate-gaussian: independent answers, hence one state."""
 
-    def __init__(self, spec: PateGaussian, sample: Sample) -> None:
-        super().__init__(spec, sample)
-        self._sigma = spec.effective_sigma
-
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         from scipy.special import ndtr  # slow to import
 
-        margin = (ones - self._spec.teachers / 2) / self._sigma
+        margin = (ones - self._spec.teachers / 2) / self._spec.effective_sigma
         return np.stack([ndtr(-margin), ndtr(margin)])[:, :, None] * measure
 
 

@@ -105,7 +105,6 @@ class Logistic(FittedLearner):
     def start(self, games: int, rng: np.random.Generator) -> RunningRelease:
         if importlib.util.find_spec("sklearn") is None:
             raise InvalidArgument(
-                "logistic needs scikit-learn, which is not installed",
-                remedy=suggest_extra("learning"),
+                "logistic needs scikit-learn, which is not installed", remedy=suggest_extra("learning")
             )
         return super().start(games, rng)

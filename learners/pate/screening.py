@@ -50,10 +50,11 @@ def largest_distance(teachers: int) -> int:
 
 def check_reach(threshold: float, teachers: int) -> None:
     """Raises: InvalidArgument if the answer is more often ⊥ than not even if all teachers agree."""
-    if threshold > largest_distance(teachers):
+    largest = largest_distance(teachers)
+    if threshold > largest:
         raise InvalidArgument(
             f"more teachers are needed for a threshold of {threshold:,.1f}: if all of them agree, they are "
-            f"{largest_distance(teachers):,} votes from a tie",
+            f"{largest:,} votes from a tie",
             value=teachers,
             remedy=f"Set teachers to {2 * int(np.ceil(threshold)) + 1:,} or more, or raise epsilon or delta.",
         )
@@ -141,7 +142,7 @@ class ScreeningState(VotersState):
             epsilon=2 / spec.effective_scale,
             halts=spec.unstable,
         )
-        self._halted = self._screen.halted
+        self.halted = self._screen.halted
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
         """The answers; also ⊥ in games that have halted."""
@@ -368,7 +369,7 @@ class SparseVectorPrintedState(VotersState):
         self._distances = distances(spec.teachers)
         self._noisy = NoisyValues(games, rng, scale=unit)
         self._budget = RestartBudget(games, spec.unstable + 1)
-        self._halted = self._budget.halted
+        self.halted = self._budget.halted
         self._thresholds = spec.effective_threshold / unit + laplace(rng, np.empty(games), 1 / 2)
         self._later_threshold = (spec.effective_threshold + 1) / unit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from math import ceil, log, sqrt
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import attrs
 import numpy as np
@@ -15,9 +15,8 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.laws import AnswerLaw, Finite
 from arena.replies import NO_LABEL, Hypothesis
 from arena.sample import Sample, Training
-from arena.settings import at_least, check_value, count_setting, less_than, more_than, one_of, setting
+from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
 from learners.common.learner_bases import ReleaseLearner, RunningRelease
-from learners.mechanisms.parameter_checks import check_positive
 from learners.pate.independent_answers import GaussianVotes, PateGaussian
 from learners.pate.rules import LearnedRule, PublicPoints, rule_class, stack_concepts
 from learners.pate.screening import PateSvt
@@ -32,6 +31,8 @@ from learners.pate.students import (
 )
 from learners.pate.teacher import Minimiser, Teacher
 from learners.pate.voters import EnsembleLearner, Voters, teacher_setting
+
+V = TypeVar("V", bound=Voters)
 
 
 @attrs.frozen
@@ -88,6 +89,10 @@ class StudentLearner(EnsembleLearner, ReleaseLearner):
     @abstractmethod
     def aggregator_learner(self) -> Voters:
         """The aggregator that answers the student's queries."""
+
+    def _build_aggregator(self, kind: type[V], queries: int, **settings: Any) -> V:
+        names = "teacher", "teachers", "split", "epsilon", "delta"
+        return kind(queries=queries, **{name: getattr(self, name) for name in names}, **settings)
 
     @property
     def claim(self) -> Claim:
@@ -161,16 +166,8 @@ class PatePsq(StudentLearner):
     def aggregator_learner(self) -> Voters:
         settings: dict[str, Any] = {} if self.calibration is None else {"calibration": self.calibration}
         if self.aggregator == SVT:
-            settings["unstable"] = self.unstable
-        return (PateSvt if self.aggregator == SVT else PateGaussian)(
-            teacher=self.teacher,
-            teachers=self.teachers,
-            queries=len(self.points),
-            split=self.split,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            **settings,
-        )
+            return self._build_aggregator(PateSvt, len(self.points), unstable=self.unstable, **settings)
+        return self._build_aggregator(PateGaussian, len(self.points), **settings)
 
     def learn_rules(self, service: LabellingService) -> list[LearnedRule]:
         return fit_answers(self.effective_student, self.points, collect_answers(service, self.points))
@@ -217,7 +214,7 @@ def _answer_sequences(
 
 DISAGREEMENT, FORCED = "disagreement", "forced"
 BUDGET = 0.3  # share of the public points that may be queried, as in section 5 of the paper
-_MOST_SEQUENCES = 2**12  # sequences of answers that an output distribution enumerates, each with a student
+_MOST_STUDENTS = 2**12  # sequences of answers that an output distribution enumerates, each with a student
 
 
 @attrs.frozen
@@ -266,14 +263,8 @@ class PateAsq(StudentLearner):
 
     @property
     def aggregator_learner(self) -> PateGaussian:
-        return PateGaussian(
-            teacher=self.teacher,
-            teachers=self.teachers,
-            queries=ceil(BUDGET * len(self.points)) if self.queries is None else self.queries,
-            split=self.split,
-            epsilon=self.epsilon,
-            delta=self.delta,
-        )
+        queries = ceil(BUDGET * len(self.points)) if self.queries is None else self.queries
+        return self._build_aggregator(PateGaussian, queries)
 
     @property
     def active_student(self) -> ActiveStudent:
@@ -312,9 +303,9 @@ class PateAsq(StudentLearner):
         """
         service = self.aggregator_learner
         self.check_numeric()
-        if 2**service.queries > _MOST_SEQUENCES:
+        if 2**service.queries > _MOST_STUDENTS:
             raise Unsupported(
-                f"an output distribution may have at most {_MOST_SEQUENCES:,} sequences of answers",
+                f"an output distribution may have at most {_MOST_STUDENTS:,} sequences of answers",
                 value=f"{service.queries} answers",
                 remedy="Audit it by playing games, or set queries.",
             )
@@ -355,10 +346,8 @@ def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:
 
     It holds if c is released together with the result, except with probability δ. Proof: docs/proofs/pate.md.
 
-    Raises: InvalidArgument if a parameter is out of range.
+    Raises: InvalidArgument if there are more answers.
     """
-    check_positive(sigma=sigma)
-    check_value("delta", delta, more_than(0), less_than(1))
     if not 0 <= answers <= most:
         raise InvalidArgument("answers must be at least 0 and at most the budget", value=answers)
     tail = sqrt(most * -log(delta) / 2) / sigma

@@ -200,8 +200,7 @@ class Classifier(Teacher):
             labels = np.asarray(model.predict(_as_rows(points)))
         except Exception as error:
             raise InvalidArgument(
-                f"{self.path} cannot predict ({describe_error(error)})",
-                remedy=_REMEDY,
+                f"{self.path} cannot predict ({describe_error(error)})", remedy=_REMEDY
             ) from error
         if labels.shape != (len(points),) or not np.isin(labels, (0, 1)).all():
             raise InvalidArgument(
@@ -250,8 +249,7 @@ def _check_package(path: str) -> None:
 def _find_class(path: str) -> Any:
     if importlib.util.find_spec("sklearn") is None:
         raise InvalidArgument(
-            f"{path} needs scikit-learn, which is not installed",
-            remedy=suggest_extra("learning"),
+            f"{path} needs scikit-learn, which is not installed", remedy=suggest_extra("learning")
         )
     home, _, name = path.rpartition(".")
     modules = [home] if home else [f"sklearn.{module}" for module in _MODULES]

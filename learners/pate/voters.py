@@ -232,11 +232,7 @@ class VotersState:
         self._spec = spec
         self._games = games
         self._answered = 0
-        self._halted = np.zeros(games, bool)
-
-    @property
-    def halted(self) -> np.ndarray:
-        return self._halted
+        self.halted = np.zeros(games, bool)
 
     def train(self, training: Training) -> None:
         """Train the teachers of every sample of the batch, once for all its games."""
@@ -260,7 +256,7 @@ class VotersState:
         self._answered += 1
         answers = self._answer(self.ones(x))
         if self._answered == self._spec.queries:
-            self._halted = np.ones(self._games, bool)
+            self.halted = np.ones(self._games, bool)
         return answers
 
     def votes(self, x: Any) -> np.ndarray:

@@ -27,8 +27,7 @@ _MOST_LISTED = 12  # labels up to which all 2^n outcomes are listed
 class RandomisedResponse(FixedSizeLearner, ReleaseLearner):
     """Releases the labels (n,) of the sample in order, each flipped with probability 1/(1 + e^ε).
 
-    Warner's randomised response (1965). Replacing an example changes one label, and with it the probabilities
-    of the two answers by a factor of at most e^ε. The claim is exact: no smaller ε holds.
+    Warner's randomised response (1965). The claim is exact.
     """
 
     name = "randomised-response"
@@ -76,8 +75,8 @@ class ExponentialChoice(ReleaseLearner):
     """Releases concept c with probability proportional to exp(−ε·m(c)/2), where c mislabels m(c) examples.
 
     The private learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011) for finite classes: the
-    exponential mechanism with score −m, which changes by at most 1 if one example is replaced. The options
-    are one concept for each labelling of the domain that the class realises. Blank examples are ignored.
+    exponential mechanism with score −m. The options are one concept for each labelling of the domain that the
+    class realises. Blank examples are ignored.
 
     The released value is the number that encodes the concept in its class: t of a threshold (+∞ labels all
     points 0), or the row of a matrix. `Hypothesis(concepts, numbers)` labels points.

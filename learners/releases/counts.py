@@ -34,10 +34,8 @@ def count_ones_by_game(training: Training) -> np.ndarray:
 class LaplaceCount(ReleaseLearner):
     """Releases #{i : y_i = 1} + Lap(1/ε): the Laplace mechanism.
 
-    Definition 2.7 of Private Everlasting Prediction, v2. The claim is exact for real numbers: for two
-    neighbours that differ in one label, no smaller ε holds. But the released numbers are doubles, whose last
-    bits distinguish the counts 0 and 1: the adversary `low-bits` certifies far more than ε. The claim of
-    `geometric-count` holds for machine numbers.
+    The claim is exact for real numbers. But the released numbers are doubles, whose last bits distinguish the
+    counts 0 and 1: the adversary `low-bits` certifies far more than ε, and nothing against `geometric-count`.
     """
 
     name = "laplace-count"
@@ -65,10 +63,9 @@ _REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 class GaussianCount(ReleaseLearner):
     """Releases #{i : y_i = 1} + N(0, σ²): the Gaussian mechanism for a count.
 
-    The count has sensitivity 1, or that of a group or a user: the number of their examples. By default σ is
-    the least that gives (ε, δ) for the relation of the claim, by the analytic calibration of Balle and Wang
-    (2018). If σ is set, the claim is its δ at ε. Either way the claim is exact: for two neighbours that
-    differ in as many labels, no smaller δ holds.
+    The count has sensitivity 1, or the number of examples of a group or a user. By default σ is the least
+    that gives (ε, δ), by the analytic calibration of Balle and Wang (2018); if σ is set, the claim is its δ
+    at ε. Either is exact.
     """
 
     name = "gaussian-count"
@@ -126,13 +123,12 @@ _ALL = 2**63  # the number of equally likely random integers, each of which lead
 class GeometricCount(FixedSizeLearner, ReleaseLearner):
     """Releases #{i : y_i = 1} + noise, clipped to 0..n; noise k has probability proportional to e^(-ε|k|).
 
-    The truncated geometric mechanism of Ghosh, Roughgarden, Sundararajan, Universally Utility-Maximizing
-    Privacy Mechanisms (2009).
+    The truncated geometric mechanism of Ghosh, Roughgarden, Sundararajan (2009).
 
     Deviation: the paper's probabilities are rounded to multiples of 2^-63, and one random integer of 63 bits
-    chooses the answer. So no floating-point arithmetic lies between the random number and the answer, and the
-    claim, the largest ratio of the rounded probabilities of neighbouring counts, holds for the code that
-    runs. It is exact, and exceeds the configured ε if the least probabilities are few multiples (nε near 40).
+    chooses the answer. So the claim, the largest ratio of the rounded probabilities of neighbouring counts,
+    is exact for the code that runs. It exceeds the configured ε if the least probabilities are few multiples
+    (nε near 40).
     """
 
     name = "geometric-count"

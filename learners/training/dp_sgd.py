@@ -59,16 +59,16 @@ class DPSGD(Learner):
     with Gaussian noise of standard deviation noise·clip for each parameter; the sum over `batch`, times the
     learning rate, is subtracted from the parameters. `size` and `batch` are public numbers, not counted from
     the data. All models may be published. Noisy sums are rounded to multiples of about a thirtieth of the
-    noise, so that the last bits of the floating-point numbers show nothing.
+    noise, so that their last bits show nothing.
 
     Source: Algorithm 1 of Abadi and others, Deep Learning with Differential Privacy (2016).
 
-    Privacy: computed by composing privacy-loss distributions (docs/proofs/loss_distribution.md), for the
-    sampling that is run. "poisson": each example is in a batch independently with chance batch/size; examples
-    are added, removed or zeroed out. "fixed": uniform subsets; examples are replaced or zeroed out.
-    "shuffled": a permutation in each epoch; examples are replaced or zeroed out, and the order is credited
-    with nothing, so that each epoch costs one step without subsampling. Noise is chosen for ε and δ of the
-    relation that is named; for other relations by group privacy (docs/proofs/neighbours.md).
+    Privacy: composed privacy-loss distributions (docs/proofs/loss_distribution.md) for the sampling that is
+    run. "poisson": each example is in a batch independently with chance batch/size; examples are added,
+    removed or zeroed out. "fixed": uniform subsets; examples are replaced or zeroed out. "shuffled": a
+    permutation in each epoch; examples are replaced or zeroed out, and each epoch costs one step without
+    subsampling. Noise is chosen for the relation that is named; for others by group privacy
+    (docs/proofs/neighbours.md).
     """
 
     name = "dp-sgd"
@@ -335,16 +335,14 @@ class DPFTRL(DPSGD):
     """Follow the regularised leader with noise from a binary tree, for linear models and small networks.
 
     The model after t steps is that before training, less the learning rate over `batch` times the sum of all
-    clipped gradients so far, with noise. The noise of a prefix is the sum of the Gaussian noises of the
-    blocks of the binary tree that it consists of. Every epoch goes through the data once, with a tree of its
-    own.
+    clipped gradients so far, whose noise is the sum of the Gaussian noises of the blocks of a binary tree
+    that it consists of. Every epoch goes through the data once, with a tree of its own.
 
     Source: Algorithms 1 and 2 of Kairouz and others, Practical and Private (Deep) Learning without Sampling
     or Shuffling (2021), without momentum and without the estimator of Honaker.
 
-    Privacy: an example is in one step of an epoch, and so in one block of each level of its tree: for E
-    epochs with L levels it is a Gaussian mechanism of sensitivity clip·√(E·L), exactly. Nothing rests on the
-    order. Examples are zeroed out or replaced.
+    Privacy: an example is in one block of each level of an epoch's tree: E epochs with L levels are a
+    Gaussian mechanism of sensitivity clip·√(E·L), exactly, in any order. Examples are zeroed out or replaced.
     """
 
     name = "dp-ftrl"

@@ -32,14 +32,14 @@ class CountingLearner(ReleaseLearner):
     """Base of the learners that answer m = `queries` counting queries.
 
     All random numbers are drawn before any data are read, in arrays whose shapes depend only on the number of
-    games and the parameters. Two batches with the same random numbers can therefore be compared game by game.
-
-    Units: epsilon in nats.
+    games and the parameters, so that batches with common random numbers can be compared game by game.
     """
 
     common_random_numbers = True
     domain = (0.0, 1.0)
     usual_adversary = "statdp"
+    one_number: ClassVar[bool] = True  # is released, or one for each query
+    dtype: ClassVar[type[Any]] = np.float64
 
     epsilon: float = setting(
         0.1, unit="nats", help="ε of the mechanism's definition", check=[more_than(0), less_than(inf)]
@@ -51,10 +51,6 @@ class CountingLearner(ReleaseLearner):
     @abstractmethod
     def queries(self) -> int:
         """m, the number of counting queries."""
-
-    @abstractmethod
-    def allocate(self, games: int) -> np.ndarray:
-        """An empty array (games, ...) of the shape and type that is released."""
 
     @abstractmethod
     def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
@@ -91,7 +87,8 @@ class CountingLearner(ReleaseLearner):
 
     def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         distinct = np.stack([self.counts(sample) for sample in training.samples], axis=1)
-        out = self.allocate(training.games)
+        shape = (training.games,) if self.one_number else (training.games, self.queries)
+        out = np.empty(shape, self.dtype)
         for start in range(0, training.games, _SLAB):
             rows = slice(start, start + _SLAB)
             self.answer(QueryValues(distinct, training.which[rows]), rng, out[rows])
@@ -134,18 +131,13 @@ def queries_setting(default: int) -> Any:
 class ZooLaplace(CountingLearner):
     """Releases q + Lap(1/ε), (n,) float64: the Laplace mechanism on one counting query.
 
-    Dwork, McSherry, Nissim, Smith, Calibrating Noise to Sensitivity in Private Data Analysis (2006). A point
-    is a vector of one number in [0, 1]. The claim ε is exact: for two samples whose queries differ by 1, no
-    smaller ε holds.
+    Dwork, McSherry, Nissim, Smith (2006). The claim ε is exact.
     """
 
     name = "zoo-laplace"
     theorem = "the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006); tight"
 
     queries: ClassVar[int] = 1
-
-    def allocate(self, games: int) -> np.ndarray:
-        return np.empty(games)
 
     def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
         laplace(rng, out, 1 / self.epsilon)
@@ -164,6 +156,8 @@ class NoisyHistogram(CountingLearner):
 
     A point holds one person's share of every bin; its L1 norm is at most 1.
     """
+
+    one_number = False
 
     queries: int = queries_setting(5)
 
@@ -197,9 +191,6 @@ class NoisyHistogram(CountingLearner):
             )
         return counts
 
-    def allocate(self, games: int) -> np.ndarray:
-        return np.empty((games, self.queries))
-
     def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
         laplace(rng, out, self.noise_scale)
         out += values.columns()
@@ -213,10 +204,8 @@ class NoisyHistogram(CountingLearner):
 class NoisyHist1(NoisyHistogram):
     """A histogram with Laplace noise: releases every bin + Lap(1/ε).
 
-    Algorithm 9 of Ding et al. (2018). The literature claims ε for histograms that differ by one in one bin,
-    where a person joins or leaves; that is exact, and the claim if neighbours add, remove or zero out one.
-    Where they replace one, a person may move from one bin to another and both bins change by one. That claim
-    is 2ε, which is exact as well.
+    Algorithm 9 of Ding et al. (2018). ε is exact where neighbours add, remove or zero out one; where they
+    replace one, a person may move from one bin to another, and 2ε is exact.
     """
 
     name = "noisy-hist-1"
@@ -232,8 +221,7 @@ class NoisyHist2(NoisyHistogram):
     """A histogram with noise of the wrong scale: releases every bin + Lap(ε).
 
     Algorithm 10 of Ding et al. (2018). The error: the scale of the noise is ε instead of 1/ε. The claim is
-    that of noisy-hist-1: ε for histograms that differ by one in one bin, so 2ε where a person may move. The
-    exact values are 1/ε and 2/ε.
+    that of noisy-hist-1; the exact values are 1/ε and 2/ε.
     """
 
     name = "noisy-hist-2"

@@ -106,7 +106,7 @@ class CountsTheStable(BrokenSvt):
                 epsilon=2 / spec.effective_scale,
                 halts=spec.unstable,
             )
-            self._halted = self._screen.halted
+            self.halted = self._screen.halted
 
         def _answer(self, ones: np.ndarray) -> np.ndarray:
             above = self._screen.respond(-self._nearness[ones])
@@ -235,7 +235,7 @@ class KeepsThresholdState(ScreeningState):
             epsilon=2 / spec.effective_scale,
             halts=spec.unstable,
         )
-        self._halted = self._screen.halted
+        self.halted = self._screen.halted
 
 
 @attrs.frozen

@@ -12,21 +12,8 @@ import attrs
 import numpy as np
 
 from adversaries.release.point_swap import CountSwap
-from arena import (
-    Adversary,
-    Claim,
-    Figure1,
-    GameAdversary,
-    Learner,
-    Moves,
-    PrivacyUnit,
-    Query,
-    Referee,
-    Release,
-    Sample,
-    Train,
-    Training,
-)
+from arena import Claim, Figure1, PrivacyUnit, Query, Referee, Release, Sample, Train, Training
+from arena.players import Adversary, GameAdversary, Learner, Moves
 from learners.common.learner_bases import ReleaseLearner
 from learners.mechanisms.noise import laplace_mechanism
 from learners.releases.counts import LaplaceCount

@@ -7,19 +7,8 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena import (
-    MISTAKES,
-    Adversary,
-    Bound,
-    Claim,
-    Commit,
-    Example,
-    Hypothesis,
-    Learner,
-    Moves,
-    PrivacyUnit,
-    setting,
-)
+from arena import Adversary, Commit, Example, Hypothesis, Learner, Moves, setting
+from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Functions, Thresholds
 from arena.littlestone import START, Automaton, soa
 from learners.online.conservative import ConservativeState

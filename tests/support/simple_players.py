@@ -9,20 +9,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import (
-    Adversary,
-    BudgetExceeded,
-    Claim,
-    GameAdversary,
-    GameLearner,
-    Hypothesis,
-    Learner,
-    Moves,
-    PrivacyUnit,
-    Sample,
-    Training,
-)
+from arena import BudgetExceeded, Claim, Hypothesis, PrivacyUnit, Sample, Training
 from arena.concepts import Thresholds
+from arena.players import Adversary, GameAdversary, GameLearner, Learner, Moves
 
 
 class NamedByClass:

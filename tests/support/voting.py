@@ -13,19 +13,8 @@ import numpy as np
 from scipy.special import ndtr
 from support.simple_players import script
 
-from arena import (
-    UNSTABLE,
-    AnswerLaw,
-    Claim,
-    Learner,
-    PrivacyUnit,
-    Query,
-    Sample,
-    Train,
-    Unsupported,
-    Voting,
-    play,
-)
+from arena import AnswerLaw, Claim, Learner, PrivacyUnit, Query, Sample, Train, Unsupported, Voting, play
+from arena.replies import UNSTABLE
 from learners.pate.independent_answers import PateGaussian
 from learners.pate.voters import Voters, VotersState, VotingLaw
 
@@ -154,7 +143,7 @@ class ScreenedState(VotersState):
         margin = ones - self._spec.teachers / 2 + self._sigma * self._rng.standard_normal(self._games)
         unstable = np.abs(margin) < self._spec.width
         self._unstable += unstable
-        self._halted = self._unstable >= 2
+        self.halted = self._unstable >= 2
         return np.where(unstable, UNSTABLE, margin > 0)
 
 

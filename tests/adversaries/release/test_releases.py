@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adversaries.release.cover_swap import CoverSwap, NeighbourPair, find_worst_pair
 from adversaries.release.point_swap import CountSwap, LowBits
-from adversaries.release.statdp import ALL_DIFFER, StatDP, list_statdp_inputs
+from adversaries.release.statdp import ALL_DIFFER, StatDP
 from arena import Adversary, Finite, InvalidArgument, Learner, PrivacyUnit, Release, Sample, play
 from arena.concepts import DecisionLists, Literals, Variables
 from arena.step_scores import find_last_bits
@@ -22,6 +22,7 @@ from audits.exact_loss.view_laws import view_law
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
+from benchmarks.suite import list_statdp_inputs
 from learners.lists.private_decision_list import PrivateDecisionList, Rivest
 from learners.releases.counts import GaussianCount, GeometricCount, LaplaceCount
 from learners.zoo.counting_queries import NoisyHist1, ZooLaplace

@@ -23,18 +23,8 @@ from adversaries.training.canaries import (
     PlantedCanaries,
     UpdateScale,
 )
-from arena import (
-    Advance,
-    Adversary,
-    InvalidArgument,
-    OneRun,
-    Played,
-    Sample,
-    Train,
-    TrainingRun,
-    Unsupported,
-    play,
-)
+from arena import Adversary, InvalidArgument, OneRun, Played, Sample, TrainingRun, Unsupported, play
+from arena.moves import Advance, Train
 from arena.replies import Models
 from arena.step_scores import RATIO, StepScore
 from arena.testing import check_adversary

@@ -16,6 +16,7 @@ from support.paths import DATA
 from support.voting import TruthService
 
 from arena import InvalidArgument, Sample, Training
+from arena.privacy_curves import GaussianCurve
 from audits.data.one_hot import OneHotData, load_one_hot
 from benchmarks.papers.gradient_step_student import GradientStepStudent
 from benchmarks.papers.pate_experiment import (
@@ -27,7 +28,6 @@ from benchmarks.papers.pate_experiment import (
     measure_balanced_accuracy,
     measure_f1,
 )
-from learners.mechanisms.noise import gaussian_epsilon
 from learners.pate.independent_answers import PateGaussian
 from learners.pate.rules import fit_rule
 from learners.pate.screening import PateSvt
@@ -204,9 +204,7 @@ def test_cost_of_answers(experiment: PateExperiment) -> None:
     row = Row("psq", 1.0)
     sigma = PateGaussian(queries=experiment.public, epsilon=1.0, delta=experiment.delta).effective_sigma
     assert experiment.cost(row, experiment.public) == pytest.approx(1.0)
-    assert experiment.cost(row, 10) == gaussian_epsilon(
-        delta=experiment.delta, sigma=sigma, sensitivity=math.sqrt(10)
-    )
+    assert experiment.cost(row, 10) == GaussianCurve(math.sqrt(10) / sigma).epsilon(experiment.delta)
     assert experiment.cost(row, 0) == 0
     assert math.isinf(experiment.cost(FREE, 10))
 

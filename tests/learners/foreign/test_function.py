@@ -23,17 +23,8 @@ from support.simple_players import Scripted
 from support.statistical import statistical
 
 from adversaries.release.point_swap import CountSwap
-from arena import (
-    InvalidArgument,
-    Moves,
-    NotConforming,
-    PlayerError,
-    Release,
-    Sample,
-    Train,
-    Unsupported,
-    play,
-)
+from arena import Moves, Release, Sample, Train, play
+from arena.errors import InvalidArgument, NotConforming, PlayerError, Unsupported
 from arena.testing import check_learner
 from arena.testing.independence import check_common_random_numbers
 from audits.runs.plan import Plan

@@ -14,9 +14,9 @@ from support.voting import PaysForOneAnswer, TruthService
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Thresholds
+from arena.privacy_curves import GaussianCurve
 from arena.testing import check_learner
 from audits.exact_loss import exact
-from learners.mechanisms.noise import gaussian_epsilon
 from learners.pate.independent_answers import PateGaussian
 from learners.pate.rules import PublicPoints
 from learners.pate.student_learners import PateAsq
@@ -132,7 +132,7 @@ def test_the_claim_is_that_of_the_largest_number_of_answers() -> None:
 def test_the_odometer_is_above_the_cost_of_as_many_answers() -> None:
     sigma = SMALL.aggregator_learner.effective_sigma
     spent = [SMALL.odometer(answers) for answers in range(5)]
-    costs = [gaussian_epsilon(delta=1e-5, sigma=sigma, sensitivity=c**0.5) for c in range(1, 5)]
+    costs = [GaussianCurve(c**0.5 / sigma).epsilon(1e-5) for c in range(1, 5)]
     assert costs[-1] == pytest.approx(4.0)
     assert spent == sorted(spent)
     assert all(odometer > cost for odometer, cost in zip(spent, [0.0, *costs], strict=True))

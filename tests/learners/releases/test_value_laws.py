@@ -16,22 +16,9 @@ from support.laws.mechanism_laws import selection_law
 from support.simple_players import Scripted, script
 from support.statistical import check_cdf, check_counts, expect_rejection, statistical
 
-from arena import (
-    Density,
-    Finite,
-    Hypothesis,
-    Independent,
-    InvalidArgument,
-    Learner,
-    Moves,
-    Release,
-    Sample,
-    Train,
-    Unsupported,
-    ValueLaw,
-    play,
-)
+from arena import Hypothesis, InvalidArgument, Learner, Moves, Release, Sample, Train, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
+from arena.laws import Density, Finite, Independent, ValueLaw
 from arena.testing import check_learner
 from learners.mechanisms.noise import gaussian_delta
 from learners.releases.choices import ExponentialChoice, RandomisedResponse

@@ -14,11 +14,11 @@ from support.simple_players import script
 from adversaries.common.training_samples import change_example
 from adversaries.training.canaries import GradientCanaryAttack
 from arena import GradientCanary, InvalidArgument, ProtocolViolation, Sample, Train, TrainingRun, play
+from arena.privacy_curves import GaussianCurve
 from arena.sample import Training
 from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.mechanisms.noise import gaussian_epsilon
 from learners.training.dp_fedavg import DPFedAvg
 from learners.training.dp_sgd import DPFTRL, DPSGD
 
@@ -177,7 +177,7 @@ def test_a_prefix_has_the_noise_of_its_blocks() -> None:
 
 def test_an_example_is_in_one_block_of_each_level() -> None:
     assert (DP_FTRL_SMALL.epoch_steps, DP_FTRL_SMALL.levels) == (7, 3)
-    exact = gaussian_epsilon(delta=1e-5, sigma=3 / sqrt(2 * 3))
+    exact = GaussianCurve(sqrt(2 * 3) / 3).epsilon(1e-5)
     assert DP_FTRL_SMALL.claim.epsilon == pytest.approx(exact, rel=1e-4)
     assert str(DP_FTRL_SMALL.claim.neighbours) == "zero out one"
     assert DPFTRL(epsilon=2.0).claim.epsilon == pytest.approx(2, rel=1e-3)

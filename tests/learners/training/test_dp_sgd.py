@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from arena import BLANK, GradientCanary, InvalidArgument, Neighbours, Sample
+from arena.privacy_curves import GaussianCurve
 from arena.privacy_curves.noisy_steps import NoisyStep, noisy_steps_epsilon
 from arena.sample import Training
 from arena.testing import check_learner
-from learners.mechanisms.noise import gaussian_epsilon
 from learners.training.dp_sgd import DPSGD
 from learners.training.noisy_sums_state import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
 from learners.training.small_networks import LOSSES, SmallNetwork
@@ -171,9 +171,7 @@ def test_claims_are_those_of_the_sampling() -> None:
     assert attrs.evolve(learner, sampling=FIXED, neighbours="replace one").claim == fixed
     assert attrs.evolve(learner, sampling=FIXED, neighbours="zero out one").claim.epsilon == fixed.epsilon
     shuffled = attrs.evolve(learner, sampling=SHUFFLED).claim
-    assert shuffled.epsilon == pytest.approx(
-        gaussian_epsilon(delta=1e-5, sigma=2 / sqrt(5), sensitivity=2), rel=1e-4
-    )
+    assert shuffled.epsilon == pytest.approx(GaussianCurve(sqrt(5)).epsilon(1e-5), rel=1e-4)
     assert learner.other_costs()["Rényi divergences"] > poisson.epsilon
 
 

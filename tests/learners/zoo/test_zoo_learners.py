@@ -11,23 +11,11 @@ import pytest
 from support.simple_players import script
 from support.zoo import EVERY, KINDS, LIVELY, alternating, label, spread
 
-from adversaries.release.statdp import list_statdp_inputs
-from arena import (
-    Branches,
-    Density,
-    Finite,
-    Independent,
-    InvalidArgument,
-    PrivacyUnit,
-    Release,
-    Sample,
-    Train,
-    Training,
-    ValueLaw,
-    play,
-)
+from arena import InvalidArgument, PrivacyUnit, Release, Sample, Train, Training, play
+from arena.laws import Branches, Density, Finite, Independent, ValueLaw
 from arena.randomness import generator
 from arena.testing import check_learner
+from benchmarks.suite import list_statdp_inputs
 from learners.zoo.counting_queries import CountingLearner, NoisyHist1, NoisyHist2, ZooLaplace
 from learners.zoo.svt import Svt1, Svt2, Svt3, answer_until_halt
 
@@ -140,10 +128,11 @@ def test_queries_are_sums_over_copies() -> None:
 
 def test_answers_stop_after_their_halts() -> None:
     above = np.array([[0, 1, 1], [1, 1, 1], [0, 1, 0], [1, 1, 1]], bool)
-    assert answer_until_halt(1, above).T.tolist() == [[0, 1, -1, -1], [1, -1, -1, -1], [1, -1, -1, -1]]
-    assert answer_until_halt(2, above).T.tolist() == [[0, 1, 0, 1], [1, 1, -1, -1], [1, 1, -1, -1]]
-    assert answer_until_halt(200, above).T.tolist() == above.T.tolist()
-    assert answer_until_halt(200, np.ones((300, 1), bool)).sum() == 200 - 100
+    one = np.ones((1, above.shape[1]))
+    assert answer_until_halt(1, above, one).T.tolist() == [[0, 1, -1, -1], [1, -1, -1, -1], [1, -1, -1, -1]]
+    assert answer_until_halt(2, above, one).T.tolist() == [[0, 1, 0, 1], [1, 1, -1, -1], [1, 1, -1, -1]]
+    assert answer_until_halt(200, above, one).T.tolist() == above.T.tolist()
+    assert answer_until_halt(200, np.ones((300, 1)), np.ones((1, 1))).sum() == 200 - 100
 
 
 def test_a_renewed_threshold_is_another_one() -> None:

@@ -12,19 +12,8 @@ from math import exp
 import numpy as np
 from support.simple_players import script
 
-from arena import (
-    AnswerLaw,
-    Density,
-    Figure1,
-    Finite,
-    Hypothesis,
-    Learner,
-    Query,
-    Sample,
-    Train,
-    Training,
-    play,
-)
+from arena import Figure1, Hypothesis, Learner, Query, Sample, Train, Training, play
+from arena.laws import AnswerLaw, Density, Finite
 from arena.randomness import generator
 
 Views = dict[str, float]
