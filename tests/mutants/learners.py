@@ -10,9 +10,9 @@ from math import exp, inf, log
 from typing import Any
 
 import attrs
+from mutants import aggregators as voting
 from mutants import figure1_learners as figure1
 from mutants import release_learners as release
-from mutants import voting_learners as voting
 from mutants.aggregators import AGGREGATORS
 from mutants.lists import LISTS
 from mutants.online import halfspaces
@@ -22,7 +22,10 @@ from mutants.online import online_forests as forests
 from mutants.online import online_learners as online
 from mutants.online import online_realizable as realizable
 
-from arena import REFEREES, Learner, Referee, SpecialRound
+from arena import REFEREES, Adversary, Claim, Learner, Referee, SpecialRound
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.counts import LaplaceCount
 
@@ -60,6 +63,31 @@ class BrokenLearner:
     def referee(self) -> Referee:
         """The referee to play it under, with a short game where the protocol has a length."""
         return SpecialRound(self.rounds) if self.protocol == "SpecialRound" else REFEREES[self.protocol]()
+
+
+def run_audit(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    games: int,
+    claim: Claim | None = None,
+    faults: bool = False,
+) -> Verdict:
+    """The verdict on the learner's claim, or on another, at an error of 1e-6."""
+    claim = claim or learner.claim
+    plan = Plan(
+        learner=learner,
+        adversary=attrs.evolve(adversary, learner=learner),
+        referee=referee,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        confidence=1 - 1e-6,
+        games=games,
+        until_refuted=True,
+        faults=faults,
+    )
+    return run(plan)
 
 
 # The broken private online learners that take settings of their own.

@@ -35,12 +35,6 @@ class BrokenList(NamedByClass, PrivateDecisionList):
     def start(self, games: int, rng: np.random.Generator) -> PrivateDecisionListState:
         return self.State(self, rng)
 
-    @property
-    def twin(self) -> PrivateDecisionList:
-        """The shipped learner at the same settings."""
-        fields = attrs.fields(PrivateDecisionList)
-        return PrivateDecisionList(**{field.name: getattr(self, field.name) for field in fields})
-
 
 @attrs.frozen
 class WithoutTheTwo(BrokenList):

@@ -14,6 +14,11 @@ from arena.concepts import Thresholds
 from arena.players import Adversary, GameAdversary, GameLearner, Learner, Moves
 
 
+def copy_settings(kind: type[Any], spec: Any, **changes: Any) -> Any:
+    """A player of a kind, with the settings of another but for the changes."""
+    return kind(**({field.name: getattr(spec, field.name) for field in attrs.fields(kind)} | changes))
+
+
 class NamedByClass:
     """A subclass without a `name` of its own is named as the class: `TwoNoises` is two-noises."""
 
@@ -23,6 +28,12 @@ class NamedByClass:
         super().__init_subclass__(**settings)
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__).lower()
+
+    @property
+    def twin(self) -> Any:
+        """The shipped learner from which a broken one is derived, at the same settings."""
+        shipped = next(cls for cls in type(self).__mro__ if cls.__module__.startswith("learners."))
+        return copy_settings(shipped, self)
 
 
 SAMPLE = Sample([0.0, 1.0], [0, 1], [3, 2])

@@ -33,7 +33,7 @@ def test_figures_are_those_of_python(people: list[str]) -> None:
 
 
 def test_a_false_claim_ends_with_status_3(people: list[str]) -> None:
-    learner = f"{Path(__file__).parents[2]}/mutants/training/broken_dp_sgd.py:ForgetsClipping"
+    learner = f"{Path(__file__).parents[2]}/mutants/training_learners.py:ForgetsClipping"
     printed = arena.text(learner, *WORDS, *PLANTED, *people, status=3)
     assert "300, each in the data by a fair coin" in printed
 

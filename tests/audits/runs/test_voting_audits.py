@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from mutants.voting_learners import BARE, VOTES
+from mutants.aggregators import BARE, VOTES
 from support.voting import Screened
 
 from adversaries.voting.repeated_queries import SmallMargin

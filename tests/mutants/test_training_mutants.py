@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import attrs
 import numpy as np
 import pytest
-from mutants.training.broken_dp_fedavg import (
+from mutants.learners import run_audit
+from mutants.training_learners import (
     BrokenDPFedAvg,
-    ClipsExamples,
-    DividesByRealUsers,
-    ForgetsClippingUsers,
-)
-from mutants.training.broken_dp_sgd import (
     BrokenDPSGD,
+    ClipsExamples,
     ClipsTheMean,
     DividesByRealSize,
+    DividesByRealUsers,
     FixedAsPoisson,
     FloatNoise,
     ForgetsClipping,
+    ForgetsClippingUsers,
     NoiseWithoutClip,
     ReusesNoise,
     ShufflingAsPoisson,
@@ -32,11 +30,8 @@ from adversaries.training.canaries import (
     ModelLowBits,
     UpdateScale,
 )
-from arena import Adversary, Learner, Sample, TrainingRun
+from arena import Adversary, Sample, TrainingRun
 from arena.step_scores import SPREAD
-from audits.runs.plan import Plan
-from audits.runs.run import run
-from audits.runs.verdict import Verdict
 
 PEOPLE = Sample(np.eye(4, 50), [0, 1, 0, 1])
 SLIPS: list[tuple[BrokenDPSGD | BrokenDPFedAvg, Adversary]] = [
@@ -58,30 +53,16 @@ SLIPS: list[tuple[BrokenDPSGD | BrokenDPFedAvg, Adversary]] = [
 ]
 
 
-def run_audit(learner: Learner, adversary: Adversary, games: int) -> Verdict:
-    plan = Plan(
-        learner=learner,
-        adversary=attrs.evolve(adversary, learner=learner),
-        referee=TrainingRun(),
-        epsilon=learner.claim.epsilon,
-        delta=learner.claim.delta,
-        confidence=1 - 1e-6,
-        games=games,
-        until_refuted=True,
-    )
-    return run(plan)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(("slip", "adversary"), SLIPS, ids=lambda player: player.name)
 def test_the_slip_is_refuted(slip: BrokenDPSGD | BrokenDPFedAvg, adversary: Adversary) -> None:
-    assert run_audit(slip, adversary, 200_000).refuted
+    assert run_audit(slip, adversary, TrainingRun(), games=200_000).refuted
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("slip", "adversary"), SLIPS, ids=lambda player: player.name)
 def test_the_correct_learner_is_not(slip: BrokenDPSGD | BrokenDPFedAvg, adversary: Adversary) -> None:
-    assert not run_audit(slip.twin, adversary, 20_000).refuted
+    assert not run_audit(slip.twin, adversary, TrainingRun(), games=20_000).refuted
 
 
 @pytest.mark.slow
