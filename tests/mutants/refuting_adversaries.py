@@ -229,7 +229,7 @@ class AskTeachers(AskQueries):
 
 @attrs.frozen
 class PlayExamples(Adversary):
-    """The examples (x, y) of `before`, a special one (x, y, and x, y in world 1), then those of `after` in turn.
+    """The examples (x, y) of `before`, a special one (x, y; x, y in world 1), then those of `after` in turn.
 
     score: of the predictions of h_1 … h_T at the points `asked`, (n, T, k); without points, of their concepts
     (n, T, d), which are vectors.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import exp, inf, log
+from typing import Any
 
 import attrs
 import numpy as np
@@ -44,6 +45,11 @@ def law_of_views(law: VotingLaw, votes: Sequence[int]) -> Views:
 
     ask("", law.start(), False)
     return probabilities
+
+
+def exact_views(learner: Any, votes: Sequence[int]) -> Views:
+    """The distribution of the view of a learner's answers to queries with these numbers of votes."""
+    return law_of_views(learner.law(one_point(learner.teachers, 1)), votes)
 
 
 def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: int) -> np.ndarray:

@@ -53,18 +53,6 @@ def test_the_halting_time_follows_the_law(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.thorough
-@statistical(rate=RATE)
-def test_the_naive_reference_follows_the_law(rng: np.random.Generator) -> None:
-    queries = [3.0, 2.5, 3.5]
-
-    def noise(scale: float) -> float:
-        return rng.laplace(scale=scale)
-
-    transcripts = [naive_above(queries, noise, **ABOVE, halts=2) for _ in range(150_000)]
-    check_transcripts(transcripts, above_law(queries, **ABOVE, halts=2), effect=0.015)
-
-
-@pytest.mark.thorough
 @settings(max_examples=200, derandomize=True)
 @given(
     queries=st.lists(st.floats(-10, 10), min_size=1, max_size=20),

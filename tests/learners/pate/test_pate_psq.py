@@ -260,11 +260,6 @@ def test_a_student_without_concepts_is_refused_before_any_query(text: str) -> No
         learner.start(1, np.random.default_rng(0))
 
 
-def test_fewer_examples_than_teachers() -> None:
-    with pytest.raises(Unsupported, match="101 teachers need at least as many examples, got 11"):
-        play_releases(PatePsq(), Sample([1, 2], [0, 1], [5, 6]), games=1)
-
-
 def test_a_distribution_with_too_many_sequences_is_refused() -> None:
     sample = Sample([1, 16], [0, 1], [60, 60])
     with pytest.raises(Unsupported, match="at most 16,384 sequences of answers") as refused:

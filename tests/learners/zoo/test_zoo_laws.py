@@ -234,20 +234,11 @@ def test_svt_3_has_density_in_the_tails_and_none_at_impossible_releases() -> Non
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (Svt3(halts=2), "svt-3 has an exact output distribution only for one halt, got 2. Set halts=1."),
-        (
-            Svt6(queries=15),
-            "an output distribution may have at most 16,384 sequences of answers. Ask fewer queries, or "
-            "allow fewer halts.",
-        ),
-        (
-            Svt1(queries=20, halts=20),
-            "an output distribution may have at most 16,384 sequences of answers. Ask fewer queries, or "
-            "allow fewer halts.",
-        ),
+        (Svt3(halts=2), "svt-3 has an exact output distribution only for one halt, got 2"),
+        (Svt6(queries=15), "may have at most 16,384 sequences of answers"),
+        (Svt1(queries=20, halts=20), "may have at most 16,384 sequences of answers"),
     ],
 )
 def test_output_distributions_that_are_refused(learner: CountingLearner, message: str) -> None:
-    with pytest.raises(Unsupported) as caught:
+    with pytest.raises(Unsupported, match=message):
         learner.law(spread(learner, 2.0))
-    assert str(caught.value) == message

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support.statistical import check_mean, expect_rejection, statistical
 from support.voting import TruthService
 
-from arena import InvalidArgument
 from arena.concepts import FiniteClass, Intervals, Thresholds
 from arena.replies import UNSTABLE
 from learners.pate.students import (
@@ -94,22 +93,6 @@ def test_thresholds_are_found_by_binary_search() -> None:
 def test_a_class_of_one_concept_needs_no_queries() -> None:
     lesson = lesson_of(DisagreementStudent(concepts=FiniteClass([[0, 1, 1]])), lambda x: x, [0, 1, 2])
     assert (lesson.asked, lesson.seen, lesson.cut, lesson.rule.concept) == ((), 3, False, 0)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "rule"),
-    [
-        ("constant", -1.0, "constant must be at least 0, got -1.0"),
-        ("gamma", 1.0, "gamma must be less than 1, got 1.0"),
-        ("theta", 0.5, "theta must be at least 1, got 0.5"),
-        ("best_error", 2.0, "best_error must be at most 1, got 2.0"),
-    ],
-)
-def test_bad_constants(field: str, value: float, rule: str) -> None:
-    with pytest.raises(InvalidArgument, match=rule):
-        DisagreementStudent(concepts=Thresholds(), **{field: value})
-    with pytest.raises(InvalidArgument, match="constant must be more than 0"):
-        ForcedLabelStudent(student=Minimiser(Thresholds()), constant=0.0)
 
 
 # --- forced labels ------------------------------------------------------------------------------------------
