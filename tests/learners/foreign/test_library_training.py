@@ -1,4 +1,4 @@
-"""jax-privacy-sgd: audits of training runs of JAX Privacy, where it is installed."""
+"""opacus-sgd and jax-privacy-sgd: audits of training runs of the libraries, where they are installed."""
 
 from __future__ import annotations
 
@@ -14,34 +14,69 @@ from arena.testing import check_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.foreign.library_training import JaxPrivacySGD
+from learners.foreign.library_training import JaxPrivacySGD, LibrarySGD, OpacusSGD
 
 installed = pytest.mark.filterwarnings("ignore")
 
 
-def run_audit(learner: JaxPrivacySGD, adversary: Adversary, games: int) -> Verdict:
-    claim = learner.claim
-    plan = Plan(
-        learner=learner,
-        adversary=attrs.evolve(adversary, learner=learner),
-        referee=TrainingRun(),
-        epsilon=claim.epsilon,
-        delta=claim.delta,
-        confidence=0.999,
-        games=games,
-    )
-    return run(plan)
+def run_audit(learner: LibrarySGD, adversary: Adversary, games: int) -> Verdict:
+    claim, attack = learner.claim, attrs.evolve(adversary, learner=learner)
+    game = {"learner": learner, "adversary": attack, "referee": TrainingRun()}
+    return run(Plan(**game, epsilon=claim.epsilon, delta=claim.delta, confidence=0.999, games=games))
+
+
+@pytest.mark.parametrize("kind", [OpacusSGD, JaxPrivacySGD])
+def test_a_batch_larger_than_the_data_is_refused(kind: type[LibrarySGD]) -> None:
+    with pytest.raises(InvalidArgument, match="a batch must not be larger than the data"):
+        kind(size=2, batch=3)
+
+
+@installed
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "library"), [(OpacusSGD, "opacus"), (JaxPrivacySGD, "jax_privacy")])
+def test_they_conform_and_seeds_repeat_their_games(kind: type[LibrarySGD], library: str) -> None:
+    pytest.importorskip(library)
+    learner = kind(features=2, size=6, batch=2, steps=2)
+    check_learner(learner, games=200)
+    attack = GradientCanaryAttack(learner=learner, sample=Sample([[0.0, 0.0], [1.0, 0.0]], [0, 1], [5, 1]))
+    first, second = (play(learner, attack, TrainingRun(), games=4, seed=5).score for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+# --- Opacus ---------------------------------------------------------------------------------------------
+
+
+@installed
+@pytest.mark.slow
+def test_the_number_of_examples_shows_in_the_length_of_an_update() -> None:
+    accountants = pytest.importorskip("opacus.accountants")
+    small = OpacusSGD()
+    accountant = accountants.create_accountant("prv")
+    accountant.history = [(small.noise, small.rate, small.steps)]
+    assert small.claim.epsilon == pytest.approx(accountant.get_epsilon(small.delta), rel=0.02)
+    verdict = run_audit(small, UpdateScale(), 600)
+    assert verdict.refuted
+    assert verdict.epsilon_lower == pytest.approx(3.966, abs=0.02)
+    assert verdict.clopper_pearson == pytest.approx(4.124, abs=0.02)
+
+
+@installed
+@pytest.mark.slow
+def test_where_the_divisor_does_not_change_it_is_not_refuted() -> None:
+    """A third of 8 examples and a third of 7 are 2, rounded down."""
+    pytest.importorskip("opacus")
+    learner = OpacusSGD(size=8, batch=3, features=20)
+    assert not run_audit(learner, UpdateScale(), 300).refuted
+    assert not run_audit(learner, GradientCanaryAttack(), 300).refuted
+
+
+# --- JAX Privacy ----------------------------------------------------------------------------------------
 
 
 def test_rate_and_divisor_are_public_numbers() -> None:
     learner = JaxPrivacySGD(size=10, batch=4, learning_rate=2.0)
     assert (learner.rate, learner.step_size) == (0.4, 0.5)
     assert learner.claim.neighbours.kind is Neighbours.ADD_OR_REMOVE_ONE
-
-
-def test_a_batch_larger_than_the_data_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="a batch must not be larger than the data"):
-        JaxPrivacySGD(size=2, batch=3)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("jax_privacy") is not None, reason="JAX Privacy is installed")
@@ -94,14 +129,3 @@ def test_a_step_is_the_clipped_sum_and_noise() -> None:
     run_of_library.make_step([(np.array([0.0, 1.0]), 0, np.array([0.0, 7.0]))])
     # The gradient of the first, -5 along its point, is clipped to 1, and the two that are chosen from 7.
     assert run_of_library.read_model() == pytest.approx([1 / 3, -2 / 3], abs=1e-4)
-
-
-@installed
-@pytest.mark.slow
-def test_it_conforms_and_seeds_repeat_its_games() -> None:
-    pytest.importorskip("jax_privacy")
-    learner = JaxPrivacySGD(features=2, size=6, batch=2, steps=2)
-    check_learner(learner, games=200)
-    attack = GradientCanaryAttack(learner=learner, sample=Sample([[0.0, 0.0], [1.0, 0.0]], [0, 1], [5, 1]))
-    first, second = (play(learner, attack, TrainingRun(), games=4, seed=5).score for _ in range(2))
-    assert np.array_equal(first, second)
