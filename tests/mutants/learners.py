@@ -6,6 +6,7 @@ error.
 
 from __future__ import annotations
 
+from functools import partial
 from math import exp, inf, log
 from typing import Any
 
@@ -21,11 +22,9 @@ from mutants.online import online_experts as experts
 from mutants.online import online_forests as forests
 from mutants.online import online_learners as online
 from mutants.online import online_realizable as realizable
+from support.simple_players import run_audit as run_audit_once
 
-from arena import REFEREES, Adversary, Claim, Learner, Referee, SpecialRound
-from audits.runs.plan import Plan
-from audits.runs.run import run
-from audits.runs.verdict import Verdict
+from arena import REFEREES, Learner, Referee, SpecialRound
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.counts import LaplaceCount
 
@@ -65,29 +64,8 @@ class BrokenLearner:
         return SpecialRound(self.rounds) if self.protocol == "SpecialRound" else REFEREES[self.protocol]()
 
 
-def run_audit(
-    learner: Learner,
-    adversary: Adversary,
-    referee: Referee,
-    *,
-    games: int,
-    claim: Claim | None = None,
-    faults: bool = False,
-) -> Verdict:
-    """The verdict on the learner's claim, or on another, at an error of 1e-6."""
-    claim = claim or learner.claim
-    plan = Plan(
-        learner=learner,
-        adversary=attrs.evolve(adversary, learner=learner),
-        referee=referee,
-        epsilon=claim.epsilon,
-        delta=claim.delta,
-        confidence=1 - 1e-6,
-        games=games,
-        until_refuted=True,
-        faults=faults,
-    )
-    return run(plan)
+# At an error of 1e-6, for tests that must not fail by chance.
+run_audit = partial(run_audit_once, confidence=1 - 1e-6, until_refuted=True)
 
 
 # The broken private online learners that take settings of their own.

@@ -9,14 +9,26 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import BudgetExceeded, Claim, Hypothesis, PrivacyUnit, Sample, Training
+from arena import BudgetExceeded, Claim, Hypothesis, PrivacyUnit, Referee, Sample, Training
 from arena.concepts import Thresholds
 from arena.players import Adversary, GameAdversary, GameLearner, Learner, Moves
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 
 
 def copy_settings(kind: type[Any], spec: Any, **changes: Any) -> Any:
     """A player of a kind, with the settings of another but for the changes."""
     return kind(**({field.name: getattr(spec, field.name) for field in attrs.fields(kind)} | changes))
+
+
+def run_audit(
+    learner: Learner, adversary: Adversary, referee: Referee, claim: Claim | None = None, **settings: Any
+) -> Verdict:
+    """The verdict on the learner's claim, or on another, with the adversary made for the learner."""
+    claim, adversary = claim or learner.claim, attrs.evolve(adversary, learner=learner)  # type: ignore[call-arg]
+    game: dict[str, Any] = {"learner": learner, "adversary": adversary, "referee": referee}
+    return run(Plan(**game, epsilon=claim.epsilon, delta=claim.delta, **settings))
 
 
 class NamedByClass:

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom
+from support.simple_players import run_audit
 from support.statistical import check_counts, expect_rejection, statistical
 from support.voting import Screened, Silent
 
@@ -43,8 +44,6 @@ from arena import Adversary, InvalidArgument, Learner, Sample, Unsupported, Voti
 from arena.engine import Played
 from arena.testing import check_adversary
 from audits.exact_loss.exact_audit import exact
-from audits.runs.plan import Plan
-from audits.runs.run import run
 from learners.mechanisms.noise import gaussian_delta
 from learners.pate.independent_answers import DistanceToInstability, PateGaussian
 from learners.pate.screening import PateSvt
@@ -173,18 +172,7 @@ def test_certified_bounds_are_close_to_the_ceiling_and_not_above_the_loss(
     kind: type[Adversary], least: float
 ) -> None:
     learner = PateGaussian()
-    verdict = run(
-        Plan(
-            learner=learner,
-            adversary=kind(learner=learner),  # type: ignore[call-arg]
-            referee=Voting(),
-            epsilon=learner.claim.epsilon,
-            delta=learner.claim.delta,
-            confidence=0.95,
-            games=20_000,
-            seed=0,
-        )
-    )
+    verdict = run_audit(learner, kind(), Voting(), games=20_000)
     assert least < verdict.epsilon_lower < exact_epsilon(learner, (40, 41), 100)
     assert not verdict.refuted
 

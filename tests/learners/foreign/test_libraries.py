@@ -20,14 +20,13 @@ from support.foreign_mechanisms import (
     without_the_library,
 )
 from support.paths import ROOT
+from support.simple_players import run_audit
 
 import audits
 from adversaries.release.point_swap import CountSwap, PointSwap
 from arena import InvalidArgument, Learner, Neighbours, Release, Sample, UnknownRelease, Unsupported
 from arena.privacy_curves import ConcentratedCurve, GaussianCurve
 from arena.testing import check_learner
-from audits.runs.plan import Plan
-from audits.runs.run import run
 from learners.foreign.diffprivlib import Diffprivlib, DiffprivlibModel
 from learners.foreign.opendp import OpenDP
 
@@ -184,7 +183,7 @@ def test_a_function_chooses_what_is_released() -> None:
 
 
 def test_a_model_without_known_parameters_is_refused() -> None:
-    with pytest.raises(Unsupported, match="NothingFitted.*Set release_of to a function of the fitted"):
+    with pytest.raises(Unsupported, match=r"NothingFitted.*Set release_of to a function of the fitted"):
         play_releases(DiffprivlibModel(make=NothingFitted), SAMPLE)
 
 
@@ -212,9 +211,8 @@ def test_a_model_conforms_and_is_audited() -> None:
     """Bounded noise satisfies no ε, so the claim is refuted."""
     learner = DiffprivlibModel(make=MeanModel, domain=(0, 1))
     check_learner(learner, games=300)
-    swap = PointSwap(sample=Sample([0.0], [0]), learner=learner)
-    game: dict[str, Any] = {"learner": learner, "adversary": swap, "referee": Release()}
-    assert run(Plan(**game, epsilon=1, delta=0, games=500, distinguisher="learned")).refuted
+    swap = PointSwap(sample=Sample([0.0], [0]))
+    assert run_audit(learner, swap, Release(), games=500, distinguisher="learned").refuted
 
 
 # --- all --------------------------------------------------------------------------------------------------
@@ -251,8 +249,7 @@ def test_a_maker_that_fails_is_named() -> None:
 def test_they_conform_and_are_audited(learner: Learner) -> None:
     """Bounded noise satisfies no ε, so the claim is refuted."""
     check_learner(learner, games=500)
-    plan = Plan(learner=learner, adversary=CountSwap(), referee=Release(), epsilon=1, delta=0, games=1_000)
-    assert run(plan).refuted
+    assert run_audit(learner, CountSwap(), Release(), games=1_000).refuted
 
 
 # --- the libraries themselves -----------------------------------------------------------------------------

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 
-import attrs
 import numpy as np
 import pytest
+from support.simple_players import run_audit
 
 from adversaries.training.canaries import GradientCanaryAttack, InputCanary, ModelLowBits, UpdateScale
 from arena import Adversary, InvalidArgument, Neighbours, Sample, TrainingRun, Unsupported, play
 from arena.testing import check_learner
-from audits.runs.plan import Plan
-from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from learners.foreign.library_training import JaxPrivacySGD, LibrarySGD, OpacusSGD
 
 installed = pytest.mark.filterwarnings("ignore")
 
 
-def run_audit(learner: LibrarySGD, adversary: Adversary, games: int) -> Verdict:
-    claim, attack = learner.claim, attrs.evolve(adversary, learner=learner)
-    game = {"learner": learner, "adversary": attack, "referee": TrainingRun()}
-    return run(Plan(**game, epsilon=claim.epsilon, delta=claim.delta, confidence=0.999, games=games))
+def audit(learner: LibrarySGD, adversary: Adversary, games: int) -> Verdict:
+    return run_audit(learner, adversary, TrainingRun(), confidence=0.999, games=games)
 
 
 @pytest.mark.parametrize("kind", [OpacusSGD, JaxPrivacySGD])
@@ -54,7 +50,7 @@ def test_the_number_of_examples_shows_in_the_length_of_an_update() -> None:
     accountant = accountants.create_accountant("prv")
     accountant.history = [(small.noise, small.rate, small.steps)]
     assert small.claim.epsilon == pytest.approx(accountant.get_epsilon(small.delta), rel=0.02)
-    verdict = run_audit(small, UpdateScale(), 600)
+    verdict = audit(small, UpdateScale(), 600)
     assert verdict.refuted
     assert verdict.epsilon_lower == pytest.approx(3.966, abs=0.02)
     assert verdict.clopper_pearson == pytest.approx(4.124, abs=0.02)
@@ -66,8 +62,8 @@ def test_where_the_divisor_does_not_change_it_is_not_refuted() -> None:
     """A third of 8 examples and a third of 7 are 2, rounded down."""
     pytest.importorskip("opacus")
     learner = OpacusSGD(size=8, batch=3, features=20)
-    assert not run_audit(learner, UpdateScale(), 300).refuted
-    assert not run_audit(learner, GradientCanaryAttack(), 300).refuted
+    assert not audit(learner, UpdateScale(), 300).refuted
+    assert not audit(learner, GradientCanaryAttack(), 300).refuted
 
 
 # --- JAX Privacy ----------------------------------------------------------------------------------------
@@ -104,7 +100,7 @@ def test_the_claim_is_that_of_its_accountant(learner: JaxPrivacySGD) -> None:
 def test_no_attack_refutes_it(attack: Adversary) -> None:
     """A correct claim is refuted with probability 0.1 % in each audit."""
     pytest.importorskip("jax_privacy")
-    verdict = run_audit(JaxPrivacySGD(features=2, size=8, batch=4, steps=4, noise=1.0), attack, 500)
+    verdict = audit(JaxPrivacySGD(features=2, size=8, batch=4, steps=4, noise=1.0), attack, 500)
     assert not verdict.refuted
     assert (verdict.epsilon_lower > 0) == isinstance(attack, GradientCanaryAttack | InputCanary)
 
@@ -115,7 +111,7 @@ def test_last_bits_refute_noise_that_is_added_without_compilation() -> None:
     """6 % of the models of world 0 have bits that none of world 1 has, of 800: fewer than 20 with 10^-5."""
     pytest.importorskip("jax_privacy")
     learner = JaxPrivacySGD(features=2, size=4, batch=4, compiled=False)
-    assert run_audit(learner, ModelLowBits(), 800).refuted
+    assert audit(learner, ModelLowBits(), 800).refuted
 
 
 @installed

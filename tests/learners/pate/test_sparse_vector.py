@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
 from scipy import stats
+from support.simple_players import run_audit
 from support.statistical import check_views, expect_rejection, statistical
 from support.voting import delta, exact_views, greatest_loss, naive_screening, one_point, views
 
@@ -19,8 +20,6 @@ from arena import InvalidArgument, Sample, Training, Voting
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
-from audits.runs.plan import Plan
-from audits.runs.run import run
 from learners.mechanisms.accounting import best_composition, optimal_composition
 from learners.mechanisms.noise import laplace
 from learners.pate.independent_answers import DistanceToInstability
@@ -165,17 +164,8 @@ def test_for_large_epsilon_its_claim_holds(epsilon: float) -> None:
 
 @pytest.mark.thorough
 def test_games_refute_it() -> None:
-    plan = Plan(
-        learner=law_of_printed(1e-3, 1e-6, 10),
-        adversary=attrs.evolve(asks(10), learner=law_of_printed(1e-3, 1e-6, 10)),
-        referee=Voting(),
-        epsilon=1e-3,
-        delta=1e-6,
-        confidence=1 - 1e-6,
-        games=4_000_000,
-        until_refuted=True,
-    )
-    assert run(plan).refuted
+    learner = law_of_printed(1e-3, 1e-6, 10)
+    assert run_audit(learner, asks(10), Voting(), games=4_000_000, confidence=1 - 1e-6).refuted
 
 
 NEAR = DistanceToInstability(teachers=9, queries=3, epsilon=0.8, threshold=2.0)

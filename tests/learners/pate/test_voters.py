@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.simple_players import run_audit
 
 from adversaries.voting.repeated_queries import SmallMargin
 from arena import AnswerLaw, Claim, InvalidArgument, PrivacyUnit, Sample, Training, Unsupported, Voting, play
 from arena.concepts import Thresholds
 from arena.testing import check_learner
-from audits.runs.plan import Plan
-from audits.runs.run import run
 from learners.pate import voters as module
 from learners.pate.independent_answers import PateGaussian
 from learners.pate.teacher import Minimiser, Teacher, TrainedTeacher
@@ -143,16 +142,7 @@ def test_an_audit_trains_each_teacher_once(counting: CountingTeacher) -> None:
     learner = PateGaussian(teacher=counting, teachers=6, queries=2)
     play(learner, SmallMargin(learner=learner, sample=DISTINCT), Voting(), games=2, seed=0)
     found = len(counting.seen)  # nature's own trials among them
-    run(
-        Plan(
-            learner=learner,
-            adversary=SmallMargin(learner=learner, sample=DISTINCT),
-            referee=Voting(),
-            epsilon=1.0,
-            delta=1e-5,
-            games=20_000,
-        )
-    )
+    run_audit(learner, SmallMargin(sample=DISTINCT), Voting(), games=20_000)
     assert len(counting.seen) == found
 
 
