@@ -35,6 +35,16 @@ def read_steps(adversary: Adversary, learner: Learner | None) -> Any:
     return learner
 
 
+def _surround(point: np.ndarray, others: int, label: int = 1) -> Sample:
+    """So many examples at 0 with the label 0, and one at the point, which is the canary's place."""
+    return build_sample(np.stack([0 * point, point]), np.array([0, label]), np.array([others, 1]))
+
+
+def _train(sample: Sample, first: tuple[Any, int], second: tuple[Any, int], learner: Learner | None) -> Train:
+    """Train with an example (point, label) of each world in the last one's place."""
+    return Train(*change_example(sample, len(sample.counts) - 1, first, second, learner))
+
+
 NO_GRADIENT, OPPOSITE = OTHERS = ("none", "opposite")
 
 
@@ -77,9 +87,9 @@ class GradientCanaryAttack(Adversary):
         point.flat[choose_feature(learner)] = 1.0 + (
             0.0 if self.sample is None else abs(self.sample.points).max()  # no other example's
         )
-        sample = self.sample or self._build_sample(point)
+        sample = self.sample or _surround(point, self._count_others())
         point = assign_new_user(point, sample, learner)
-        yield Train(*change_example(sample, len(sample.counts) - 1, (point, 0), (point, 1), learner))
+        yield _train(sample, (point, 0), (point, 1), learner)
 
         is_linear = learner.parameters == point.size
         place = choose_feature(learner, self.sample) if is_linear else 0
@@ -94,10 +104,6 @@ class GradientCanaryAttack(Adversary):
             self.score if self.every == 1 else SUM, learner, coordinates=(place,), opposite=opposite
         )
         return score.of(reply.parameters)
-
-    def _build_sample(self, point: np.ndarray) -> Sample:
-        others = self._count_others()
-        return build_sample(np.stack([0 * point, point]), np.array([0, 1]), np.array([others, 1]))
 
     def _count_others(self) -> int:
         """The examples besides the canary; where users are added or removed, one other user has one."""
@@ -123,10 +129,9 @@ class ModelLowBits(Adversary):
         learner = read_steps(self, self.learner)
         point = np.zeros(learner.point_shape)
         point.flat[choose_feature(learner)] = 1.0
-        others = choose_sample_size(self.learner) - 1
-        sample = build_sample(np.stack([0 * point, point]), np.array([0, 1]), np.array([others, 1]))
+        sample = _surround(point, choose_sample_size(learner) - 1)
         point = assign_new_user(point, sample, learner)
-        yield Train(*change_example(sample, len(sample.counts) - 1, (point, 0), (point, 1), self.learner))
+        yield _train(sample, (point, 0), (point, 1), learner)
         gradient = np.zeros(learner.parameters)
         gradient[0] = learner.clip
         reply = yield Advance(1, [GradientCanary(point, 1, gradient)])
@@ -176,9 +181,7 @@ class InputCanary(Adversary):
                 remedy="Set every=1, or score=loss.",
             )
         point, label, sample = self._choose_canary(learner.point_shape)
-        yield Train(
-            *change_example(sample, len(sample.counts) - 1, (point, 1 - label), (point, label), self.learner)
-        )
+        yield _train(sample, (point, 1 - label), (point, label), learner)
         reply = yield Advance()
         models = [np.zeros((games, learner.parameters)), *np.swapaxes(reply.parameters, 0, 1)]
         points, labels = np.stack([point, point]), np.array([label, 1 - label])
@@ -204,10 +207,7 @@ class InputCanary(Adversary):
             point.flat[choose_feature(self.learner, self.sample)] = self.length
         else:
             point += self.length / np.sqrt(point.size)
-        sample = self.sample or build_sample(
-            np.stack([0 * point, point]), np.zeros(2, int), np.array([others, 1])
-        )
-        return point, 1, sample
+        return point, 1, self.sample or _surround(point, others, label=0)
 
 
 def _find_outlier(sample: Sample) -> int:
@@ -279,18 +279,12 @@ class UpdateScale(Adversary):
     protocols = ("TrainingRun",)
     returns_score = True
 
-    sample: Sample | None = setting(
-        None, help="the data, of which the last example is the place of the empty one"
-    )
+    sample: Sample | None = setting(None, help="the data; the empty example takes the last one's place")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        shape = () if self.learner is None else self.learner.point_shape
-        empty = np.zeros(shape)
-        sample = self.sample
-        if sample is None:
-            size = choose_sample_size(self.learner)
-            sample = build_sample(np.stack([empty, empty]), np.array([0, 1]), np.array([size - 1, 1]))
-        yield Train(*change_example(sample, len(sample.counts) - 1, (empty, 0), (empty, 1), self.learner))
+        empty = np.zeros(() if self.learner is None else self.learner.point_shape)
+        sample = self.sample or _surround(empty, choose_sample_size(self.learner) - 1)
+        yield _train(sample, (empty, 0), (empty, 1), self.learner)
         reply = yield Advance()
         return StepScore(LENGTH, sign=-1).of(reply.parameters)

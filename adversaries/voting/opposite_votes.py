@@ -78,9 +78,7 @@ class OppositeVotes(VotingAdversary):
 
 @attrs.frozen(eq=False)
 class RunPlan:
-    """Neighbouring samples, the points (3, ...) of the run, of the turn and of the end, and the run's
-    length.
-    """
+    """Neighbouring samples, the points (3, ...) of the run, the turn and the end, and the run's length."""
 
     samples: Samples
     swap: int

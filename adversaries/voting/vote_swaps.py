@@ -133,16 +133,14 @@ def find_narrowest_swap(learner: Learner | None, sample: Sample | None, *, below
     if sample is None:
         size = sample_size_of(learner)
         ones = min(max(round(aim * size), 0), size)
-        samples = ((build_two_label_sample(point, size, ones), point) for point in choose_ladder(learner))
-        return choose_best_swap(
-            learner, (one for each, point in samples for one in _plant(learner, each, point)), aim
-        )
+        tried = [(build_two_label_sample(point, size, ones), point) for point in choose_ladder(learner)]
+        swaps = (swap for each, point in tried for swap in _plant(learner, each, point))
+        return choose_best_swap(learner, swaps, aim)
     points = choose_candidates(learner, sample)
     distance = np.abs(simulate_votes(learner, (sample,), points)[0] - aim)
     nearest = points[np.argsort(distance, kind="stable")[:_MAX_TRIED]]
-    return choose_best_swap(
-        learner, (one for point in nearest for one in _plant(learner, sample, point)), aim
-    )
+    swaps = (swap for point in nearest for swap in _plant(learner, sample, point))
+    return choose_best_swap(learner, swaps, aim)
 
 
 def choose_best_swap(learner: Learner | None, candidates: Iterable[Candidate], aim: float = 0.5) -> VoteSwap:

@@ -224,11 +224,7 @@ def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
 
 
 def draw_random_state(rng: np.random.Generator) -> np.random.RandomState:
-    """A generator of the older kind, which scikit-learn and diffprivlib take as `random_state`.
-
-    It is seeded with 256 bits: an int would seed with 32 only, so that two blocks of a long run could share
-    their random numbers.
-    """
+    """A generator for `random_state`, seeded with 256 bits: of 32, blocks of a long run could be alike."""
     return np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
 
 

@@ -86,13 +86,12 @@ class Function(ForeignClaim):
                 remedy="Leave aligned out: a function of one game has random numbers of its own.",
             )
         arguments = self.arguments
-        if _accepts(self.function, arguments):
-            return
-        raise InvalidArgument(
-            f"{callable_name(self.function)} must take {', '.join(arguments)}",
-            value=f"{callable_name(self.function)}{inspect.signature(self.function)}",
-            remedy="Set vectorised and coins to match it, or wrap it in a function that takes these.",
-        )
+        if not _accepts(self.function, arguments):
+            raise InvalidArgument(
+                f"{callable_name(self.function)} must take {', '.join(arguments)}",
+                value=f"{callable_name(self.function)}{inspect.signature(self.function)}",
+                remedy="Set vectorised and coins to match it, or wrap it in a function that takes these.",
+            )
 
     @property
     def effective_coins(self) -> str:
@@ -112,9 +111,8 @@ class Function(ForeignClaim):
 
     @property
     def claim(self) -> Claim:
-        epsilon = inf if self.epsilon is None else self.epsilon
         return Claim(
-            epsilon=epsilon,
+            epsilon=inf if self.epsilon is None else self.epsilon,
             delta=self.delta,
             protects=(PrivacyUnit.TRAINING_EXAMPLE,),
             neighbours=self.relation,
@@ -138,10 +136,8 @@ class Function(ForeignClaim):
     def draw_releases(self, sample: Sample, games: int, rng: Any) -> Any:
         if isinstance(rng, _GameCoins):
             if not self.vectorised:
-                return [
-                    self.function(extract_part(sample, self.receives), coins)
-                    for coins in islice(rng.generators(), games)
-                ]
+                generators = islice(rng.generators(), games)
+                return [self.function(extract_part(sample, self.receives), coins) for coins in generators]
             coins = rng.copy_generator()
             releases = self.function(extract_part(sample, self.receives), rng.games, coins)
             rng.check_end(coins, callable_name(self.function))

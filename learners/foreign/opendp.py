@@ -46,10 +46,7 @@ class OpenDP(ForeignClaim):
 
     A measurement on vectors that adds noise to every entry separately (make_laplace, make_gaussian on a
     vector domain) can be `vectorised`: one call plays a batch, entry g holds the number of game g. The bound
-    of the map at d_in holds for one entry too.
-
-    The library draws its own random numbers, so that no seed repeats a run. A measurement that returns a
-    queryable is refused.
+    of the map at d_in holds for one entry too. No seed repeats a run, and queryables are refused.
     """
 
     name = "opendp"

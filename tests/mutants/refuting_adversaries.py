@@ -180,11 +180,8 @@ class SwapSamples(Adversary):
         missing = ((self.learner and self.learner.sample_size) or 0) - sample.size
         if missing <= 0:
             return sample
-        points, labels = (
-            np.append(self.sample.points[0], sample.points),
-            [self.sample.labels[0], *sample.labels],
-        )
-        return Sample(points, labels, [missing, *sample.counts])
+        points = np.append(self.sample.points[0], sample.points)
+        return Sample(points, [self.sample.labels[0], *sample.labels], [missing, *sample.counts])
 
 
 @attrs.frozen
