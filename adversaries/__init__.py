@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from adversaries.common.training_samples import build_two_label_sample, plant_example
     from adversaries.figure1.base import Figure1Adversary
-    from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
-    from adversaries.figure1.membership import Membership
-    from adversaries.figure1.query_swap import QuerySwap
-    from adversaries.figure1.reconstruct import Reconstruct
+    from adversaries.figure1.memorisation import Membership, Reconstruct
+    from adversaries.figure1.swaps import HaltCounter, QuerySwap, TrainingSwap
     from adversaries.release.point_swap import CountSwap, LowBits, PointSwap
     from adversaries.release.statdp import StatDP
 
@@ -28,14 +26,14 @@ __all__ += ["Figure1Adversary", "build_two_label_sample", "plant_example"]
 _MODULE_OF = {
     "CountSwap": "release.point_swap",
     "Figure1Adversary": "figure1.base",
-    "HaltCounter": "figure1.halt_counter",
+    "HaltCounter": "figure1.swaps",
     "LowBits": "release.point_swap",
-    "Membership": "figure1.membership",
+    "Membership": "figure1.memorisation",
     "PointSwap": "release.point_swap",
-    "QuerySwap": "figure1.query_swap",
-    "Reconstruct": "figure1.reconstruct",
+    "QuerySwap": "figure1.swaps",
+    "Reconstruct": "figure1.memorisation",
     "StatDP": "release.statdp",
-    "TrainingSwap": "figure1.halt_counter",
+    "TrainingSwap": "figure1.swaps",
     "build_two_label_sample": "common.training_samples",
     "plant_example": "common.training_samples",
 }

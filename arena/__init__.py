@@ -1,6 +1,6 @@
 """The game itself: players, moves, replies, referees, the engine, transcripts and concept classes."""
 
-from arena.claims import ERROR, MISTAKES, REGRET, Bound, Claim, PrivacyUnit
+from arena.claims import ERROR, MISTAKES, REGRET, Bound, Claim, Neighbours, PrivacyUnit, Relation
 from arena.engine import Played, play
 from arena.errors import (
     ArenaError,
@@ -29,20 +29,31 @@ from arena.laws import (
     ValueLaw,
     project,
 )
-from arena.moves import (
+from arena.messages import (
+    NO_LABEL,
+    UNSTABLE,
     Advance,
+    Answer,
+    Answers,
     Commit,
     Example,
     GradientCanary,
+    Hypothesis,
+    Models,
     Move,
     Queries,
     Query,
     Ready,
+    Received,
+    Released,
+    Reply,
+    Shown,
+    Stream,
     Train,
+    Trained,
     TrainWithCanaries,
     Unlabelled,
 )
-from arena.neighbours import Neighbours, Relation
 from arena.players import Adversary, GameAdversary, GameLearner, Learner, Moves
 from arena.referees import (
     REFEREES,
@@ -59,20 +70,6 @@ from arena.referees import (
 )
 from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Transcript
-from arena.replies import (
-    NO_LABEL,
-    UNSTABLE,
-    Answer,
-    Answers,
-    Hypothesis,
-    Models,
-    Received,
-    Released,
-    Reply,
-    Shown,
-    Stream,
-    Trained,
-)
 from arena.sample import BLANK, Sample, Training
 from arena.settings import count_setting, setting
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from arena.sample import BOTH, Reads
-
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
     from arena.laws import OnlineLaw
@@ -23,10 +21,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class HasVotes(Protocol):
-    """A running predictor that answers by a noisy vote and can say how the vote stands.
-
-    Adversaries that run a copy of the learner look for points where votes tie. No referee shows votes.
-    """
+    """A running predictor that answers by a noisy vote and can say how it stands. No referee shows votes."""
 
     def votes(self, x: Any) -> np.ndarray:
         """(n,) in [0, 1]: the share of votes for label 1, at one point for all games or at x (n, ...)."""
@@ -36,17 +31,11 @@ class HasVotes(Protocol):
 class ExposesHypotheses(Protocol):
     """A running predictor that exposes the hypotheses behind its last answers, for experiments only.
 
-    It labels a point 1 if the teachers' mean vote there is at least a number, which may be another one for
-    every answer.
+    It labels a point 1 if the teachers' mean vote there is at least a number, one for every answer.
     """
 
-    @property
-    def round(self) -> RoundSizes:
-        """The round of the last answers."""
-
-    @property
-    def cuts(self) -> np.ndarray:
-        """The least mean votes of label 1: (n,) after `predict`, (n, j) after `predict_many`."""
+    round: RoundSizes  # the round of the last answers
+    cuts: np.ndarray  # the least mean votes of label 1: (n,) after `predict`, (n, j) after `predict_many`
 
     def votes_in_a_row(self, x: np.ndarray) -> np.ndarray:
         """The mean votes (n, k) of the current teachers at x (n, k, ...)."""
@@ -83,30 +72,17 @@ class TakesInstructions(Protocol):
 class UsesPackages(Protocol):
     """A player, or a setting of one, whose figures depend on packages of others besides numpy and scipy."""
 
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """The top-level modules of these packages, such as sklearn."""
+    packages: tuple[str, ...]  # the top-level modules of these packages, such as sklearn
 
 
 @runtime_checkable
 class ReceivesPart(Protocol):
     """A learner that reads only a part of its sample, the one that its setting `receives` names."""
 
-    @property
-    def receives(self) -> str:
-        """The part that it reads."""
-
-    @property
-    def reads(self) -> Reads:
-        """Of the points and the labels, what it reads anything of."""
+    receives: str  # the part that it reads
 
     def read_parts(self, sample: Sample) -> dict[str, Any]:
         """What each value of the setting would let it read of the sample."""
-
-
-def read_of_samples(learner: object) -> Reads:
-    """Of the points and the labels of its sample, what a learner reads: both, unless it says otherwise."""
-    return learner.reads if isinstance(learner, ReceivesPart) else BOTH
 
 
 @runtime_checkable
@@ -122,49 +98,23 @@ class HasUserColumn(Protocol):
 class HasConcepts(Protocol):
     """A player with a concept class, its setting `concepts`."""
 
-    @property
-    def concepts(self) -> ConceptClass | None:
-        """The class; None if it follows from the opponent."""
-
-
-def read_concepts(player: object) -> ConceptClass | None:
-    """The player's concept class, if it has one."""
-    return player.concepts if isinstance(player, HasConcepts) else None
-
-
-def finite_domain(player: object) -> tuple[Any, ...] | None:
-    """The points of the player's concept class in order, if its domain is finite."""
-    concepts = read_concepts(player)
-    return None if concepts is None else concepts.domain
+    concepts: ConceptClass | None  # the class; None if it follows from the opponent
 
 
 class RoundSizes(Protocol):
     """One round of a learner that answers in rounds, and its sizes."""
 
-    @property
-    def index(self) -> int:
-        """The number of the round, from 1."""
-
-    @property
-    def answers(self) -> int:
-        """The queries that the round answers."""
-
-    @property
-    def examples(self) -> int:
-        """The labelled examples that its teachers are trained on."""
+    index: int  # the number of the round, from 1
+    answers: int  # the queries that the round answers
+    examples: int  # the labelled examples that its teachers are trained on
 
 
 @runtime_checkable
 class AnswersInRounds(Protocol):
     """A predictor that answers in rounds and trains new teachers after each, as GenericBBL."""
 
-    @property
-    def rounds(self) -> int | None:
-        """The rounds after which it halts; None: it goes on for ever."""
-
-    @property
-    def rate_run(self) -> float:
-        """The rate at which the points of a round are sampled, to train the teachers of the next."""
+    rounds: int | None  # the rounds after which it halts; None: it goes on for ever
+    rate_run: float  # the rate at which the points of a round are sampled, to train the teachers of the next
 
     def round(self, index: int) -> RoundSizes:
         """The sizes of round `index`, from 1."""
@@ -192,74 +142,47 @@ class HasPracticalConstants(Protocol):
 class LimitsHalts(Protocol):
     """A predictor that halts after so many costly answers."""
 
-    @property
-    def halts(self) -> int:
-        """c, the costly answers before it halts, in a round if it answers in rounds."""
+    halts: int  # c, the costly answers before it halts, in a round if it answers in rounds
 
 
 @runtime_checkable
 class RemembersAnswers(Protocol):
     """A predictor that answers a point that is asked again as before, so that asking again shows nothing."""
 
-    @property
-    def remembers_answers(self) -> bool:
-        """Whether it does."""
+    remembers_answers: bool  # whether it does
 
 
 @runtime_checkable
 class LimitsQueries(Protocol):
     """A learner that answers so many queries."""
 
-    @property
-    def queries(self) -> int | None:
-        """ℓ, the answers before it halts; None if that follows from the data."""
+    queries: int | None  # ℓ, the answers before it halts; None if that follows from the data
 
 
 @runtime_checkable
 class HasTeachers(Protocol):
     """A learner that answers by the votes of teachers."""
 
-    @property
-    def teachers(self) -> int:
-        """K, the teachers."""
+    teachers: int  # K, the teachers
 
 
 @runtime_checkable
 class HasCriticalMargin(Protocol):
     """A voting learner that compares the margin of votes with a threshold."""
 
-    @property
-    def critical_margin(self) -> float:
-        """The votes below a tie at which one more vote changes its answer most."""
+    critical_margin: float  # the votes below a tie at which one more vote changes its answer most
 
 
 @runtime_checkable
 class TrainsByNoisySteps(Protocol):
     """A learner of TrainingRun whose steps move against sums of clipped gradients and Gaussian noise."""
 
-    @property
-    def parameters(self) -> int:
-        """P, the number of parameters."""
-
-    @property
-    def steps(self) -> int:
-        """T, the number of steps."""
-
-    @property
-    def rate(self) -> float:
-        """The chance of an example to be in the batch of a step."""
-
-    @property
-    def clip(self) -> float:
-        """The longest gradient of an example."""
-
-    @property
-    def noise_run(self) -> float:
-        """The standard deviation of the noise, as a multiple of `clip`."""
-
-    @property
-    def step_size(self) -> float:
-        """By how much the sum moves the model, as a multiple."""
+    parameters: int  # P, the number of parameters
+    steps: int  # T, the number of steps
+    rate: float  # the chance of an example to be in the batch of a step
+    clip: float  # the longest gradient of an example
+    noise_run: float  # the standard deviation of the noise, as a multiple of `clip`
+    step_size: float  # by how much the sum moves the model, as a multiple
 
     def losses(self, parameters: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(n, k): the losses of models (n, P) on examples x (k, ...), y (k,)."""

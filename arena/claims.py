@@ -1,21 +1,253 @@
-"""What a learner promises: its privacy (ε, δ), and bounds on its mistakes, regret or error."""
+"""What a learner promises: privacy between neighbouring training sets, and bounds on its errors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any
 
 import attrs
+import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
-from arena.neighbours import Neighbours, Relation, read_relation
 from arena.privacy_curves import PrivacyCurve, extend_to_group
+from arena.sample import Sample, own_points
+from arena.settings import setting
+
+UserFunction = Callable[[np.ndarray], np.ndarray]
+Example = tuple[Any, int]  # a point and its label
+INCOMPARABLE = -1  # in place of a number of changes
 
 MISTAKES, REGRET, ERROR = "mistakes", "regret", "error"
 
-E = TypeVar("E", bound=StrEnum)
+
+class Neighbours(StrEnum):
+    """How neighbouring training sets differ.
+
+    REPLACE_ONE, REPLACE_GROUP: they have equal length and differ in one place, or in at most k places.
+    ADD_OR_REMOVE_ONE: one of them is the other without one of its examples.
+    ZERO_OUT_ONE: they have equal length and differ in one place, where one of them has a blank example.
+    ADD_OR_REMOVE_USER: one of them is the other without all examples, at most k, of one user.
+    """
+
+    REPLACE_ONE = "replace one"
+    ADD_OR_REMOVE_ONE = "add or remove one"
+    ZERO_OUT_ONE = "zero out one"
+    REPLACE_GROUP = "replace a group"
+    ADD_OR_REMOVE_USER = "add or remove a user"
+
+
+REPLACING = (Neighbours.REPLACE_ONE, Neighbours.REPLACE_GROUP)
+_SIZED = (Neighbours.REPLACE_GROUP, Neighbours.ADD_OR_REMOVE_USER)
+_FORMS = {  # of the relations with a size; written by `str`, read by `read_relation`
+    Neighbours.REPLACE_GROUP: "replace a group of {}",
+    Neighbours.ADD_OR_REMOVE_USER: "add or remove a user of at most {}",
+}
+
+
+@attrs.frozen
+class Relation:
+    """A neighbouring relation. kind: how neighbours differ. size: k of the kinds that have one, otherwise 1.
+    Raises: InvalidArgument if these are not valid, or a size is given for a kind without one."""
+
+    kind: Neighbours
+    size: int = 1
+
+    def __attrs_post_init__(self) -> None:
+        kind, size = self.kind, self.size
+        if not isinstance(kind, Neighbours):
+            raise InvalidArgument(
+                "kind must be of Neighbours", value=kind, remedy=f"Choose from: {_list_relations()}."
+            )
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise InvalidArgument("the size of a group must be a whole number of at least 1", value=size)
+        if size > 1 and kind not in _SIZED:
+            raise InvalidArgument(f"the relation '{kind}' has no size", value=size)
+
+    def __str__(self) -> str:
+        return _FORMS.get(self.kind, self.kind.value).format(self.size)
+
+    @property
+    def adds_or_removes(self) -> bool:
+        """Whether neighbours may have different numbers of examples."""
+        return self.kind in (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ADD_OR_REMOVE_USER)
+
+    @property
+    def rule(self) -> str:
+        """What the training sets of the two worlds must satisfy, for messages."""
+        return {
+            Neighbours.REPLACE_ONE: "the training sets of the two worlds differ in at most one place",
+            Neighbours.ADD_OR_REMOVE_ONE: "the training set of one world is that of the other without one "
+            "example, or the same",
+            Neighbours.ZERO_OUT_ONE: "the training sets of the two worlds differ in at most one place, where "
+            "one of them has a blank example",
+            Neighbours.REPLACE_GROUP: "the training sets of the two worlds differ in at most "
+            f"{self.size} places",
+            Neighbours.ADD_OR_REMOVE_USER: "the training set of one world is that of the other without one "
+            f"user, who has at most {self.size} examples, or the same",
+        }[self.kind]
+
+    def count_changes(self, first: Sample, second: Sample, users_of: UserFunction) -> int:
+        """How many examples must be changed, in the way of this relation, to make one sample of the other.
+
+        0: the samples are equal. 1 to `size`: they are neighbours. `INCOMPARABLE`: no number of such changes
+        leads from one to the other.
+
+        users_of: whose each of some points is, (k, ...) to (k,); only called if a user is added or removed.
+        """
+        if self.adds_or_removes:
+            if first.points.shape[1:] != second.points.shape[1:]:
+                return INCOMPARABLE
+            shorter, longer = sorted((first, second), key=lambda sample: sample.size)
+            if self.kind is Neighbours.ADD_OR_REMOVE_ONE:
+                return _count_inserted(shorter, longer)
+            return _count_of_user(shorter, longer, users_of)
+        changes = first.differences(second)
+        if self.kind is Neighbours.ZERO_OUT_ONE and changes > 0:
+            return changes if first.differences(second, blanked=True) == changes else INCOMPARABLE
+        return changes
+
+    def make_neighbours(
+        self, sample: Sample, run: int, first: Example, second: Example, users_of: UserFunction
+    ) -> tuple[Sample, Sample]:
+        """The sample with its last example of a run changed: neighbours, for world 0 and for world 1.
+
+        Where neighbours replace examples, that is `first` in world 0 and `second` in world 1, and so are the
+        others of a group, which belong to the same run. Otherwise it is missing or blank in world 0, and
+        `second` in world 1, with all the examples that its user may have.
+        Raises: InvalidArgument if a user is added or removed and the sample has no other.
+        """
+        changed = sample.replace_one(run, *second)
+        if self.kind is Neighbours.ZERO_OUT_ONE:
+            return sample.blank_one(run), changed
+        if self.kind is Neighbours.ADD_OR_REMOVE_ONE:
+            return (
+                (sample, sample.add_one(run, *second))
+                if sample.size == 1
+                else (sample.remove_one(run), changed)
+            )
+        if self.kind is Neighbours.ADD_OR_REMOVE_USER:
+            point = own_points(second[0])[None]
+            others = find_users(users_of, changed.points) != find_users(users_of, point)
+            if not others.any():
+                raise InvalidArgument(
+                    "a sample in which a user is added or removed must hold examples of other users",
+                    value=sample.describe(),
+                    remedy="Give data of at least two users.",
+                )
+            without = changed.select(others)
+            return without, Sample(
+                np.concatenate([without.points, point]),
+                np.append(without.labels, second[1]),
+                np.append(without.counts, self.size),
+            )
+        worlds = [sample, sample]
+        for _ in range(min(self.size, int(sample.counts[run]))):
+            worlds = [
+                world.replace_one(run, *new) for world, new in zip(worlds, (first, second), strict=True)
+            ]
+        return worlds[0], worlds[1]
+
+    def count_steps(self, base: Relation) -> int:
+        """The most steps between neighbours of this relation, each between neighbours of `base`:
+        docs/proofs/neighbours.md.
+        Raises: Unsupported if there are neighbours that no number of such steps connects."""
+        if self == base:
+            return 1
+        if self.kind in REPLACING:
+            if base.kind in REPLACING:
+                return -(-self.size // base.size)
+            if base.kind in (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE):
+                return 2 * self.size
+        if self.kind is Neighbours.ADD_OR_REMOVE_USER:
+            if base.kind is Neighbours.ADD_OR_REMOVE_ONE:
+                return self.size
+            if base.kind is self.kind and base.size > self.size:
+                return 1
+        raise Unsupported(
+            f"a claim for '{base}' says nothing about '{self}'",
+            remedy="Neighbours that replace examples can be reached by adding and removing or zeroing out "
+            "single ones, and a user by single examples; the opposite is not so.",
+        )
+
+
+def read_relation(given: object) -> Relation:
+    """A relation, from itself, a kind, or a text such as "add or remove one" or "replace-a-group-of-3".
+    Raises: InvalidArgument for anything else."""
+    if isinstance(given, Relation):
+        return given
+    if isinstance(given, Neighbours):
+        return Relation(given)
+    text = str(given).replace("-", " ").strip().lower()
+    for kind in Neighbours:
+        found = re.fullmatch(_FORMS.get(kind, kind.value).format("([0-9]{1,9})"), text)
+        if found:
+            return Relation(kind, *map(int, found.groups()))
+    raise InvalidArgument(
+        "neighbours must be a known relation", value=given, remedy=f"Choose from: {_list_relations()}."
+    )
+
+
+def find_users(users_of: UserFunction, points: np.ndarray) -> np.ndarray:
+    """(k,): whose each of the points (k, ...) is.
+    Raises: InvalidArgument unless there is one number or text for each point, and no NaN."""
+    users = np.asarray(users_of(points))
+    if users.shape != (len(points),) or users.dtype.kind not in "biufUS":
+        raise InvalidArgument(
+            "whose the examples are must be given by one number or text for each point",
+            value=f"{users.dtype.name} of shape {users.shape} for {len(points)} points",
+            remedy="Name one coordinate of the points, or return an array (k,) for points (k, ...).",
+        )
+    if users.dtype.kind == "f" and np.isnan(users).any():
+        raise InvalidArgument(
+            "every example must have a user, and a value is missing",
+            value=float("nan"),
+            remedy="Remove such examples, or give each of them a user of its own.",
+        )
+    return users
+
+
+def neighbours_setting(default: Neighbours) -> Any:
+    """A learner's setting of the relation of its claim, as a text; `choose_claim` makes the claim."""
+    return setting(
+        str(default),
+        help="the neighbouring relation of the claim: " + _list_relations(),
+        check=lambda instance, attribute, value: read_relation(value),
+    )
+
+
+def _list_relations() -> str:
+    return ", ".join(_FORMS.get(kind, kind.value).format("K") for kind in Neighbours)
+
+
+def _count_inserted(shorter: Sample, longer: Sample) -> int:
+    """The number of examples of `longer` without which it is `shorter`, in the same order."""
+    left = iter(zip(shorter.points, shorter.labels, shorter.counts, strict=True))
+    point, label, needed = next(left)
+    for own, own_label, count in zip(longer.points, longer.labels, longer.counts, strict=True):
+        available = int(count)
+        while needed and available and own_label == label and np.array_equal(own, point):
+            taken = min(int(needed), available)
+            needed, available = needed - taken, available - taken
+            if not needed:
+                point, label, needed = next(left, (point, label, 0))
+    return INCOMPARABLE if needed else longer.size - shorter.size
+
+
+def _count_of_user(shorter: Sample, longer: Sample, users_of: UserFunction) -> int:
+    """The number of examples of the one user of `longer` without whom it is `shorter`."""
+    if shorter == longer:
+        return 0
+    owners, others = find_users(users_of, longer.points), find_users(users_of, shorter.points)
+    gone = np.setdiff1d(owners, others)
+    if len(gone) != 1:
+        return INCOMPARABLE
+    kept = owners != gone[0]
+    if not kept.any():
+        return INCOMPARABLE
+    return longer.size - shorter.size if longer.select(kept) == shorter else INCOMPARABLE
 
 
 class PrivacyUnit(StrEnum):
@@ -28,17 +260,14 @@ class PrivacyUnit(StrEnum):
 
 
 def _read_units(units: Iterable[PrivacyUnit]) -> tuple[PrivacyUnit, ...]:
-    return tuple(_read_member(PrivacyUnit, unit, "protects") for unit in units)
-
-
-def _read_member(kind: type[E], value: str, field: str) -> E:
-    """A member of an enumeration; ledgers hold members as their texts."""
+    """Members of the enumeration, which ledgers hold as texts."""
+    given = tuple(units)
     try:
-        return kind(value)
+        return tuple(map(PrivacyUnit, given))
     except ValueError as error:
-        members = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+        members = ", ".join(f"PrivacyUnit.{member.name}" for member in PrivacyUnit)
         raise InvalidArgument(
-            f"{field} must be of {kind.__name__}", value=value, remedy=f"Choose from {members}."
+            "protects must be of PrivacyUnit", value=given, remedy=f"Choose from {members}."
         ) from error
 
 
@@ -47,12 +276,10 @@ class Claim:
     """(ε, δ)-indistinguishability of the adversary's views in the two worlds.
 
     epsilon: in nats; infinity where nothing is promised. delta: a probability.
-    protects: what may differ between the worlds. neighbours: the relation of neighbouring training sets, as a
-    `Relation`, a `Neighbours` or a text. Neighbouring queries and streams always differ in one place.
-    curve: if the claim says δ for every ε, which implies (ε, δ); None: it says no more than (ε, δ).
-
-    Raises: InvalidArgument if epsilon is negative, delta is not a probability, or a text names no unit or no
-    relation.
+    protects: what may differ between the worlds.
+    neighbours: the relation of training sets, as a `Relation`, a `Neighbours` or a text. Neighbouring queries
+        and streams always differ in one place.
+    curve: if the claim says δ for every ε, which implies (ε, δ).
     """
 
     epsilon: float = attrs.field(converter=float)
@@ -80,15 +307,15 @@ class Claim:
         return math.isinf(self.epsilon) or self.delta >= 1
 
     def convert(self, neighbours: Relation | Neighbours | str, delta: float | None = None) -> Claim:
-        """What this claim implies for another neighbouring relation, by group privacy.
+        """What this claim implies for another neighbouring relation, by group privacy:
+        docs/proofs/neighbours.md.
 
         If N steps between neighbours of this claim's relation lead to any neighbour of the other one, a claim
         with a privacy curve implies the curve of N steps, and so an ε at every δ. A claim without one implies
-        (Nε, δ·(1 + e^ε + … + e^((N-1)ε))). Proof: docs/proofs/neighbours.md.
+        (Nε, δ·(1 + e^ε + … + e^((N-1)ε))).
 
-        delta: the δ of the new claim; the default is that of this claim, or what N steps make of it where
-        there is no curve.
-
+        delta: the δ of the new claim; by default that of this claim, or what N steps make of it without a
+        curve.
         Raises: Unsupported if it implies nothing, or nothing at delta.
         """
         relation = read_relation(neighbours)
@@ -130,9 +357,8 @@ def choose_claim(
 ) -> Claim:
     """The claim for a neighbouring relation, of several that hold: its own, or else the best one implied.
 
-    What claims for other relations imply is compared at delta: the least ε counts. Without delta it is
-    compared at the largest δ of the claims, and what has a larger δ comes last.
-
+    What other claims imply is compared at delta, by the least ε. Without delta it is compared at the largest
+    δ of the claims, and what has a larger δ comes last.
     Raises: Unsupported if none implies anything, or nothing at delta.
     """
     relation = read_relation(neighbours)
@@ -153,12 +379,12 @@ def choose_claim(
 class Bound:
     """An upper bound on a learner's mistakes, regret or error in a game of a given number of rounds.
 
-    at_most: the bound. of: `MISTAKES` in realizable games, `REGRET` in any game, or `ERROR`, the error rate
-    of every hypothesis of a predictor whose sample and queries are drawn from one distribution.
+    of: `MISTAKES` in realizable games, `REGRET` in any game, or `ERROR`, the error rate of every hypothesis
+        of a predictor whose sample and queries are drawn from one distribution.
     beta: the probability with which a game may exceed it; 0: no game does; None: it bounds the expectation.
-    theorem: its source. oblivious: True if it is proved for oblivious adversaries only.
-    promised: False if the theorem assumes other constants than those in use. The learner is then measured
-    against the bound, but breaks no promise by exceeding it.
+    oblivious: whether it is proved for oblivious adversaries only.
+    promised: False if the theorem assumes other constants than those in use, so that exceeding it breaks no
+    promise.
     """
 
     at_most: float

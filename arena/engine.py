@@ -8,17 +8,15 @@ from functools import partial
 import attrs
 import numpy as np
 
-from arena.claims import PrivacyUnit
+from arena.claims import PrivacyUnit, Relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
-from arena.moves import Move
-from arena.neighbours import Relation
+from arena.messages import Move, Reply
 from arena.players import Adversary, GameAdversary, Learner, read_relation_of
-from arena.points import freeze
 from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
 from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Entry, Transcript
-from arena.replies import Reply
+from arena.sample import freeze
 from arena.settings import at_least, check_value
 
 
@@ -28,13 +26,13 @@ class Played:
 
     worlds: (n,) bool, the world of each game. score: (n,) float64, the adversary's, or None.
     flag: (n,) bool, whether the worlds differed. challenges: in what they differed.
-    halted: (n,) bool, or None if the protocol has no halts.
-    mistakes: (n,) int, or None if the protocol counts none. rounds: the number of rounds played.
+    halted: (n,) bool, mistakes: (n,) int, or None if the protocol has none. rounds: the number of rounds
+    played.
     mistake_counts: what the scorebook holds, or None without one.
     failed: (n,) bool, the games that ended because the learner raised, or None without `faults`.
     failure: what it raised in the first of these games, or None.
-    replies: what the adversary saw, in order; empty unless recorded. transcript: None unless recorded.
-    single_games: the recorded games, where they were played one by one.
+    replies: what the adversary saw, in order. transcript, single_games (where they were played one by one):
+        these, and the replies, are empty unless recorded.
     """
 
     worlds: np.ndarray
@@ -75,17 +73,14 @@ def play(
 
     Games 2j and 2j + 1 are a pair, one in each world; a random bit of the referee decides which. An adversary
     in game style plays one game after the other, each as a batch of its own. Under OneRun, every game has a
-    fair coin of the referee.
+    fair coin.
 
     worlds: (games,) bool, to choose the worlds instead.
     faults: the adversary sees that the learner fails. Every game is played alone. If the learner raises, even
-        a refusal such as BudgetExceeded, the game ends with the score infinity. A violation of the protocol
-        is not a failure and raises.
-    record: keep the view and the transcript.
-    scorebook: what to count in online games.
+        a refusal such as BudgetExceeded, the game ends with the score infinity.
+    record: keep the view and the transcript. scorebook: what to count in online games.
     coins: the number of the learner's stream of random numbers; the adversary's is that of the seed.
     watch: called with the number of rounds that are over, before every move.
-
     Raises: ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if it
     does not play the protocol or the arguments are invalid, Unsupported if single games cannot be played.
     """

@@ -36,10 +36,7 @@ class ArenaError(Exception):
 
 
 class InvalidArgument(ArenaError, ValueError):
-    """A value that is not allowed.
-
-    rule: what must hold. value: what was given. remedy: what to do about it.
-    """
+    """A value that is not allowed: the rule that must hold, what was given, and what to do about it."""
 
     def __init__(self, rule: str, *, value: object = None, remedy: str = "") -> None:
         self.rule = rule
@@ -101,10 +98,7 @@ class ProtocolViolation(ArenaError):
 
 
 class PlayerError(ArenaError):
-    """A player raised an exception of its own, which is chained as the cause.
-
-    place: the file and the line of the user's code that raised it, if any.
-    """
+    """A player raised an exception of its own, the cause. place: the user's file and line, if any."""
 
     @classmethod
     def of(cls, error: BaseException, *, player: str, name: str, round: int) -> PlayerError:
@@ -138,10 +132,7 @@ class PlaysAlone(UserWarning):
 
 
 class NotConforming(ArenaError):
-    """A player fails a check of `arena.testing`.
-
-    player: its name. rule: what must hold. got: what was observed.
-    """
+    """A player fails a check of `arena.testing`: the rule that must hold, and what was observed."""
 
     def __init__(self, player: str, rule: str, got: str = "") -> None:
         self.player = player

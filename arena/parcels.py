@@ -1,4 +1,4 @@
-"""Pickles for other processes, with the sources of the user's files.
+"""Pickles for other processes, with the sources of the user's files, and fingerprints of functions.
 
 No other process can import a file that was named by its path. What such a file defines is pickled as the
 names of the module and of the attribute, and the parcel holds the source, from which the receiving process
@@ -7,24 +7,29 @@ makes the module. So whatever a module may hold can be sent: caches, locks, meas
 
 from __future__ import annotations
 
+import hashlib
 import io
 import pickle
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arena.errors import CannotBeSent, describe_error
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None), ModuleType)  # pickled as they are
+
+_LITERAL = bool | int | float | complex | str | bytes | None | np.generic
 
 
 @attrs.frozen
@@ -54,8 +59,7 @@ def pack(value: object, *, by_value: bool = False) -> bytes:
     """The value as a parcel, which `unpack` opens in another process.
 
     by_value: whether functions and classes of the user's files are pickled themselves where possible, for a
-    machine that may lack what these files read when they are imported.
-
+        machine that may lack what these files read when they are imported.
     Raises: CannotBeSent if the value, or something that it holds, cannot be pickled.
     """
     try:
@@ -141,8 +145,6 @@ def _install(sources: list[SourceModule]) -> None:
 
 
 class _SourceFinder(MetaPathFinder, Loader):
-    """Imports the modules of parcels from their sources."""
-
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
         module = _sources.get(name)
         if module is None:
@@ -161,3 +163,70 @@ class _SourceFinder(MetaPathFinder, Loader):
 
 
 _finder = _SourceFinder()
+
+
+def callable_name(function: Any) -> str:
+    """The name of a callable: `f`, or `f(scale=2)` for a partial.
+
+    >>> callable_name(partial(round, ndigits=2))
+    'round(ndigits=2)'
+    """
+    if isinstance(function, partial):
+        arguments = [repr(value) for value in function.args]
+        arguments += [f"{name}={value!r}" for name, value in function.keywords.items()]
+        return f"{callable_name(function.func)}({', '.join(arguments)})"
+    return getattr(function, "__qualname__", None) or type(function).__qualname__
+
+
+def fingerprint(function: Any) -> str:
+    """A text that is equal for callables of the same module, name, code, defaults and enclosed values, in any
+    process of one minor version of Python. (The `repr` of a function contains its address in memory.)
+
+    Not part of it: global variables that the code uses, and attributes of a callable that is not a function.
+    """
+    return _identify(function, (id(function),))
+
+
+_Path = tuple[int, ...]  # ids of the objects that contain a value: a function may enclose itself
+
+
+def _identify(function: Any, path: _Path) -> str:
+    if isinstance(function, partial):
+        return _text((function.func, function.args, sorted(function.keywords.items())), path)
+    origin = f"{getattr(function, '__module__', None) or type(function).__module__}:{callable_name(function)}"
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return origin
+    enclosed = [_read_cell(cell) for cell in function.__closure__ or ()]
+    content = _text((code, function.__defaults__, function.__kwdefaults__, enclosed), path)
+    return f"{origin} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
+
+def _read_cell(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # the name was deleted, or has no value yet
+        return CellType
+
+
+def _text(value: object, path: _Path) -> str:
+    """A text that is the same in every process; for a value of an unknown kind, the kind alone."""
+    if isinstance(value, _LITERAL):
+        return repr(value)
+    if id(value) in path:
+        return f"^{path.index(id(value))}"
+    within = (*path, id(value))
+    if isinstance(value, CodeType):
+        return _text((value.co_code, value.co_consts, value.co_names), within)
+    if isinstance(value, tuple | list):
+        return f"({','.join(_text(entry, within) for entry in value)})"
+    if isinstance(value, set | frozenset):
+        return f"{{{','.join(sorted(_text(entry, within) for entry in value))}}}"
+    if isinstance(value, dict):
+        entries = [(_text(key, within), _text(entry, within)) for key, entry in value.items()]
+        return _text(sorted(entries), within)
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.str}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
+    if callable(value):
+        return _identify(value, within)
+    return f"{type(value).__module__}:{type(value).__qualname__}"

@@ -8,8 +8,7 @@ state or a configuration may offer beyond that is in `arena.capabilities`.
 An *adversary* is a frozen attrs class with one generator, `play(games, rng)`: it yields moves, is sent
 replies, and may return a score (n,). Higher scores mean "this looks like world 1".
 
-Players in game style are written in plain Python for one game. That is slow (microseconds for each move and
-game), but it is the shortest way to write a player, and an adversary cannot see another game.
+Players in game style are written in plain Python for one game: slow, but the shortest way to write a player.
 """
 
 from __future__ import annotations
@@ -22,16 +21,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import attrs
 import numpy as np
 
-from arena.capabilities import finite_domain, read_concepts
-from arena.claims import Bound, Claim, PrivacyUnit
+from arena.capabilities import HasConcepts
+from arena.claims import Bound, Claim, Neighbours, PrivacyUnit, Relation
 from arena.errors import ProtocolViolation, Unsupported
 from arena.laws import AnswerLaw, ValueLaw
-from arena.moves import Move
-from arena.neighbours import Neighbours, Relation
-from arena.points import freeze
+from arena.messages import Hypothesis, Move
 from arena.released import list_objects
-from arena.replies import Hypothesis
-from arena.sample import Sample, Training
+from arena.sample import BOTH, Reads, Sample, Training, freeze
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
@@ -39,15 +35,24 @@ if TYPE_CHECKING:
 Moves = Generator[Move, Any, "np.ndarray | None"]
 
 
+def read_concepts(player: object) -> ConceptClass | None:
+    """The player's concept class, if it has one."""
+    return player.concepts if isinstance(player, HasConcepts) else None
+
+
+def finite_domain(player: object) -> tuple[Any, ...] | None:
+    """The points of the player's concept class in order, if its domain is finite."""
+    concepts = read_concepts(player)
+    return None if concepts is None else concepts.domain
+
+
 @attrs.frozen(eq=False)  # so that a subclass without an equality of its own has that of objects
 class Learner(ABC):
     """Configuration of a learner: hashable, printable, and the same for every batch of games.
 
-    name: what the command line calls it.
+    name: what the command line calls it. theorem: the source of its claim.
     protocols: names of the referees under which it plays, for instance ("Figure1",).
-    theorem: the source of its claim.
-    usual_adversary: the name of the adversary of audits that name none; empty: the usual one of what its
-        claim protects.
+    usual_adversary: that of audits that name none; empty: the usual one of what it protects.
     """
 
     name: ClassVar[str] = ""
@@ -66,14 +71,16 @@ class Learner(ABC):
     def claim(self) -> Claim:
         """The privacy that it promises, computed from its settings."""
 
+    @property
+    def reads(self) -> Reads:
+        """Of the points and the labels of its sample, what it reads anything of."""
+        return BOTH
+
     def users_of(self, points: np.ndarray) -> np.ndarray:
         """(k,): whose each of the points (k, ...) is, in games in which a user is added or removed.
-
-        Raises: Unsupported if its claims are not about users.
-        """
+        Raises: Unsupported if its claims are not about users."""
         raise Unsupported(
-            f"{self.name} does not say whose an example is",
-            remedy="Define users_of(points) on the learner.",
+            f"{self.name} does not say whose an example is", remedy="Define users_of(points) on the learner."
         )
 
     @abstractmethod
@@ -93,18 +100,15 @@ class Learner(ABC):
     def common_random_numbers(self) -> bool:
         """Whether every game draws the same random numbers in the same order, whatever any game receives.
 
-        If so, two batches with the same random numbers, one in each world, can be compared game by game,
-        which makes audits much sharper. A learner that draws anew only in the games that need it does not
-        qualify.
+        If so, batches with the same random numbers in both worlds can be compared game by game, which makes
+        audits much sharper. A learner that draws anew only in the games that need it does not qualify.
         """
         return False
 
     @property
     def own_coins(self) -> bool:
         """Whether it draws random numbers that do not come from `rng`, so that no seed repeats its games.
-
-        They must be independent in every process that plays its games: see `arena.testing.fresh_coins`.
-        """
+        They must be independent in every process that plays its games."""
         return False
 
     @property
@@ -137,10 +141,7 @@ class Learner(ABC):
 
     def law(self, sample: Sample) -> ValueLaw | AnswerLaw:
         """Its output distribution when trained on `sample`: a `ValueLaw` under Release, an `AnswerLaw` under
-        Figure1 and Voting.
-
-        Raises: Unsupported if it is not known.
-        """
+        Figure1 and Voting. Raises: Unsupported if it is not known."""
         raise Unsupported(
             f"{self.name} does not declare its output distribution",
             remedy="Audit it by playing, or define law(sample) on the learner.",
@@ -171,29 +172,24 @@ class Adversary(ABC):
 
     usual_for: the units such that audits of a learner that protects one of them, and which name no adversary,
         are played against this one. Only those of shipped adversaries count.
+    scores_release: whether its score, if it returns one, is a released number itself. A distinguisher is then
+        preferred where releases hold more than finite numbers.
     """
 
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
     usual_for: ClassVar[tuple[PrivacyUnit, ...]] = ()
-    # Whether its score, if it returns one, is a released number itself. A distinguisher is then preferred
-    # where releases hold more than finite numbers.
     scores_release: ClassVar[bool] = False
 
     @property
     def returns_score(self) -> bool | None:
-        """Whether `play` returns a score; None if it is not declared, so that only a game can show it.
-
-        A class attribute suffices: `returns_score = True`. `arena.testing.check_adversary` checks it.
-        """
+        """Whether `play` returns a score; None if only a game can show it. A class attribute suffices."""
         return None
 
     @property
     def realizable(self) -> bool:
-        """Whether, in every game, some concept of the learner's class agrees with all its examples.
-
-        A class attribute suffices: `realizable = True`. A race enforces it.
-        """
+        """Whether, in every game, some concept of the learner's class agrees with all its examples. A class
+        attribute suffices. A race enforces it."""
         return False
 
     @abstractmethod
@@ -206,17 +202,13 @@ class GameLearner(Learner):
     """A learner written for one game.
 
     The state of one game has the methods of its protocol on scalars: `train(sample)`, `predict(x)` -> 0 or 1,
-    and `halted`, a bool (False if it is left out); `release(sample)` -> number, text, None
-    or a tuple or array of these; `hypothesis()` -> concept and
-    `observe(x, y)`.
+    and `halted`, a bool (False if it is left out); `release(sample)` -> number, text, None or a tuple or
+    array of these; `hypothesis()` -> concept and `observe(x, y)`.
     """
 
     @property
     def concept_class(self) -> ConceptClass:
-        """The class of its hypotheses' concepts; a class attribute suffices.
-
-        Raises: Unsupported if it does not have one.
-        """
+        """The class of its hypotheses; a class attribute suffices. Raises: Unsupported without one."""
         raise Unsupported(
             f"{self.name} has no concept_class", remedy="Define one, for `hypothesis` needs it."
         )

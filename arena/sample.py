@@ -1,29 +1,189 @@
-"""Training data: ordered lists of labelled examples, stored as runs of equal examples."""
+"""Training data: points and labels as arrays, and lists of examples stored as runs of equal ones."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument, count_things
-from arena.points import (
-    LARGEST_INTEGER,
-    as_points,
-    format_point,
-    own_copy,
-    own_labels,
-    own_points,
-    points_differ,
-)
+
+LARGEST_INTEGER = 2**53  # up to which float64 holds every integer
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, 2^64 over the golden ratio, as usual for hashes
+_MOST_COORDINATES = 6  # of a vector, that are shown
+
+BLANK = -1  # the label of a blank example, which learners count and otherwise ignore
+
+
+def freeze(array: np.ndarray) -> np.ndarray:
+    """The same array, read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def own_copy(array: Any) -> np.ndarray:
+    """The same values as an array of numpy's own type, in memory that nobody can write to. An array of
+    objects is only marked read-only."""
+    plain = np.asarray(array)
+    if plain.dtype.hasobject:
+        return freeze(plain.copy())
+    memory: Any = plain.base
+    shares = type(memory) is bytes and len(memory) == plain.nbytes and plain.flags.c_contiguous
+    return np.ndarray(plain.shape, plain.dtype, memory if shares else plain.tobytes())
+
+
+def own_points(points: Any) -> np.ndarray:
+    """Points as float64, the one type in which they are compared: no −0, and an own copy.
+    Raises: InvalidArgument for a value that is not finite, or an integer that float64 does not hold."""
+    return own_copy(as_floats(as_points(points)).astype(np.float64, copy=False) + 0.0)
+
+
+def own_labels(labels: Any) -> np.ndarray:
+    """Labels as int8 of 0 and 1, an own copy. Raises: InvalidArgument if they are anything else."""
+    return own_copy(as_labels(labels))
+
+
+def as_points(points: Any) -> np.ndarray:
+    """`points` as an array of finite numbers. Raises: InvalidArgument if they are anything else."""
+    refuse_masks("points", points)
+    try:
+        array = np.asarray(points)
+    except ValueError as error:
+        raise InvalidArgument("points must be numbers, or vectors of one length") from error
+    if array.dtype == object:
+        array = as_numbers("points", array)
+    if array.dtype.kind not in "biuf":
+        raise InvalidArgument("points must be numbers", value=array.dtype.name)
+    if array.dtype.kind == "f" and not isinstance(points, np.ndarray):
+        check_integers("points", points)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        infinite = array[~np.isfinite(array)]
+        raise InvalidArgument(
+            "points must be finite: no NaN, no infinity",
+            value=float(infinite.flat[0]),
+            remedy="Remove the rows with missing values, or fill these in.",
+        )
+    return array
+
+
+def as_floats(array: np.ndarray) -> np.ndarray:
+    """Numbers as floats: float32 is kept, other types become float64.
+    Raises: InvalidArgument for an integer beyond ±2^53."""
+    if array.dtype.kind in "iu":
+        low, high = int(array.min(initial=0)), int(array.max(initial=0))
+        if max(high, -low) > LARGEST_INTEGER:
+            raise _refuse_integer(high if high > LARGEST_INTEGER else low)
+    return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+
+
+def as_numbers(name: str, array: np.ndarray) -> np.ndarray:
+    """An array of objects as floats. Raises: InvalidArgument unless all are numbers that float64 holds."""
+    for value in array.ravel().tolist():
+        if not isinstance(value, Real):
+            raise InvalidArgument(f"{name} must be numbers", value=type(value).__name__)
+        if isinstance(value, Integral) and abs(int(value)) > LARGEST_INTEGER:
+            raise _refuse_integer(int(value))
+    return array.astype(np.float64)
+
+
+def check_integers(name: str, values: Any) -> None:
+    """Look for integers that became floats beside others. Raises: InvalidArgument for one beyond ±2^53."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        as_floats(values)
+    elif isinstance(values, list | tuple | np.ndarray):
+        kinds = set(map(type, values))
+        if not kinds <= {float, np.float64}:
+            for value in values:
+                check_integers(name, value)
+    elif isinstance(values, Integral) and abs(int(values)) > LARGEST_INTEGER:
+        raise _refuse_integer(int(values))
+
+
+def refuse_masks(name: str, values: Any) -> None:
+    """Raises: InvalidArgument for masked numbers, which numpy takes for the numbers beneath, or for NaN."""
+    masked = np.ma.MaskedArray
+    if isinstance(values, masked) or (
+        isinstance(values, list | tuple) and any(isinstance(value, masked) for value in values)
+    ):
+        raise InvalidArgument(
+            f"{name} must be plain numbers",
+            value="a masked array",
+            remedy="Leave out what is masked: values.compressed().",
+        )
+
+
+def _refuse_integer(value: int) -> InvalidArgument:
+    return InvalidArgument(
+        "integers must lie within ±2^53, where float64 is exact", value=value, remedy="Scale them down."
+    )
+
+
+def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is ().
+    Raises: InvalidArgument for a value that is not finite, or a vector of another length."""
+    points = as_floats(as_points(x)).astype(np.float64, copy=False)
+    if shape and points.shape[-1:] != shape:
+        raise InvalidArgument(f"a point must have shape {shape}", value=points.shape)
+    return points
+
+
+def as_labels(labels: Any) -> np.ndarray:
+    """`labels` as int8 of 0 and 1. Raises: InvalidArgument if they are anything else."""
+    array = np.asarray(labels)
+    if array.dtype.kind not in "biuf" or not ((array == 0) | (array == 1)).all():
+        raise InvalidArgument("labels must be 0 or 1", value=np.unique(array)[:5].tolist())
+    return array.astype(np.int8)
+
+
+def is_shared(x: np.ndarray) -> bool:
+    """Whether x (n, ...) is one point broadcast to all games, so that one computation serves all."""
+    return len(x) > 0 and x.strides[0] == 0
+
+
+def points_differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """(n,) bool: where two arrays of points (n, ...) hold different points."""
+    return np.asarray((first != second).any(axis=tuple(range(1, first.ndim))))
+
+
+def hash_rows(rows: np.ndarray) -> np.ndarray:
+    """(n,) uint64: hashes of the rows of an array (n, F) of float64 or int8. Different rows of one type and
+    length collide with probability about 2^-64."""
+    keys = np.zeros(len(rows), np.uint64)
+    if rows.dtype == np.int8:
+        words = np.zeros((len(rows), -(-rows.shape[1] // 8) * 8), np.int8)
+        words[:, : rows.shape[1]] = rows
+        rows = words.view(np.uint64)
+    for column in np.ascontiguousarray(rows.T).view(np.uint64):
+        keys ^= column
+        keys ^= column >> np.uint64(29)
+        keys *= _MULTIPLIER
+        keys ^= keys >> np.uint64(32)
+    return keys
+
+
+def format_point(point: Any) -> str:
+    """A point as text.
+
+    >>> format_point(0.5), format_point([1.0, 2.0])
+    ('0.5', '[1 2]')
+    """
+    if np.ndim(point) == 0:
+        return f"{float(point):.6g}"
+    values = np.ravel(point)
+    more = " ..." if len(values) > _MOST_COORDINATES else ""
+    return "[" + " ".join(f"{float(v):.4g}" for v in values[:_MOST_COORDINATES]) + more + "]"
+
 
 Reads = Literal["points", "labels", "both"]  # what a learner reads of the examples
 BOTH: Reads = "both"
-BLANK = -1  # the label of a blank example, which learners count and otherwise ignore
 
 
 def _own_sample_labels(labels: Any) -> np.ndarray:
@@ -35,19 +195,14 @@ def _own_sample_labels(labels: Any) -> np.ndarray:
     return own_copy(array.astype(np.int8))
 
 
-def _own_counts(counts: Any) -> np.ndarray | None:
-    return None if counts is None else own_copy(counts)
-
-
 @attrs.frozen(eq=False, slots=False, repr=False)
 class Sample:
     """An ordered list of labelled examples, stored as runs.
 
     Shapes: points (k, ...) float64, labels (k,) of 0 and 1, counts (k,) of at least 1. The list holds
     `counts[0]` copies of example 0, then `counts[1]` copies of example 1, and so on. Equality is that of the
-    lists. Arrays are copied, and nobody can write to the copies. A blank example has the label `BLANK` and
-    the point 0; referees allow it where neighbours zero out one example.
-
+    lists. Arrays are copied. A blank example has the label `BLANK` and the point 0; referees allow it where
+    neighbours zero out one.
     Raises: InvalidArgument if the shapes or the values are others.
 
     >>> Sample([0.5, 0.5, 2.0], [0, 1, 1], [3, 2, 1])
@@ -56,7 +211,7 @@ class Sample:
 
     points: np.ndarray = attrs.field(converter=own_points)
     labels: np.ndarray = attrs.field(converter=_own_sample_labels)
-    counts: np.ndarray = attrs.field(default=None, converter=_own_counts)
+    counts: np.ndarray = attrs.field(default=None, converter=attrs.converters.optional(own_copy))
 
     def __attrs_post_init__(self) -> None:
         runs = len(self.points) if self.points.ndim else 0
@@ -83,9 +238,7 @@ class Sample:
     @classmethod
     def of(cls, given: Sample) -> Sample:
         """The same list as a new Sample of no subclass, which changes to the given object do not reach.
-
-        Raises: InvalidArgument if the attributes have been changed to what is no sample.
-        """
+        Raises: InvalidArgument if the attributes have been changed to what is no sample."""
         return Sample(given.points, given.labels, given.counts)
 
     @cached_property
@@ -96,9 +249,8 @@ class Sample:
     @cached_property
     def digest(self) -> str:
         """A hash of the list, the same however it is divided into runs."""
-        merged = self._merge_runs()
         state = hashlib.sha256()
-        for array in merged:
+        for array in self._merge_runs():
             state.update(f"{array.dtype.str}{array.shape}".encode())
             state.update(np.ascontiguousarray(array).tobytes())
         return state.hexdigest()[:16]
@@ -113,11 +265,8 @@ class Sample:
         return f"Sample({self.describe()})"
 
     def describe(self, most: int = 4, *, reads: Reads = BOTH) -> str:
-        """The size and the first `most` runs, as one line of text. reads: the parts of the examples to show.
-
-        >>> Sample([0.5, 2.0], [0, 1], [1, 3]).describe(reads="points")
-        '4 examples: 1 x 0.5, 3 x 2'
-        """
+        """The size and the first `most` runs, as one line of text, with the parts of the examples that
+        `reads` names."""
         points = np.zeros_like(self.points) if reads == "labels" else self.points
         labels = np.zeros_like(self.labels) if reads == "points" else self.labels
         shown = self if reads == BOTH else Sample(points, labels, self.counts)  # merges what looks alike
@@ -131,11 +280,7 @@ class Sample:
         return f"{count_things(self.size, 'example')}: " + ", ".join(runs) + more
 
     def replace_one(self, run: int, point: Any, label: int) -> Sample:
-        """The neighbour in which the last example of run `run` is (point, label) instead.
-
-        >>> Sample([0.5, 2.0], [0, 1], [3, 1]).replace_one(0, 0.5, 1)
-        Sample(4 examples: 2 x (0.5, 0), 1 x (0.5, 1), 1 x (2, 1))
-        """
+        """The neighbour in which the last example of run `run` is (point, label) instead."""
         return self.add_one(run, point, label).remove_one(run)
 
     def add_one(self, run: int, point: Any, label: int) -> Sample:
@@ -148,8 +293,11 @@ class Sample:
         """The sample without the last example of run `run`. Raises: InvalidArgument if it is the only one."""
         counts = self.counts.copy()
         counts[run] -= 1
-        left = counts > 0
-        return Sample(self.points[left], self.labels[left], counts[left])
+        return attrs.evolve(self, counts=np.maximum(counts, 1)).select(counts > 0)
+
+    def select(self, runs: np.ndarray) -> Sample:
+        """The sample of some of its runs, given by indices or as (k,) bool."""
+        return Sample(self.points[runs], self.labels[runs], self.counts[runs])
 
     def blank_one(self, run: int) -> Sample:
         """The neighbour in which the last example of run `run` is blank instead."""
@@ -157,12 +305,9 @@ class Sample:
 
     def divide(self, pieces: Any = 1) -> Sample:
         """The same list in other runs: adjacent runs of equal examples are merged, and then each is cut into
-        `pieces`, or into single examples if it has fewer.
+        `pieces` (one integer of at least 1, or one for each merged run), or into single examples if it has
+        fewer.
 
-        pieces: one integer of at least 1, or one for each of the merged runs.
-
-        >>> Sample([0.5, 0.5, 2.0], [0, 0, 1], [1, 2, 4]).divide()
-        Sample(7 examples: 3 x (0.5, 0), 4 x (2, 1))
         >>> Sample([0.5, 2.0], [0, 1], [3, 4]).divide([1, 3])
         Sample(7 examples: 3 x (0.5, 0), 2 x (2, 1), 1 x (2, 1), 1 x (2, 1))
         """
@@ -180,8 +325,8 @@ class Sample:
         return Sample(self.points[first], self.labels[first], counts)
 
     def kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The index of the first run of each distinct example, in sorted order; and (k,), which distinct
-        example each run holds."""
+        """The first run of each distinct example, in sorted order; and (k,), which of these each run
+        holds."""
         rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
         order = np.lexsort(rows.T[::-1])  # np.unique(axis=0) takes four times as long
         new = np.ones(len(rows), bool)
@@ -195,10 +340,8 @@ class Sample:
         return np.repeat(self.points, self.counts, axis=0), np.repeat(self.labels, self.counts)
 
     def differences(self, other: Sample, *, blanked: bool = False) -> int:
-        """The number of positions at which the lists hold different examples; -1 if their lengths differ.
-
-        blanked: count only positions at which one of the two examples is blank.
-        """
+        """The number of positions at which the lists hold different examples, of which one is blank if
+        `blanked`; -1 if their lengths differ."""
         if self.size != other.size or self.points.shape[1:] != other.points.shape[1:]:
             return -1
         ends, other_ends = np.cumsum(self.counts), np.cumsum(other.counts)
@@ -223,13 +366,17 @@ class Sample:
 class Training:
     """What a learner receives in the training phase: the distinct samples, and which game got which.
 
-    samples: those that some game of the batch got, so that a batch of one world does not show the other; in a
-        batch without games, those that games would have got. Their order reveals nothing about the worlds.
+    samples: those that some game of the batch got; in a batch without games, those that games would have got.
+        Their number and order reveal nothing about the worlds.
     which: (n,), indices of `samples`.
     """
 
     samples: tuple[Sample, ...]
     which: np.ndarray
+
+    @property
+    def games(self) -> int:
+        return len(self.which)
 
     @classmethod
     def of(cls, samples: Sequence[Sample], which: np.ndarray) -> Training:
@@ -239,10 +386,6 @@ class Training:
         ordered = sorted(set(got), key=lambda s: s.digest)
         place = {sample: i for i, sample in enumerate(ordered)}
         return cls(tuple(ordered), own_copy(np.array([place.get(s, 0) for s in samples])[which]))
-
-    @property
-    def games(self) -> int:
-        return len(self.which)
 
     def groups(self) -> Iterator[tuple[Sample, np.ndarray]]:
         """Each sample with the indices of the games that got it."""

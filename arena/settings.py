@@ -17,7 +17,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 
-Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+Check = Callable[[Any, "attrs.Attribute[Any]", Any], object]
 # Told of the path, the content and whether it is code, before a user's file is parsed or run. It may refuse.
 FileGuard = Callable[[Path, bytes, bool], None]
 file_guard: ContextVar[FileGuard | None] = ContextVar("file_guard", default=None)
@@ -29,16 +29,12 @@ _READ_REMEDIES = {
 
 
 def setting(
-    default: Any = attrs.NOTHING,
-    *,
-    help: str,
-    unit: str = "",
-    check: Check | Iterable[Check] | None = None,
+    default: Any = attrs.NOTHING, *, help: str, unit: str = "", check: Check | Iterable[Check] | None = None
 ) -> Any:
     """A keyword-only field of a player's configuration.
 
     help, unit: what `arena show PLAYER` prints; `--set NAME=VALUE` sets the field.
-    check: one or several of the validators below. They let None pass, which as a default means "derived".
+    check: one or several of the validators below, which let None pass: as a default it means "derived".
         Default: more than 0 for the unit "nats", and less than 1, too, for "probability".
     """
     if check is None:
@@ -58,10 +54,7 @@ def count_setting(default: Any = attrs.NOTHING, *, help: str, least: int = 1) ->
 
 
 def check_value(name: str, value: Any, *checks: Check) -> None:
-    """Apply validators to a value that is not a field, such as an argument of a function.
-
-    Raises: InvalidArgument, which calls the value `name`.
-    """
+    """Apply validators to a value that is not a field and is called `name`. Raises: InvalidArgument."""
     for check in checks:
         check(None, _Named(name), value)  # type: ignore[arg-type]
 
@@ -71,6 +64,18 @@ class _Named:
     """The part of an attribute that validators read."""
 
     name: str
+
+
+def _rule(holds: Callable[[Any], bool], text: str, remedy: str = "") -> Check:
+    def check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        try:
+            valid = bool(holds(value))
+        except TypeError:
+            valid = False
+        if not valid:
+            raise InvalidArgument(f"{attribute.name} must be {text}", value=value, remedy=remedy)
+
+    return check
 
 
 def at_least(bound: float) -> Check:
@@ -93,10 +98,9 @@ def less_than(bound: float, remedy: str = "") -> Check:
     return _rule(lambda value: value < bound, f"less than {bound:g}", remedy)
 
 
-def whole(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Validate an integer of Python or numpy, not a bool."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidArgument(f"{attribute.name} must be an integer", value=value)
+def one_of(*names: str, remedy: str = "") -> Check:
+    """Validate that the value is one of some names."""
+    return _rule(lambda value: value in names, "one of " + ", ".join(names), remedy)
 
 
 def is_number(value: object) -> bool:
@@ -104,35 +108,10 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def number(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Validate a number of Python or numpy, not a bool and not text."""
-    if not is_number(value):
-        raise InvalidArgument(f"{attribute.name} must be a number", value=value)
-
-
-def yes_or_no(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """Validate True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InvalidArgument(f"{attribute.name} must be True or False", value=value)
-
-
-def one_of(*names: str, remedy: str = "") -> Check:
-    """Validate that the value is one of some names."""
-    return _rule(lambda value: value in names, "one of " + ", ".join(names), remedy)
-
-
-def _rule(holds: Callable[[Any], bool], text: str, remedy: str = "") -> Check:
-    def check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-        try:
-            valid = bool(holds(value))
-        except TypeError:
-            valid = False
-        if not valid:
-            raise InvalidArgument(f"{attribute.name} must be {text}", value=value, remedy=remedy)
-
-    return check
-
-
+# Validators of an integer, a number and a truth value, of Python or numpy.
+whole = _rule(lambda value: isinstance(value, int | np.integer) and not isinstance(value, bool), "an integer")
+number = _rule(is_number, "a number")
+yes_or_no = _rule(lambda value: isinstance(value, bool | np.bool_), "True or False")
 _CHECKS_OF_UNITS = {"nats": (more_than(0),), "probability": (more_than(0), less_than(1))}
 
 
@@ -140,8 +119,7 @@ def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: 
     """The content of a regular file that the user names, after `file_guard` has seen it.
 
     kind: what error messages call it. mebibytes: its largest size. code: whether it is run.
-    Raises: InvalidArgument if it cannot be read, is a pipe, a device or a socket, or is larger; whatever the
-    guard raises.
+    Raises: InvalidArgument if it cannot be read, is no regular file, or is larger; whatever the guard raises.
     """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
@@ -173,9 +151,7 @@ def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: 
 
 def parse_rows(path: str | os.PathLike[str], content: bytes) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file that are not empty, with stripped fields, each with the number of its last line.
-
-    path: as the user gave it. Raises: InvalidArgument, with the line, if this is not CSV in UTF-8.
-    """
+    Raises: InvalidArgument, with the path as the user gave it and the line, if this is not CSV in UTF-8."""
     reader = csv.reader(io.StringIO(_decode(path, content), newline=""), skipinitialspace=True, strict=True)
     try:
         for row in reader:

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.capabilities import TrainsByNoisySteps
-from arena.neighbours import REPLACING
+from arena.claims import REPLACING
 from arena.players import read_relation_of
 from arena.settings import one_of
 
@@ -25,9 +25,8 @@ class StepScore:
     kind: "sum", how far the models move along the coordinates; "ratio", the log likelihood ratio of the
         steps; "spread", the largest step less the smallest; "length", ln of the sum of the squares of all
         steps in all coordinates; "last bits", the place of the last bit of the first model.
-    coordinates: steps are measured along these equally, so that a step of all of them has the length of its
-        gradient; "last bits" reads the first. clip: how far one gradient of the largest length moves a model,
-        the unit of steps.
+    coordinates: steps are measured along these equally; "last bits" reads the first.
+    clip: how far one gradient of the largest length moves a model, the unit of steps.
     rate, noise, shift, centre, replaced: what the ratio assumes. Steps have the mean `centre` and Gaussian
         noise of standard deviation `noise`. In world 1, an example moves each step by `shift` with chance
         `rate`. In world 0 it moves them the other way if it is replaced, and not at all otherwise.
@@ -46,17 +45,10 @@ class StepScore:
 
     @classmethod
     def for_canary(
-        cls,
-        kind: str,
-        learner: TrainsByNoisySteps,
-        *,
-        coordinates: tuple[int, ...] = (0,),
-        opposite: int = 0,
+        cls, kind: str, learner: TrainsByNoisySteps, *, coordinates: tuple[int, ...] = (0,), opposite: int = 0
     ) -> StepScore:
-        """The score of the learner's steps against the gradient of a canary.
-
-        opposite: the number of examples that pull against the canary in both worlds.
-        """
+        """The score of the learner's steps against the gradient of a canary, where `opposite` examples pull
+        against it in both worlds."""
         return cls(
             kind,
             coordinates,

@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from audits.adversary_search.search_report import SearchResult
     from audits.api.audit import audit
     from audits.api.certify import Auditor, Certificate, certify
-    from audits.api.exact import exact
     from audits.api.one_run import OneRunCertificate, audit_one_run, certify_one_run
-    from audits.api.race import race
+    from audits.api.race import race, tournament
     from audits.api.search import search
-    from audits.api.solve import solve
-    from audits.api.tournament import tournament
-    from audits.data.csv_samples import load_sample
-    from audits.exact_loss.exact_report import ExactAudit
+    from audits.api.solve import exact, solve
+    from audits.data.csv_files import load_sample
+    from audits.exact_loss.exact_audit import ExactAudit
     from audits.races.race_result import RaceResult
     from audits.runs.plan import Plan
     from audits.runs.run import run
@@ -47,14 +45,12 @@ _MODULES = {
     "adversary_search.search_report": ("SearchResult",),
     "api.audit": ("audit",),
     "api.certify": ("Auditor", "Certificate", "certify"),
-    "api.exact": ("exact",),
     "api.one_run": ("OneRunCertificate", "audit_one_run", "certify_one_run"),
-    "api.race": ("race",),
+    "api.race": ("race", "tournament"),
     "api.search": ("search",),
-    "api.solve": ("solve",),
-    "api.tournament": ("tournament",),
-    "data.csv_samples": ("load_sample",),
-    "exact_loss.exact_report": ("ExactAudit",),
+    "api.solve": ("exact", "solve"),
+    "data.csv_files": ("load_sample",),
+    "exact_loss.exact_audit": ("ExactAudit",),
     "races.race_result": ("RaceResult",),
     "runs.plan": ("Plan",),
     "runs.run": ("run",),
@@ -70,7 +66,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'audits' has no attribute {name!r}; it has {', '.join(__all__)}")
-    from audits.registry.own_packages import check_own_packages
+    from audits.registry import check_own_packages
 
     check_own_packages()
     return getattr(importlib.import_module(f"audits.{_MODULE_OF[name]}"), name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING, Any
@@ -26,10 +27,9 @@ _ROUNDING = 1 + 1e-9  # tolerance for sums of errors in floating point
 
 @dataclass
 class Account:
-    """The error that a test may spend, and what it has spent.
+    """Probabilities that a test may fail, and may have failed, although every claim is true.
 
-    granted, spent: probabilities that it fails although every claim is true. games: played in each world.
-    refuted: one line for each refuted claim.
+    games: played in each world. refuted: one line for each refuted claim.
     """
 
     granted: float
@@ -67,7 +67,7 @@ class Account:
 
 
 _account = pytest.StashKey[Account]()
-_errors = pytest.StashKey["tuple[float, float | None]"]()
+_errors = pytest.StashKey["tuple[float | None, float | None]"]()  # the default, and the maximum sum
 
 
 @pytest.fixture
@@ -93,49 +93,35 @@ def assert_private(request: pytest.FixtureRequest) -> Callable[..., Outcome]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
-        _DEFAULT, "Error of a privacy test that does not state one (a probability).", default="1e-6"
+        _DEFAULT, "Error, a probability, of a privacy test that does not state one.", default="1e-6"
     )
-    parser.addini(
-        _TOTAL,
-        "Maximum sum of the errors of all privacy tests of a run (a probability).",
-        default="",
-    )
+    parser.addini(_TOTAL, "Maximum sum of the errors of all privacy tests of a run.", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{MARK}(error): maximum probability that the test fails although all claims are true"
     )
-    limit = config.getini(_TOTAL)
-    total = _read_error(config, _TOTAL) if limit else None
-    config.stash[_errors] = _read_error(config, _DEFAULT), total
+    errors = []
+    for name in (_DEFAULT, _TOTAL):
+        text = config.getini(name)
+        errors.append(_parse_error(text))
+        if errors[-1] is None and (text or name == _DEFAULT):
+            raise pytest.UsageError(f"{name} must be a probability between 0 and 1, got {text!r}")
+    config.stash[_errors] = errors[0], errors[1]
     config.pluginmanager.register(Summary(), f"{MARK}-summary")
-
-
-def _read_error(config: pytest.Config, name: str) -> float:
-    text = config.getini(name)
-    error = _parse_error(text)
-    if error is None:
-        raise pytest.UsageError(f"{name} must be a probability between 0 and 1, got {text!r}")
-    return error
 
 
 def _parse_error(value: object) -> float | None:
     """A probability strictly between 0 and 1; None if the value is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if 0 < number < 1 else None
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        with suppress(ValueError):
+            return number if 0 < (number := float(value)) < 1 else None
+    return None
 
 
 def get_granted_error(item: pytest.Item) -> float | None:
-    """The error that a test is granted; None if it is no privacy test.
-
-    Raises: ValueError if its mark is invalid.
-    """
+    """The error that a test is granted; None if it is no privacy test. Raises: ValueError."""
     mark = item.get_closest_marker(MARK)
     default, _ = item.config.stash[_errors]
     if mark is None:
@@ -153,10 +139,7 @@ def get_granted_error(item: pytest.Item) -> float | None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, object, object]:
-    """Replace the tests by one failure if their errors are invalid or sum to too much.
-
-    An exception would not be reported by a worker of pytest-xdist.
-    """
+    """Replace the tests by one failure, which workers of pytest-xdist report, if their errors are refused."""
     outcome = yield
     refusal = _check_errors(items, config.stash[_errors][1])
     if refusal:
@@ -202,9 +185,11 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the account for the summary, and print a refutation below the traceback instead of in it."""
     module = sys.modules.get("audits.testing")  # never imported if no test uses it
-    failure: NotPrivate | None = None
-    if module is not None and call.excinfo is not None and isinstance(call.excinfo.value, module.NotPrivate):
-        failure = call.excinfo.value
+    error: Any = None if call.excinfo is None else call.excinfo.value
+    failure: NotPrivate | None = (
+        error if module is not None and isinstance(error, module.NotPrivate) else None
+    )
+    if failure is not None:
         failure.brief = True
     report = yield
     if failure is not None:

@@ -14,7 +14,7 @@ from tabulate import tabulate
 
 from arena import Unsupported
 from arena.concepts import ConceptClass, parse_concept_class
-from learners.everlasting.label_boost import label_boost
+from learners.everlasting.generic_bbl_state import label_boost
 
 NAMES = (
     "thresholds",

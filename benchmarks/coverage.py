@@ -28,8 +28,7 @@ from audits.statistics.betting import Betting
 from audits.statistics.estimates import EstimatorContext, estimate_epsilon
 from audits.statistics.estimators import ESTIMATORS as KINDS
 from audits.statistics.estimators.bands import Band, SimultaneousBand, mu_lower_of_band
-from audits.statistics.estimators.gaussian_dp import GaussianEvent, delta_if_gaussian
-from audits.statistics.estimators.held_out import OneEvent
+from audits.statistics.estimators.held_out import GaussianEvent, OneEvent, delta_if_gaussian
 from audits.statistics.score_pairs import PairCounts
 from benchmarks.tables import write_table
 
@@ -212,7 +211,7 @@ def _region_is_wrong(law: Law, band: Band) -> bool:
 def _curve_is_wrong(law: Law, band: Band) -> bool:
     """Whether the curve is wrong at the grid of the plot, or at the points that define it."""
     curve = band.trade_off()
-    alpha, beta = band.errors()
+    alpha, beta = band.errors(band.upper)
     low = (curve.upper < law.type2(curve.alpha) - _ROUNDING).any()
     return bool(low or (beta < law.type2(alpha) - _ROUNDING).any())
 

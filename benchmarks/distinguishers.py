@@ -38,9 +38,8 @@ from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from benchmarks.suite import ROWS, worst_input
 from benchmarks.tables import write_table
-from learners.mechanisms.densities import laplace_density
-from learners.mechanisms.noise import laplace
-from learners.zoo.base import CountingLearner, QueryValues, queries_setting
+from learners.mechanisms.noise import laplace, laplace_density
+from learners.zoo.counting_queries import CountingLearner, QueryValues, queries_setting
 
 LAPLACE, GAUSSIAN, GEOMETRIC, BITS = NOISES = ("laplace", "gaussian", "geometric", "bits")
 PLAIN, SUMS, CLIPPED, DROPPED, SIGNED = SHAPES = ("plain", "sums", "clipped", "dropped", "signed")

@@ -14,8 +14,8 @@ import numpy as np
 
 from arena import Adversary, Figure1, Moves, Query, Sample, Train, play
 from arena.randomness import block_seed, generator
-from learners.mechanisms.between_thresholds import BetweenThresholds
 from learners.mechanisms.noise import laplace
+from learners.mechanisms.sparse_vector import BetweenThresholds
 from learners.predictors.vote_predictors import BetweenThresholdsPredictor
 
 BLOCK, ROUNDS, GAMES = 8_192, 100, 200_000

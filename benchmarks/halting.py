@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import time
 
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.swaps import HaltCounter
 from arena import Figure1
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.paper_versions import EverlastingV1
 
 
 def main() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.swaps import QuerySwap
 from arena import Figure1
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.paper_versions import EverlastingV2
 
 
 def main() -> None:

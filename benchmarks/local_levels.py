@@ -1,4 +1,4 @@
-"""The coefficients of the polynomial in audits/statistics/confidence_limits.py, from levels that are sought.
+"""The coefficients of the polynomial in audits/statistics/simultaneous_limits.py, from levels sought.
 
 Every level is that at which the limits are left with a probability of 0.995 of the allowed error, half-way
 between the least and the largest that are accepted. Half an hour on a core.
@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.polynomial.polynomial import polyvander2d
 
-from audits.statistics.confidence_limits import _choose_indices, _limits_at_level, crossing_probability
+from audits.statistics.simultaneous_limits import _choose_indices, _limits_at_level, crossing_probability
 
 PAIRS = [round(10 ** (half / 2)) for half in range(8, 16)]
 ERRORS = (0.05, 0.025, 0.01, 0.003, 0.001, 0.0005)

@@ -21,15 +21,15 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 CASES = {
     "halts (two scores)": {
-        "module": "figure1.halt_counter",
+        "module": "figure1.swaps",
         "adversary": "HaltCounter",
         "referee": "Figure1",
-        "learner_module": "everlasting.everlasting_v1",
+        "learner_module": "everlasting.paper_versions",
         "learner": "EverlastingV1",
         "arguments": "learner=learner",
     },
     "numbers (all scores different)": {
-        "module": "release.count_swap",
+        "module": "release.point_swap",
         "adversary": "CountSwap",
         "referee": "Release",
         "learner_module": "releases.laplace_count",

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from arena.randomness import generator
-from learners.mechanisms.above_threshold import AboveThreshold
-from learners.mechanisms.between_thresholds import BetweenThresholds
 from learners.mechanisms.noise import laplace
 from learners.mechanisms.selection import exponential_mechanism
+from learners.mechanisms.sparse_vector import AboveThreshold, BetweenThresholds
 
 GAMES = 8192
 OFTEN = 2**40  # halts, so that no game stops while it is timed

@@ -23,7 +23,7 @@ from statistics import median
 import attrs
 from tabulate import tabulate
 
-from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.swaps import QuerySwap
 from adversaries.release.point_swap import CountSwap
 from arena import Figure1, Release
 from audits.runs.blocks import play_block
@@ -32,8 +32,8 @@ from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
 from audits.runs.run import AuditEstimators, run
 from audits.runs.workers import Workers, map_in_order
 from audits.runs.workers.pools import DASK_UNWATCHED
-from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.releases.geometric_count import GeometricCount
+from learners.everlasting.paper_versions import EverlastingV2
+from learners.releases.counts import GeometricCount
 
 ROUNDS = 3  # of each backend, in turns
 _CORE_HOUR = 3600.0

@@ -20,7 +20,7 @@ from tqdm import tqdm
 ROOT = Path(__file__).parents[1]
 sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]  # as pytest has them
 
-from support.small_searches import CORRECT, ERROR, SMALL, Correct  # noqa: E402 - the path comes first
+from mutants.small_searches import CORRECT, ERROR, SMALL, Correct  # noqa: E402 - the path comes first
 
 from audits.adversary_search import exploration  # noqa: E402
 

@@ -19,10 +19,9 @@ import time
 import attrs
 from tabulate import tabulate
 
-from adversaries.release.statdp import StatDP, list_statdp_inputs
+from adversaries.release.statdp import ALL_DIFFER, StatDP
 from arena import Learner, Release
-from audits.exact_loss.released_values import losses_of_values
-from audits.exact_loss.view_laws import value_laws
+from audits.exact_loss.view_laws import losses_of_values, value_laws
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
@@ -64,12 +63,22 @@ ROWS = (
 ONE_DIFFERS = ("zoo-laplace", "noisy-hist-1", "noisy-hist-2")
 
 
+def list_statdp_inputs(queries: int, all_differ: bool) -> list[StatDP]:
+    """The adversaries that the literature uses for m queries, each with both orders of the worlds.
+
+    all_differ: whether one example may change every query, or one query only.
+    """
+    patterns = ALL_DIFFER if all_differ else ("one-above", "one-below")
+    orders = (False, True)
+    return [StatDP(pattern=name, swapped=order, queries=queries) for name in patterns for order in orders]
+
+
 def worst_input(learner: Learner) -> tuple[StatDP, float]:
     """The input of StatDP at which the learner's exact loss is largest, and that loss."""
     losses = []
     for adversary in list_statdp_inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
         laws = value_laws(learner, adversary, Release())
-        losses.append((losses_of_values(*laws, hidden=math.inf).fine.loss.epsilon, adversary))
+        losses.append((losses_of_values(*laws, hidden=math.inf)[0].loss.epsilon, adversary))
     epsilon, adversary = max(losses, key=lambda pair: pair[0])
     return adversary, epsilon
 

@@ -15,7 +15,7 @@ from adversaries.release.point_swap import CountSwap
 from arena import Release
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 SEEDS, GAMES, CONFIDENCE = 2_000, 20_000, 0.95
 

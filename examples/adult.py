@@ -12,14 +12,13 @@ from importlib import resources
 
 import numpy as np
 
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.swaps import HaltCounter
 from arena import Figure1, Sample, play
-from audits.data.csv_samples import load_sample
+from audits.data.csv_files import load_sample
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
 
 ADULT = str(resources.files("audits.data") / "examples" / "adult.csv.gz")
 EPSILON, DELTA, CONFIDENCE, GAMES, SEED = 1.0, 1e-5, 0.999, 20_000, 7

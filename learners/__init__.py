@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from learners.common.learner_bases import ReleaseLearner
-    from learners.everlasting.everlasting_v1 import EverlastingV1
-    from learners.everlasting.everlasting_v2 import EverlastingV2
+    from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
     from learners.foreign.diffprivlib import Diffprivlib
     from learners.foreign.function import Function
     from learners.foreign.opendp import OpenDP
-    from learners.mechanisms.above_threshold import AboveThreshold
-    from learners.mechanisms.between_thresholds import BetweenThresholds
+    from learners.mechanisms.sparse_vector import AboveThreshold, BetweenThresholds
     from learners.online.realizable import RealizableLearner
-    from learners.releases.gaussian_count import GaussianCount
-    from learners.releases.laplace_count import LaplaceCount
-    from learners.releases.randomised_response import RandomisedResponse
+    from learners.releases.choices import RandomisedResponse
+    from learners.releases.counts import GaussianCount, LaplaceCount
 
 # Your own code, and that of libraries, as learners.
 __all__ = ["Diffprivlib", "Function", "OpenDP"]
@@ -34,8 +31,8 @@ _MODULE_OF = {
     "AboveThreshold": "mechanisms.above_threshold",
     "BetweenThresholds": "mechanisms.between_thresholds",
     "Diffprivlib": "foreign.diffprivlib",
-    "EverlastingV1": "everlasting.everlasting_v1",
-    "EverlastingV2": "everlasting.everlasting_v2",
+    "EverlastingV1": "everlasting.paper_versions",
+    "EverlastingV2": "everlasting.paper_versions",
     "Function": "foreign.function",
     "GaussianCount": "releases.gaussian_count",
     "LaplaceCount": "releases.laplace_count",

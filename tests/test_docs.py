@@ -171,15 +171,8 @@ def test_the_test_of_the_readme_finds_it_too(function: str, failed: int, tmp_pat
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     for package in ("sphinx", "furo", "myst_nb", "sphinx_click"):
         pytest.importorskip(package, reason=SITE)
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "--fail-on-warning",
-        "--quiet",
-        str(ROOT / "docs"),
-        str(tmp_path),
-    ]
+    sphinx = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet"]
+    command = [*sphinx, str(ROOT / "docs"), str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "index.html").exists()

@@ -38,17 +38,17 @@ from tqdm import tqdm
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from support.lost_ledgers import FILES, FOLDERS  # noqa: E402 - after the path to what it needs
-from support.waiting import count_blocks, find_processes  # noqa: E402
+from support.ledgers import FILES, FOLDERS  # noqa: E402 - after the path to what it needs
+from support.processes import count_blocks, find_processes  # noqa: E402
 
 from adversaries.release.point_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
 from audits.reports.json_form import to_data  # noqa: E402
-from audits.runs.ledger.copying import copy_ledger  # noqa: E402
+from audits.runs.ledger.schema import copy_ledger  # noqa: E402
 from audits.runs.plan import Plan  # noqa: E402
 from audits.runs.run import run  # noqa: E402
 from audits.runs.workers import Workers  # noqa: E402
-from learners.releases.laplace_count import LaplaceCount  # noqa: E402
+from learners.releases.counts import LaplaceCount  # noqa: E402
 
 GAMES, BLOCK = 4_000, 40
 

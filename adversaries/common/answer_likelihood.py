@@ -21,9 +21,9 @@ class AnswerLikelihood:
     """The log-likelihood ratio of each game's answers, world 1 over world 0.
 
     It needs the learner's output distributions for the samples of both worlds. If they are not known, the
-    score is the number of answers 1. If the distributions have a single hidden state, answers are independent
-    and their ratios add up. Otherwise each game tracks a posterior of the hidden state; games with equal
-    posteriors share one, even in different batches (`_Posteriors`).
+    score is the number of answers 1. If they have a single hidden state, answers are independent and their
+    ratios add up. Otherwise each game tracks a posterior of the hidden state; games with equal posteriors
+    share one, even in different batches.
 
     points: (m, ...), all points that may be queried. A query is given by its index among them.
     """
@@ -81,8 +81,8 @@ class _Posteriors:
     """The posteriors of the hidden states given the answers, a measure for the law of each world.
 
     The likelihood of earlier answers is in a game's ratio, so games with different pasts may share a
-    posterior, for instance after a threshold is redrawn. Each step from one posterior to the next is computed
-    once. A step is the number ((posterior · points + column) · codes + code) · 2 + (1 at the last query).
+    posterior. Each step from one posterior to the next is computed once. A step is the number ((posterior ·
+    points + column) · codes + code) · 2 + (1 at the last query).
     """
 
     def __init__(self, laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> None:
@@ -97,7 +97,6 @@ class _Posteriors:
 
     @property
     def size(self) -> int:
-        """The number of numbers in memory."""
         return len(self._measures) * sum(self._sizes)
 
     def update(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +140,7 @@ class _Posteriors:
 
 
 def _share_posteriors(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> _Posteriors:
-    """The posteriors of all batches with these points, started again when there are too many."""
+    """The posteriors of all batches with these points, anew when there are too many."""
     key = laws, points.tobytes(), points.dtype.str, points.shape
     if _build_posteriors(*key).size > _MAX_CACHED:
         _build_posteriors.cache_clear()
@@ -203,10 +202,8 @@ def _condition(
 
 
 def _match_outcomes(law: AnswerLaw, *, at_end: bool) -> np.ndarray:
-    """(k, codes) bool: which outcomes appear as which code of `_encode_answers`.
-
-    If all games halt at once, it is not visible whether one would have halted anyway.
-    """
+    """(k, codes) bool: which outcomes appear as which code of `_encode_answers`. If all games halt at once,
+    it is not visible whether one would have halted anyway."""
     code = np.arange(_CODES)
     label, halts = (np.array(column)[:, None] for column in zip(*law.outcomes, strict=True))
     same_label = label == code // 2

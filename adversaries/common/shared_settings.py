@@ -7,18 +7,16 @@ from typing import Any
 import numpy as np
 
 from arena import InvalidArgument, Learner, setting
-from arena.capabilities import read_concepts
 from arena.concepts import ConceptClass
+from arena.players import read_concepts
 from arena.settings import at_least, at_most, one_of
 
 
 def choose_concept_class(
     setting: ConceptClass | None, learner: Learner | None, default: ConceptClass
 ) -> ConceptClass:
-    """The adversary's setting `concepts`, otherwise the learner's class, otherwise `default`.
-
-    Raises: InvalidArgument if its points have another shape than the learner's.
-    """
+    """The setting `concepts`, or the learner's class, or `default`. Raises: InvalidArgument for other
+    points."""
     chosen = setting or read_concepts(learner) or default
     if learner is not None and chosen.point_shape != learner.point_shape:
         raise InvalidArgument(
@@ -35,36 +33,26 @@ SCALE, UNIFORM = "scale", "uniform"  # distributions of the round t* from which 
 
 
 def protocol_setting() -> Any:
-    """The setting `protocol`: whether the examples are committed or given round by round."""
     return setting(
         OBLIVIOUS,
-        help="Oblivious: commits beforehand; Adaptive: gives the same examples round by round",
+        help="Oblivious: commits; Adaptive: gives the same examples round by round",
         check=one_of(OBLIVIOUS, ADAPTIVE),
     )
 
 
 def start_setting() -> Any:
-    """The setting `start`: the distribution of t*."""
     return setting(
-        SCALE,
-        help="t*: scale (a random power of two or a little later) or uniform",
-        check=one_of(SCALE, UNIFORM),
+        SCALE, help="t*: scale (a power of two or a little later) or uniform", check=one_of(SCALE, UNIFORM)
     )
 
 
 def decoys_setting() -> Any:
-    """The setting `decoys`: the share of games in which the hidden point is never shown."""
-    return setting(
-        0.25, unit="probability", help="of a game that is background only", check=[at_least(0), at_most(1)]
-    )
+    return setting(0.25, unit="probability", help="of background only", check=[at_least(0), at_most(1)])
 
 
 def draw_start_rounds(start: str, rounds: int, games: int, rng: np.random.Generator) -> np.ndarray:
-    """(games,): the rounds t*, from 1.
-
-    "uniform" draws t* from all rounds. "scale" draws a power of two 2^i first, and then t* from 2^i to
-    2^(i+1) - 1, so that the lower bound for each of these horizons applies to a share of the games.
-    """
+    """(games,): the rounds t*, from 1: from all rounds, or ("scale") from 2^i to 2^(i+1) - 1 for a random
+    i, so that the lower bound for each of these horizons applies to a share of the games."""
     if start == UNIFORM:
         return rng.integers(1, rounds, games, endpoint=True)
     low = 2 ** rng.integers(0, rounds.bit_length() - 1, games, endpoint=True)

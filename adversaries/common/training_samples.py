@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from arena import InvalidArgument, Learner, Sample
-from arena.capabilities import HasUserColumn, finite_domain, read_concepts
-from arena.neighbours import Example, Neighbours
-from arena.players import read_relation_of
+from arena.capabilities import HasUserColumn
+from arena.claims import Example, Neighbours
+from arena.players import finite_domain, read_concepts, read_relation_of
 
 _DEFAULT_SIZE = 1_000  # examples, for a learner that needs no number of them
 FEW = 10  # the same, where every example counts
@@ -40,20 +40,14 @@ def build_two_label_sample(point: Any, size: int, ones: int) -> Sample:
 
 
 def build_tied_sample(learner: Learner | None) -> Sample:
-    """One point of the domain with as many labels 0 as 1, of the size that the learner needs.
-
-    A teacher trained on a few of these examples votes like a fair coin, so T teachers have a mean vote of
-    1/2 ± 1/(2√T) at this point.
-    """
+    """One point of the domain with as many labels 0 as 1, of the size that the learner needs: votes there
+    nearly tie."""
     half = (choose_sample_size(learner) + 1) // 2
     return build_two_label_sample(_choose_three_points(learner)[1], 2 * half, half)
 
 
 def build_separable_sample(learner: Learner | None) -> Sample:
-    """Two points, the lower labelled 0 and the upper 1, so that a threshold fits and no vote is in doubt.
-
-    If points are vectors, two points that some concept labels 0 and 1.
-    """
+    """Two points, the lower labelled 0 and the upper 1; of vectors, two that some concept labels so."""
     half = (choose_sample_size(learner) + 1) // 2
     low, _, high = _choose_three_points(learner)
     return Sample([low, high], [0, 1], [half, half])
@@ -64,9 +58,8 @@ def change_example(
 ) -> tuple[Sample, Sample]:
     """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`.
 
-    A user who is added or removed is the one of `assign_new_user`.
-
-    Raises: InvalidArgument if the points of the sample have another shape than the learner's.
+    A user who is added or removed is the one of `assign_new_user`. Raises: InvalidArgument if the points of
+    the sample have another shape than the learner's.
     """
     if learner is not None and sample.points.shape[1:] != learner.point_shape:
         users = " and one of users (--user)" if _find_user_column(learner) is not None else ""
@@ -81,10 +74,8 @@ def change_example(
 
 
 def assign_new_user(point: Any, sample: Sample, learner: Learner | None) -> Any:
-    """The point as one of a user who is not in the sample; the same one if the claim is not about users.
-
-    Users are only assigned where they are a coordinate of the points.
-    """
+    """The point as one of a user who is not in the sample, if the claim is about users and they are a
+    coordinate of points."""
     column = _find_user_column(learner)
     if learner is None or column is None or not claims_for_users(learner):
         return point
@@ -99,10 +90,8 @@ def claims_for_users(learner: Learner | None) -> bool:
 
 
 def choose_feature(learner: Learner | None, sample: Sample | None = None) -> int:
-    """The coordinate of a point, not that of its user, in which the points of a sample are shortest.
-
-    Without a sample it is the first. In a linear model, other examples move its parameter least.
-    """
+    """The coordinate of a point, not that of its user, in which the points of a sample are shortest: in a
+    linear model, other examples move its parameter least. Without a sample it is the first."""
     column = _find_user_column(learner)
     if sample is None:
         return int(learner is not None and column in (0, -prod(learner.point_shape)))
@@ -126,10 +115,9 @@ def plant_example(
 def swap_nearest_label(
     sample: Sample, point: Any, prefer: int = 1, learner: Learner | None = None
 ) -> tuple[Sample, Sample]:
-    """Neighbours, by `plant_example`, which differ in an example at (or nearest to) `point`.
-
-    The example is labelled `prefer` if there is one. With 1 and labels that tie, the second sample keeps the
-    tie, and with 0 the first sample does.
+    """Neighbours, by `plant_example`, which differ in an example at (or nearest to) `point`, labelled
+    `prefer` if there is one. With 1 and labels that tie, the second sample keeps the tie, and with 0 the
+    first.
     """
     distance = np.abs(sample.points - point).reshape(len(sample.points), -1).max(axis=1)
     run = int(np.lexsort((-sample.labels if prefer else sample.labels, distance))[0])

@@ -1,7 +1,7 @@
 """The base of the adversaries of Figure 1, long runs of points as moves, and points where votes tie or agree.
 
-An adversary knows the learner's configuration and not its random numbers, so it simulates the learner with
-random numbers of its own."""
+An adversary knows the learner's configuration only, and simulates it with random numbers of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import numpy as np
 
 from adversaries.common.training_samples import find_runs_at, thin_out
 from arena import Adversary, InvalidArgument, Learner, PrivacyUnit, Sample, Training, Unlabelled, setting
-from arena.capabilities import AnswersInRounds, HasVotes, RemembersAnswers, finite_domain
+from arena.capabilities import AnswersInRounds, HasVotes, LimitsHalts, RemembersAnswers
+from arena.players import finite_domain
 
 _MAX_NUMBERS = 2**20  # of the points of one move, in all games
+_DEFAULT_HALTS = 8  # for a learner without a setting `halts`
 
 
 @attrs.frozen
@@ -44,6 +46,11 @@ def chunk_sizes(points: int, games: int, learner: Learner | None) -> list[int]:
     return [step] * full + ([rest] if rest else [])
 
 
+def read_halts(learner: Learner | None) -> int:
+    """The costly answers after which the learner halts."""
+    return learner.halts if isinstance(learner, LimitsHalts) else _DEFAULT_HALTS
+
+
 def count_unlabelled(learner: Learner | None, queries: int) -> int:
     """The number of unlabelled points without which the learner does not answer so many queries."""
     if learner is None or PrivacyUnit.UNLABELLED_EXAMPLE not in learner.claim.protects:
@@ -65,10 +72,7 @@ _STEP = 2.0**-20  # from one tied point to the next, on the line
 
 @attrs.frozen
 class VotePoints:
-    """Two points, arrays if points are vectors.
-
-    clear: where the votes agree. split: where they are closest to a tie. votes: the mean vote at `split`.
-    """
+    """Two points, where the votes agree and where they are closest to a tie, and the mean vote there."""
 
     clear: Any
     split: Any
@@ -105,10 +109,8 @@ def find_split_point(learner: Learner | None, sample: Sample) -> Any:
 
 
 def choose_step(learner: Learner | None, step: float | None) -> float:
-    """How far apart tied queries are: `step`, or 0 for learners that answer anew whenever a point is asked.
-
-    A learner that remembers its answers is asked at other points, which it also labels alike.
-    """
+    """How far apart tied queries are: `step`, by default 0, or small for learners that remember their
+    answers."""
     if step is not None:
         return step
     remembers = isinstance(learner, RemembersAnswers) and learner.remembers_answers
@@ -129,7 +131,6 @@ def as_point(point: Any) -> Any:
 
 
 def _simulate_votes(learner: Learner | None, sample: Sample, points: np.ndarray) -> np.ndarray:
-    """(points, games): mean votes."""
     if learner is not None and "Figure1" in learner.protocols:
         rng = np.random.default_rng(np.random.SeedSequence(0))
         state = learner.start(_SIMULATED_GAMES, rng)

@@ -20,9 +20,9 @@ from arena import (
     count_setting,
     setting,
 )
-from arena.capabilities import read_concepts
 from arena.concepts import ConceptClass, Halfspaces
-from arena.concepts.cube.halfspaces import TOLERANCE
+from arena.concepts.halfspaces import TOLERANCE
+from arena.players import read_concepts
 
 SLACK = 1e-5  # relative to a sum of weights, which learners may compute in single precision
 DEFAULT_CLASS = Halfspaces(64, 0.2)  # if neither player has one
@@ -67,11 +67,8 @@ class HalfspaceAdversary(Adversary):
 
 @attrs.frozen
 class HalfspaceStream(HalfspaceAdversary):
-    """Base of the adversaries whose examples do not depend on the learner.
-
-    Under Oblivious they commit to an iterator. With `protocol` set to Adaptive they give the same examples
-    round by round. A subclass implements `_draw_examples`.
-    """
+    """Base of the adversaries that draw all examples beforehand, and commit to them or give them round by
+    round."""
 
     protocols = (OBLIVIOUS, ADAPTIVE)
 
@@ -118,11 +115,8 @@ def unpack_bits(packed: np.ndarray, size: int) -> np.ndarray:
 
 
 def draw_biased_bits(games: int, size: int, chance: float, rng: np.random.Generator) -> np.ndarray:
-    """(games, size) int8, each 1 with probability `chance`.
-
-    A random byte decides, and a random double where the byte alone cannot, so the probability is exact to
-    the precision of a double.
-    """
+    """(games, size) int8, each 1 with probability `chance`: a random byte decides, and a double where it
+    cannot."""
     threshold = int(chance * 256)
     drawn = rng.integers(0, 256, (games, size), np.uint8)
     if threshold == 256:
@@ -151,13 +145,10 @@ def balance_points(
 ) -> np.ndarray:
     """`z` with its free coordinates chosen from [-1, 1] such that w·z = aim, or as close as possible.
 
-    z = y'x is an example times its label. A mistake with w·z = 0 makes the least progress
-    (docs/proofs/margin_adaptive.md). z is -1 at the heaviest half of the weights, so that no weight becomes
-    dominant, and a fraction at one coordinate, so that the sum is met exactly.
-
-    `before` is the z of the last example, after which w may have been updated unseen. The sum is balanced
-    separately among the coordinates with before > 0 and the others. So w·z has the same sign after such an
-    update, at any rate, as far as the former can compensate for the coordinates that are not free.
+    z = y'x is an example times its label (docs/proofs/margin_adaptive.md). It is -1 at the heaviest half of
+    the weights, so that no weight becomes dominant, and a fraction at one coordinate. `before` is the z of
+    the last example, after which w may have been updated unseen: the sum is balanced separately among the
+    coordinates with before > 0 and the others, so that w·z keeps its sign as far as possible.
 
     Shapes: weights (n, d) of sum 1; z, before (n, d); free (n, d) bool; result (n, d).
     """

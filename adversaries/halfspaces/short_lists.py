@@ -17,7 +17,7 @@ from adversaries.halfspaces.base import (
     unpack_bits,
 )
 from arena import Example, InvalidArgument, count_setting, setting
-from arena.concepts.cube.embeddings import HalfspaceTarget, decision_list, disjunction
+from arena.concepts.halfspaces import HalfspaceTarget, decision_list, disjunction
 from arena.settings import at_least, one_of, whole
 
 FIRING, UNIFORM = "firing", "uniform"
@@ -28,14 +28,11 @@ class ShortLists(HalfspaceStream):
     """The target is a list "if x_i then b_i, else if ..., else default" of r of the (d - 2)/2 variables.
 
     The variables, their order and the default's label are drawn for each game. Points are (x, -1, -x, 1) in
-    small integers. The label changes D times, the change to the default included, after blocks of terms that
-    are as equal in length as possible, longer ones last. The margin is that of
-    `arena.concepts.cube.embeddings.decision_list`.
+    small integers. The label changes D times, the change to the default included, after blocks of terms as
+    equal in length as possible, longer ones last.
 
     points: with "firing", each term and the default decide equally often, and later terms and the other
     variables are fair bits. With "uniform", all are fair bits, so that late terms rarely decide.
-
-    Raises: InvalidArgument if the points of the class are not doubled, or no such list reaches the margin.
     """
 
     name = "short-lists"
@@ -44,9 +41,7 @@ class ShortLists(HalfspaceStream):
     alternations: int | None = count_setting(
         None, help="D, the changes of the label; default: 2, or 1 if the margin does not allow 2"
     )
-    points: str = setting(
-        FIRING, help="how points are drawn: firing or uniform", check=one_of(FIRING, UNIFORM)
-    )
+    points: str = setting(FIRING, help="points: firing or uniform", check=one_of(FIRING, UNIFORM))
 
     @property
     def labels(self) -> tuple[int, ...]:
@@ -140,25 +135,17 @@ EVEN, DECOYS = "even", "decoys"
 class SparseDisjunction(HalfspaceStream):
     """The target is a disjunction of k of d - 1 variables, drawn for each game, with margin 1/(2k + 1).
 
-    This is the problem for which Winnow was made. Points are (x, -1), with x in {0, 1}^(d-1) as small
-    integers.
-
-    points: "uniform" has fair bits, so that a share 1 - 2^-k of the labels is 1. "even" has bits that are 1
-    with probability 1 - 2^(-1/k), so that half of the labels are 1. With "decoys" the label is a fair coin,
-    and one relevant variable is 1 or none, which is where the margin is attained; each other variable agrees
-    with the label, or disagrees with it, with probability 3/4, and which of the two is redrawn every
-    `stretch` rounds, so that what a learner has learned about these must be unlearned.
-
-    Raises: InvalidArgument if points have fewer than k variables, or the disjunction does not reach the
-    margin.
+    Points are (x, -1), with x in {0, 1}^(d-1). points: "uniform" has fair bits, "even" bits that are 1 with
+    probability 1 - 2^(-1/k), so that half of the labels are 1. With "decoys" the label is a fair coin, and
+    one relevant variable is 1 or none, which is where the margin is attained; each other variable agrees with
+    the label, or disagrees with it, with probability 3/4, and which of the two is redrawn every `stretch`
+    rounds.
     """
 
     name = "sparse-disjunction"
 
     relevant: int | None = count_setting(None, help="k; default: the most that the margin allows")
-    points: str = setting(
-        EVEN, help="how points are drawn: even, uniform or decoys", check=one_of(EVEN, UNIFORM, DECOYS)
-    )
+    points: str = setting(EVEN, help="points: even, uniform or decoys", check=one_of(EVEN, UNIFORM, DECOYS))
     stretch: int = setting(
         50, unit="rounds", help="how long decoys agree or disagree", check=[whole, at_least(1)]
     )

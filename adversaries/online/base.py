@@ -9,9 +9,9 @@ import numpy as np
 
 from adversaries.common.shared_settings import choose_concept_class
 from arena import Adversary, Hypothesis, Learner, count_setting, setting
-from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
+from arena.players import finite_domain
 
 DEFAULT_CLASS = Thresholds(range(16))  # if neither player has one
 DIMENSION, NUMBER = "dimension", "number"
@@ -52,18 +52,13 @@ def label_points(hypothesis: Hypothesis, points: np.ndarray) -> np.ndarray:
 
 
 def first_labels(learner: Learner, points: np.ndarray) -> np.ndarray:
-    """(points,) bool: the labels of h_1 in a simulated game with a fixed seed.
-
-    These are the learner's own if it always starts with the same function, as most learners do.
-    """
+    """(points,) bool: the labels of h_1 in a simulated game, those of all games of most learners."""
     return label_points(learner.start(1, np.random.default_rng(0)).hypothesis(), points)[0]
 
 
 def expect_first_labels(learner: Learner | None, spaces: ValuedVersionSpaces, games: int) -> np.ndarray:
-    """(games, points) bool: the function to contradict in the first round.
-
-    It is h_1 of a simulated game. Without a learner, its labels are those that keep more concepts consistent.
-    """
+    """(games, points) bool: h_1 of a simulated game; without a learner, what keeps more concepts
+    consistent."""
     if learner is None:
         return np.asarray(spaces.values[:, 1] >= spaces.values[:, 0])
     return np.broadcast_to(first_labels(learner, spaces.points), (games, len(spaces.points)))
@@ -74,8 +69,8 @@ class ValuedVersionSpaces:
 
     points: (points, ...), the domain. labels: (concepts, points) bool, the distinct labellings of the class.
     values: (games, 2, points) int64, at [g, y, x] the value of game g's version space if x is labelled y, and
-    -1 if it is empty. An adversary prefers large values. By DIMENSION, the value is Littlestone dimension *
-    unit + number of concepts; by NUMBER, it is the number of concepts.
+    -1 if it is empty. By DIMENSION, the value is Littlestone dimension * unit + number of concepts; by
+    NUMBER, it is the number of concepts.
     """
 
     def __init__(self, concept_class: ConceptClass, games: int, by: str = DIMENSION) -> None:
@@ -125,6 +120,4 @@ def _value_by_dimension(sets: ConceptSets, concepts: int) -> np.ndarray:
     def value(part: int) -> int:
         return sets.dimension(part) * (len(sets.labels) + 1) + part.bit_count() if part else -1
 
-    return np.array(
-        [[value(concepts & ~ones) for ones in sets.ones], [value(concepts & ones) for ones in sets.ones]]
-    )
+    return np.array([[value(concepts & ~ones), value(concepts & ones)] for ones in sets.ones]).T

@@ -20,9 +20,9 @@ from adversaries.common.shared_settings import (
 )
 from adversaries.online.base import ClassAdversary, domain_points, first_labels
 from arena import Adversary, Commit, Example, Learner, Moves, Unsupported, count_setting, setting
-from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets
+from arena.players import finite_domain
 from arena.settings import at_least, at_most, one_of
 
 
@@ -39,9 +39,7 @@ class CommittedExamples(Adversary):
 
     rounds: int = count_setting(100, help="T")
     threshold: float = setting(0.5, unit="point", help="points from here on are labelled 1")
-    noise: float = setting(
-        0.0, unit="probability", help="of a flipped label", check=[at_least(0), at_most(1)]
-    )
+    noise: float = setting(0.0, unit="probability", help="of a label flip", check=[at_least(0), at_most(1)])
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -61,11 +59,8 @@ INCREASING, DECREASING, INWARD = "increasing", "decreasing", "inward"
 
 @attrs.frozen
 class PreparedExamples(ClassAdversary):
-    """Base of the adversaries that draw all their examples before the first hypothesis.
-
-    Under Oblivious they commit to the examples. With `protocol` set to Adaptive they give the same examples
-    round by round. A subclass implements `_draw_examples`.
-    """
+    """Base of the adversaries that draw all examples beforehand, and commit to them or give them round by
+    round."""
 
     protocols = (OBLIVIOUS, ADAPTIVE)
 
@@ -99,12 +94,8 @@ class IidExamples(PreparedExamples):
 
     name = "iid"
 
-    skew: float = setting(
-        0.0, help="0: all points are equally likely; more: the first are likelier", check=at_least(0)
-    )
-    noise: float = setting(
-        0.0, unit="probability", help="of a flipped label", check=[at_least(0), at_most(1)]
-    )
+    skew: float = setting(0.0, help="0: all points alike; more: the first are likelier", check=at_least(0))
+    noise: float = setting(0.0, unit="probability", help="of a label flip", check=[at_least(0), at_most(1)])
 
     @property
     def realizable(self) -> bool:
@@ -175,14 +166,11 @@ class DriftingExamples(IidExamples):
 class PointFunctions(PreparedExamples):
     """A background labelled by b until round t*, and from then on a new point with the label against b.
 
-    The game of the lower bounds of Dmitriev et al., Cohen et al. and Li et al. (2024), which are proved with
-    constants in docs/proofs/hidden_point.md. Some concept agrees with b on the background and not at the
-    hidden point x*, so the game is realizable. So is its background alone, which is all of the game in a
-    share `decoys` of the games. b is the labelling with the most points to hide at, on a tie the learner's
-    own h_1.
-
-    background: "one" uses a single point; "all" draws it from all points but x* in every round. start: see
-    `draw_start_rounds`.
+    The game of the lower bounds of Dmitriev et al., Cohen et al. and Li et al. (2024):
+    docs/proofs/hidden_point.md. Some concept agrees with b on the background and not at the hidden point x*.
+    In a share `decoys` of the games the background is all of the game. b is the labelling with the most
+    points to hide at, on a tie the learner's own h_1. background: "one" uses a single point; "all" draws it
+    from all points but x*.
     """
 
     name = "point-functions"
@@ -213,8 +201,8 @@ class PointFunctions(PreparedExamples):
 class HidingPlaces:
     """The points at which a label can hide.
 
-    b: (points,) bool, the labels of the background. known: the column of the background's point, if it is one
-    point. hidden: the columns x* such that some concept agrees with b on the background and not at x*.
+    b: (points,) bool, the labels of the background. known: the column of the background's point, if it is
+    one. hidden: the columns x* such that some concept agrees with b on the background and not at x*.
     """
 
     b: np.ndarray
@@ -225,12 +213,8 @@ class HidingPlaces:
 def find_hiding_places(
     concept_class: ConceptClass, first: Iterable[np.ndarray] = (), *, everywhere: bool
 ) -> HidingPlaces:
-    """The background with the most hiding places, where b is one of `first`, constant, or a concept.
-
-    everywhere: whether the background is the whole domain but x*, and not one point.
-
-    Raises: Unsupported if there are no hiding places.
-    """
+    """The background (one point, or `everywhere` but x*) with the most hiding places, where b is one of
+    `first`, constant, or a concept. Raises: Unsupported if there are none."""
     labels = concept_sets(concept_class).labels
     points = labels.shape[1]
     constant = np.array([[False], [True]]) & np.ones(points, bool)

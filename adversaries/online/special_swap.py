@@ -29,15 +29,11 @@ class SpecialSwap(Adversary):
     rounds: int = count_setting(100, help="T", least=2)
     special: int = count_setting(1, help="t*, the special round")
     point: float | None = setting(
-        None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"
+        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
     )
     label: int = setting(0, help="of the special example in world 0", check=[whole, at_least(0), at_most(1)])
-    other_point: float | None = setting(
-        None, unit="point", help="of the special example in world 1; default: the same"
-    )
-    other_label: int = setting(
-        1, help="of the special example in world 1", check=[whole, at_least(0), at_most(1)]
-    )
+    other_point: float | None = setting(None, unit="point", help="special point in world 1; default: same")
+    other_label: int = setting(1, help="special label in world 1", check=[whole, at_least(0), at_most(1)])
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -66,20 +62,16 @@ _DEFAULT_BEFORE = 10  # mistakes, where simulated games show no update
 class UpdateSwap(Adversary):
     """Brings a learner close to an update by mistakes, and swaps the example that may trigger it.
 
-    Every example is one point, labelled against h_1: `before` mistakes, as long as the learner stays with
-    h_1. By default they are one fewer than those after which most simulated games leave h_1. Then `correct`
-    rounds may follow, labelled as the hypothesis shown labels the point, for learners that react to a mistake
-    when all has been well for a while.
+    Every example is one point, labelled against h_1: `before` mistakes, by default one fewer than those after
+    which most simulated games leave h_1. Then `correct` rounds may follow, labelled as the hypothesis shown
+    labels the point. In the special round, the label is that of the hypothesis in world 0, so no mistake, and
+    against it in world 1. The probes that follow are labelled against h_1 too (`probes` = against), so that
+    the update comes in both worlds, one round apart; or as h_1 labels them (`probes` = with), so that only
+    the swap can cause an update.
 
-    In the special round, the label is that of h_1 (after correct rounds, of the hypothesis shown last) in
-    world 0, so no mistake, and against it in world 1. So a learner that counts its mistakes, as with
-    AboveThreshold, has one more in world 1. The probes that follow are labelled against h_1 too (`probes` =
-    against), so that the update comes in both worlds, one round apart; or as h_1 labels them (`probes` =
-    with), so that only the swap can cause an update.
-
-    Let h be the function shown before the swap. The score is higher the sooner the learner leaves h: minus
-    the number of later hypotheses before the first that is not h (`score` = first-change), or minus the
-    number of all later ones that are h (`score` = stays).
+    Let h be the function shown before the swap. The score is minus the number of later hypotheses before the
+    first that is not h (`score` = first-change), or minus the number of all later ones that are h (`score` =
+    stays).
     """
 
     name = "update-swap"
@@ -88,25 +80,15 @@ class UpdateSwap(Adversary):
 
     rounds: int = count_setting(100, help="T", least=2)
     before: int | None = count_setting(
-        None,
-        help="mistakes before the special round, fewer than T; default: one too few for the first update",
-        least=0,
+        None, help="mistakes before the special round; default: one too few for an update", least=0
     )
-    correct: int = count_setting(
-        0, help="rounds without a mistake between these and the special round", least=0
-    )
+    correct: int = count_setting(0, help="correct rounds between these and the special round", least=0)
     point: Point | None = setting(
-        None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"
+        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
     )
-    other_point: Point | None = setting(
-        None, unit="point", help="of the special example in world 0; default: the same"
-    )
-    probes: str = setting(
-        AGAINST, help="labels after the swap: against h_1 or with it", check=one_of(AGAINST, WITH)
-    )
-    score: str = setting(
-        FIRST_CHANGE, help="what is scored: first-change or stays", check=one_of(FIRST_CHANGE, STAYS)
-    )
+    other_point: Point | None = setting(None, unit="point", help="special point in world 0; default: same")
+    probes: str = setting(AGAINST, help="labels after it: against h_1 or with", check=one_of(AGAINST, WITH))
+    score: str = setting(FIRST_CHANGE, help="first-change or stays", check=one_of(FIRST_CHANGE, STAYS))
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -142,10 +124,8 @@ class UpdateSwap(Adversary):
 
 @lru_cache(maxsize=32)
 def find_brink(learner: Any, coordinates: tuple[float, ...], shape: tuple[int, ...], rounds: int) -> int:
-    """The number of mistakes at a point after which the next is the likeliest to end h_1, in simulated games.
-
-    The default if no simulated game leaves h_1.
-    """
+    """The mistakes at a point after which the next is the likeliest to end h_1, in simulated games, if any
+    do."""
     state = learner.start(_SIMULATED_GAMES, np.random.default_rng(0))
     x = np.broadcast_to(np.reshape(coordinates, shape), (_SIMULATED_GAMES, *shape))
     first = state.hypothesis()
@@ -161,6 +141,5 @@ def find_brink(learner: Any, coordinates: tuple[float, ...], shape: tuple[int, .
 
 
 def _are_same(first: Hypothesis, second: Hypothesis) -> np.ndarray:
-    """(games,) bool: where two hypotheses of a batch are the same concept."""
     same = first.concepts == second.concepts
     return np.asarray(same.reshape(len(same), -1).all(axis=1))

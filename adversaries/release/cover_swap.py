@@ -11,21 +11,9 @@ import numpy as np
 
 from adversaries.common.answer_likelihood import log_ratio
 from adversaries.common.training_samples import change_example
-from arena import (
-    Adversary,
-    Finite,
-    Hypothesis,
-    InvalidArgument,
-    Learner,
-    Moves,
-    Sample,
-    Train,
-    Unsupported,
-    count_setting,
-    setting,
-)
-from arena.neighbours import REPLACING
-from arena.players import read_relation_of
+from arena import Finite, Hypothesis, InvalidArgument, Sample, Train, Unsupported, count_setting, setting
+from arena.claims import REPLACING
+from arena.players import Adversary, Learner, Moves, read_relation_of
 
 MAX_DIMENSIONS = 4  # up to which the output distributions of some hundred samples are computed quickly
 _CLAMP = 50.0  # nats; larger ratios belong to lists that one world never releases
@@ -38,10 +26,10 @@ class CoverSwap(Adversary):
     """Two samples that differ in one example, chosen so that the learner's output distributions differ most.
 
     A cover loses privacy in every round in which it may choose what covers the example and errs on it, until
-    it chooses what covers it (Lemma A.1 of Bun and Fang). The adversary searches for the two examples, and
-    for the other examples of the samples: points that are 1 in their first coordinates only, and up to
-    `background` copies of one of them. Pairs are compared by the exact ε of the output distributions at the δ
-    of the learner's claim. The score is the log ratio of the released list.
+    it chooses what covers it (Lemma A.1 of Bun and Fang). The adversary searches for the two examples and for
+    the others: points that are 1 in their first coordinates only, with up to `background` copies of one of
+    them. Pairs are compared by the exact ε at the δ of the learner's claim. The score is the log ratio of the
+    released list.
 
     If the output distribution is not known, or points have more than 4 coordinates, an example that is 1 in
     its first coordinate only changes its label, and the score is the label that it receives.

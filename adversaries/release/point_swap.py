@@ -14,20 +14,9 @@ from adversaries.common.training_samples import (
     choose_sample_size,
     plant_example,
 )
-from arena import (
-    Adversary,
-    Hypothesis,
-    InvalidArgument,
-    Learner,
-    Moves,
-    Neighbours,
-    PrivacyUnit,
-    Sample,
-    Train,
-    setting,
-)
+from arena import Hypothesis, InvalidArgument, Neighbours, PrivacyUnit, Sample, Train, setting
 from arena.errors import count_things
-from arena.players import read_relation_of
+from arena.players import Adversary, Learner, Moves, read_relation_of
 from arena.settings import at_least
 from arena.step_scores import find_last_bits
 
@@ -37,9 +26,8 @@ _NAN = 2e300  # the score of a game whose release is not a number
 def score_by_number(value: Any, games: int) -> np.ndarray | None:
     """The released number of each game (n,); None if several numbers or a hypothesis are released.
 
-    A game without a score lets a distinguisher use the whole release. Text and NaN become large numbers, so
-    that a game's score does not depend on other games; an adversary with `scores_release` is used with a
-    distinguisher where they occur.
+    Text and NaN become large numbers, so that a game's score does not depend on other games; an adversary
+    with `scores_release` is used with a distinguisher where they occur.
     """
     if isinstance(value, Hypothesis):
         return None
@@ -75,10 +63,9 @@ class CountSwap(Adversary):
 class PointSwap(Adversary):
     """Two samples that differ in one record, whose point lies at the lower or the upper end of the domain.
 
-    Where the learner states no domain, any number is allowed, and the point lies far below or far above all
-    others: a mechanism that does not clip its data shows it. If the sample has both labels, the lower point
-    is labelled 0 and the upper one 1. Give a `neighbour` where another pair has more effect.
-    With `neighbour` given, the worlds are the sample and that neighbour.
+    Where the learner states no domain, the point lies far below or far above all others: a mechanism that
+    does not clip its data shows it. If the sample has both labels, the lower point is labelled 0 and the
+    upper one 1. With `neighbour` given, the worlds are the sample and that neighbour.
 
     The score is the released number. If several numbers, text or a hypothesis are released, it returns no
     score, so that a distinguisher can use the whole release.
@@ -168,15 +155,10 @@ class LowBits(Adversary):
 
     The score is z, where y = odd·2^z is released, and of a vector the sum over its entries.
 
-    Mironov, On Significance of the Least Significant Bits for Differential Privacy (2012), found that noise
-    added in floating point leaves gaps. That the spacing of doubles at the true value shows is the
-    precision-based attack of Haney, Desfontaines, Hartman, Shrestha, Hay, Precision-based Attacks and
-    Interval Refining: How to Break, then Fix, Differential Privacy on Finite Computers (2022).
-
-    With the count 1 in world 1, no number with a last bit below 2^-53 is released, while the count 0 in world
-    0 releases the noise with all its bits. In general the worlds differ where the spacing of doubles does, at
-    the counts 0 and 1 or 2^k - 1 and 2^k. Otherwise, and for numbers from a fixed grid, this score is not
-    informative. Proof: docs/proofs/low_bits.md.
+    Mironov (2012) found that noise added in floating point leaves gaps; that the spacing of doubles at the
+    true value shows is the precision-based attack of Haney, Desfontaines, Hartman, Shrestha, Hay (2022). The
+    worlds differ where the spacing of doubles does, at the counts 0 and 1 or 2^k - 1 and 2^k:
+    docs/proofs/low_bits.md.
     """
 
     name = "low-bits"

@@ -9,7 +9,7 @@ import numpy as np
 
 from adversaries.common.training_samples import change_example
 from arena import Adversary, InvalidArgument, Learner, Moves, Sample, Train, count_setting, setting
-from arena.neighbours import REPLACING
+from arena.claims import REPLACING
 from arena.players import read_relation_of
 from arena.settings import one_of
 
@@ -24,7 +24,6 @@ _PATTERNS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.nda
     "all-below": lambda ones, head, half: (ones, 0 * ones),
     "x-shape": lambda ones, head, half: (half, ones - half),
 }
-ONE_DIFFERS = ("one-above", "one-below")
 ALL_DIFFER = tuple(_PATTERNS)
 
 
@@ -44,10 +43,10 @@ class StatDP(Adversary):
         all-below               a₁ = (1, 1, …, 1)         a₂ = (0, 0, …, 0)
         x-shape                 a₁ = (1, …, 1, 0, …, 0)   a₂ = (0, …, 0, 1, …, 1)
 
-    If a pattern has halves, the first has ⌊m/2⌋ queries. The sample has m examples that are the same in both
-    worlds, the i-th of which adds to query i only or to none, and one that differs. Where neighbours do not
-    replace an example, it is missing or blank in the world in which it adds to no query. StatDP returns no
-    score, so that a distinguisher can use the whole reply.
+    The first half has ⌊m/2⌋ queries. The sample has m examples that are the same in both worlds, the i-th of
+    which adds to query i only or to none, and one that differs. Where neighbours do not replace an example,
+    it is missing or blank in the world in which it adds to no query. There is no score, so that a
+    distinguisher uses the whole reply.
     """
 
     name = "statdp"
@@ -114,15 +113,3 @@ def pattern_values(pattern: str, queries: int) -> tuple[np.ndarray, np.ndarray]:
     places = np.arange(queries)
     head, half = (places < 1).astype(float), (places < queries // 2).astype(float)
     return _PATTERNS[pattern](np.ones(queries), head, half)
-
-
-def list_statdp_inputs(queries: int, all_differ: bool) -> list[StatDP]:
-    """The adversaries that the literature uses for m queries, each with both orders of the worlds.
-
-    all_differ: whether one example may change every query, or one query only.
-    """
-    return [
-        StatDP(pattern=pattern, swapped=swapped, queries=queries)
-        for pattern in (ALL_DIFFER if all_differ else ONE_DIFFERS)
-        for swapped in (False, True)
-    ]

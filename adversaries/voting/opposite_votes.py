@@ -35,19 +35,18 @@ class OppositeVotes(VotingAdversary):
 
     Made for the sparse vector technique. While the answer stays the same at the first point, the hidden
     threshold is known better and better; the answer at the second point depends on the threshold and on fresh
-    noise. If the swapped example moves the two votes in opposite directions, in relation to the threshold,
-    both leaks add up. If it cannot, the votes at the second point are the same in both worlds. A run ends
-    with the turn or with another answer.
+    noise. If the swapped example moves the two votes in opposite directions, both leaks add up; if it cannot,
+    the votes at the second point are the same in both worlds. A run ends with the turn or with another
+    answer.
 
-    If an answer at a tie shows the world, as those of a label do where one vote decides, the last queries are
-    at the tie, as many as the learner may halt at. They take the claim's δ, and what is before them takes ε:
-    one run, its turn, and where the turn is answered otherwise, a run at its point and a turn back. Any other
-    answer leads to the tie at once.
+    If an answer at a tie shows the world, as a label does where one vote decides, the last queries are at the
+    tie, as many as the learner may halt at. They take the claim's δ, and what is before them takes ε: one
+    run, its turn, and where the turn is answered otherwise, a run at its point and a turn back. Any other
+    answer leads to the tie.
 
-    In world 0 one example has its label flipped, or is a copy of another. The adversary chooses the example,
-    the points and the length of a run with the largest ε at the claim's δ plus 0.001. With a tie it is that
-    of the whole game, and otherwise that of the event that all runs are complete and all turns are answered
-    otherwise.
+    In world 0 one example has its label flipped, or is a copy of another. Example, points and length of a run
+    have the largest ε at the claim's δ plus 0.001: of the whole game with a tie, and otherwise of the event
+    that all runs are complete and all turns are answered otherwise.
 
     The score is the log-likelihood ratio of the answers. Raises: Unsupported if the learner's output
     distribution is not known; InvalidArgument if the example changes no answer.
@@ -79,12 +78,7 @@ class OppositeVotes(VotingAdversary):
 
 @attrs.frozen(eq=False)
 class RunPlan:
-    """Neighbouring samples, the points (3, ...) of the run, of the turn and of the end, and the run's length.
-
-    swap: which of the swaps was made. changes: (labels,) bool, the answers that end a run. length: of a run,
-    without the turn. reserved: queries at the point of the end, until an answer that ends a run takes one of
-    them. loss: nats.
-    """
+    """Neighbouring samples, the points (3, ...) of the run, the turn and the end, and the run's length."""
 
     samples: Samples
     swap: int
@@ -99,7 +93,7 @@ class RunPlan:
 def plan_runs(learner: Learner | None, sample: Sample | None, queries: int) -> RunPlan:
     """The runs whose event has the largest privacy loss. Raises: as `OppositeVotes`.
 
-    Without a sample it builds one, first with votes that are far apart, then with votes near the best ones.
+    Without a sample it builds one with votes far apart, and then others with votes near the best ones.
     """
     if sample is not None:
         return _choose_plan(learner, sample, queries)
@@ -136,10 +130,7 @@ def _choose_plan(
 
 
 def _swap_examples(sample: Sample) -> Iterator[Samples]:
-    """The sample with another example in place of one, and the sample itself.
-
-    The other example has the same point and the other label, or is a copy of the one half the sample away.
-    """
+    """The sample with another example in place of one, and the sample itself."""
     points, labels = sample.rows()
     for row in np.unique(np.linspace(0, sample.size // 2, _MAX_TARGETS).astype(int)).tolist():
         flipped, moved = labels.copy(), np.arange(sample.size)

@@ -1,4 +1,4 @@
-"""vote-inference: infers whether an example was in the sample, from answers at a few informative points."""
+"""vote-inference and disagreement: the points whose answers tell most, or at which teachers disagree."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.common.answer_likelihood import answer_laws, outcome_probabilities
+from adversaries.common.answer_likelihood import AnswerLikelihood, answer_laws, outcome_probabilities
 from adversaries.voting.vote_swaps import (
     Samples,
     VotingAdversary,
     build_ladder_sample,
     choose_candidates,
+    find_narrowest_swap,
     simulate_votes,
 )
-from arena import InvalidArgument, Learner, Moves, Sample, count_setting, setting
+from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, count_setting, setting
 from arena.settings import one_of
 
 FLIPPED, COPY = "flipped", "copy"
@@ -26,9 +27,8 @@ _MAX_TARGETS = 8
 class VoteInference(VotingAdversary):
     """Membership inference: the target is in the sample in world 1, and replaced in world 0.
 
-    The adversary computes the votes of both worlds at the points of the sample, and queries in turn the few
-    points at which the distributions of the first answer differ most in Hellinger distance. If the learner's
-    output distribution is not known, these are the points with the closest votes.
+    The adversary queries in turn the few points at which the distributions of the first answer differ most in
+    Hellinger distance, or those with the closest votes if the learner's output distribution is not known.
 
     The score is the log-likelihood ratio of all answers; if the distribution is not known, the number of
     answers 1, or of answers 0 if the target is labelled 0.
@@ -132,3 +132,67 @@ def _measure_information(
         return -np.abs(votes - 0.5)
     in_0, in_1 = (np.sqrt(np.maximum(outcome_probabilities(law, points), 0.0)) for law in laws)
     return np.asarray(((in_0 - in_1) ** 2).sum(axis=0))
+
+
+@attrs.frozen
+class DisagreementWalk(VotingAdversary):
+    """Queries only points where teachers disagree, and moves by the up-and-down method.
+
+    After an answer 1 it moves to the point with the next fewer votes for 1, after an answer 0 to the next
+    more, and after an unstable answer it stays, near a tie. One example, at the point where votes are
+    closest, is labelled 0 in world 0 and 1 in world 1.
+
+    The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
+    otherwise the mean position in the walk, negated. Raises: as small-margin.
+    """
+
+    name = "disagreement"
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        region = find_disputed_region(self.learner, self.sample)
+        likelihood = AnswerLikelihood(self.learner, region.samples, region.points, games)
+        last = len(region.points) - 1
+        position = np.full(games, region.start)
+        descent = np.zeros(games)
+        yield Train(*region.samples)
+        for _ in range(self.query_count):
+            reply = yield Query(region.points[position])
+            likelihood.add(position, reply)
+            position = np.clip(position + (reply.label == 0) - (reply.label == 1), 0, last)
+            descent -= position
+        return likelihood.score if likelihood.is_known else descent
+
+
+@attrs.frozen(eq=False)
+class DisputedRegion:
+    """Neighbouring samples, and points (m, ...) at which teachers disagree, by increasing votes for 1.
+
+    start: the index of the point at which the votes are closest to a tie.
+    """
+
+    samples: Samples
+    points: np.ndarray
+    start: int
+
+
+@lru_cache(maxsize=32)
+def find_disputed_region(learner: Learner | None, sample: Sample | None) -> DisputedRegion:
+    """The points at which teachers disagree in either world, one for each number of votes.
+
+    Raises: as `find_narrowest_swap`.
+    """
+    try:
+        swap = find_narrowest_swap(learner, build_ladder_sample(learner) if sample is None else sample)
+    except InvalidArgument:
+        if sample is not None:
+            raise
+        swap = find_narrowest_swap(learner, None)
+    points = choose_candidates(learner, swap.samples[0])
+    votes = simulate_votes(learner, swap.samples, points).mean(axis=0)
+    levels, first = np.unique(votes, return_index=True)
+    # The point of the swap is preferred to others with as many votes.
+    same = np.flatnonzero((points == swap.point).reshape(len(points), -1).all(axis=1))
+    first = np.where(np.isin(levels, votes[same]), same[0] if len(same) else 0, first)
+    disputed = (levels > 0) & (levels < 1)
+    start = int(np.abs(levels[disputed] - 0.5).argmin())
+    return DisputedRegion(swap.samples, points[first[disputed]], start)

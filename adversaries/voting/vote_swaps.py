@@ -18,21 +18,10 @@ from adversaries.common.training_samples import (
     plant_example,
     thin_out,
 )
-from arena import (
-    Adversary,
-    ArenaError,
-    InvalidArgument,
-    Learner,
-    Move,
-    Query,
-    Sample,
-    Train,
-    Training,
-    Unsupported,
-    count_setting,
-    setting,
-)
-from arena.capabilities import HasTeachers, HasVotes, LimitsQueries, finite_domain
+from arena import Adversary, Learner, Move, Query, Sample, Train, Training, count_setting, setting
+from arena.capabilities import HasTeachers, HasVotes, LimitsQueries
+from arena.errors import ArenaError, InvalidArgument, Unsupported
+from arena.players import finite_domain
 
 _DEFAULT_SIZE = 101  # examples, for a learner that needs no number of them
 _MAX_POINTS = 256  # of a sample that are examined
@@ -104,8 +93,8 @@ def choose_ladder(learner: Learner | None) -> np.ndarray:
 def build_ladder_sample(learner: Learner | None, votes: np.ndarray | None = None) -> Sample:
     """As many examples as the learner needs, spread over a ladder of points.
 
-    On the line all labels are 1, so that the votes of teachers with one example each rise along it, and at
-    the middle point the last example makes the majority. Vectors are labelled 0 and 1 in turn.
+    On the line all labels are 1, so that votes rise along it, and at the middle point the last example makes
+    the majority. Vectors are labelled 0 and 1 in turn.
 
     votes: (k,), on the line, those at the first k points, in increasing order; default: evenly spread.
     """
@@ -134,8 +123,7 @@ def choose_candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
 def find_narrowest_swap(learner: Learner | None, sample: Sample | None, *, below: float = 0.0) -> VoteSwap:
     """The example to replace, and the point to query, with the smallest margin.
 
-    Examples are planted at the points where the votes are closest to the aim. They replace examples at these
-    points, and some others.
+    Examples are planted where the votes are closest to the aim, in place of examples there and some others.
 
     sample: the user's, or None for one point with both labels, in the shares that fit the aim. below: the
     aim, in votes below the tie.
@@ -146,26 +134,23 @@ def find_narrowest_swap(learner: Learner | None, sample: Sample | None, *, below
     if sample is None:
         size = sample_size_of(learner)
         ones = min(max(round(aim * size), 0), size)
-        samples = ((build_two_label_sample(point, size, ones), point) for point in choose_ladder(learner))
-        return choose_best_swap(
-            learner, (one for each, point in samples for one in _plant(learner, each, point)), aim
-        )
+        tried = [(build_two_label_sample(point, size, ones), point) for point in choose_ladder(learner)]
+        swaps = (swap for each, point in tried for swap in _plant(learner, each, point))
+        return choose_best_swap(learner, swaps, aim)
     points = choose_candidates(learner, sample)
     distance = np.abs(simulate_votes(learner, (sample,), points)[0] - aim)
     nearest = points[np.argsort(distance, kind="stable")[:_MAX_TRIED]]
-    return choose_best_swap(
-        learner, (one for point in nearest for one in _plant(learner, sample, point)), aim
-    )
+    swaps = (swap for point in nearest for swap in _plant(learner, sample, point))
+    return choose_best_swap(learner, swaps, aim)
 
 
 def choose_best_swap(learner: Learner | None, candidates: Iterable[Candidate], aim: float = 0.5) -> VoteSwap:
     """The candidate whose votes differ and are closest to a share `aim` of the teachers.
 
-    The first candidate with the aim between its votes is chosen at once. Candidates that the learner refuses
-    are skipped.
+    The first candidate with the aim between its votes is chosen at once; those that the learner refuses are
+    skipped.
 
-    Raises: InvalidArgument if no votes differ; what `simulate_votes` or the learner raises, if all are
-    refused.
+    Raises: InvalidArgument if no votes differ; if all are refused, what the learner raises.
     """
     best: VoteSwap | None = None
     refusal: ArenaError | None = None

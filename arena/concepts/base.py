@@ -18,7 +18,7 @@ from arena.concepts.dichotomies import (
     tally_signs,
 )
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import as_labels, as_vectors
+from arena.sample import as_labels, as_vectors
 
 # ERM works on slabs of samples: small enough for a core's cache, large enough to amortise a numpy call.
 SLAB_NUMBERS = 2**17
@@ -49,10 +49,7 @@ class ConceptClass(ABC):
         return None
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:
-        """The indices of points in a finite domain, from 0. The points must have passed `check`.
-
-        Raises: Unsupported if the domain is not finite.
-        """
+        """The indices of checked points in a finite domain, from 0. Raises: Unsupported without one."""
         raise Unsupported(f"{self} has no finite domain", remedy="Give it one, as in thresholds:1..16.")
 
     @property
@@ -67,30 +64,20 @@ class ConceptClass(ABC):
 
     def check(self, x: Any) -> np.ndarray:
         """The points `x`, of any leading shape, as an array; by default all of R or R^d, as float64.
-
-        Raises: InvalidArgument with the first value that is not a point of the domain.
-        """
+        Raises: InvalidArgument with the first value that is not a point of the domain."""
         return as_vectors(x, self.point_shape)
 
     @abstractmethod
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """`concepts` as an array.
-
-        Raises: InvalidArgument with the first value that is not a concept of the class.
-        """
+        """`concepts` as an array. Raises: InvalidArgument with the first value that is no concept."""
 
     @abstractmethod
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The distinct labellings that the class realises on `points`, in the order that the class documents.
-
-        Shapes: points (m, ...), with repeats allowed. An empty list has one labelling, the empty one.
-        """
+        """The distinct labellings of points (m, ...), in the order that the class documents. Points may be
+        repeated; an empty list has one labelling."""
 
     def label(self, concepts: Any, x: Any) -> np.ndarray:
-        """The label that each game's concept gives that game's point.
-
-        Shapes: concepts (n, ...), x one point for all games or (n, ...); result (n,) bool.
-        """
+        """(n,) bool: the labels of each game's concept (n, ...) at x, one point for all games or (n, ...)."""
         concepts, points = self.check_concepts(concepts), self.check(x)
         lead = _lead(points, self.point_shape)
         if concepts.ndim <= self.concept_ndim:
@@ -102,26 +89,17 @@ class ConceptClass(ABC):
         return self._label(concepts, points)
 
     def agrees(self, concepts: Any, x: Any, y: np.ndarray) -> np.ndarray:
-        """(n,) bool: whether each game's concept is consistent with that game's example (x, y).
-
-        A concept is consistent if it gives the point the label y. Classes with a margin also require that
-        the margin is reached. Shapes: as for `label`; y (n,).
-        """
+        """(n,) bool: whether each game's concept gives that game's point the label y (n,), in classes with a
+        margin at that margin. Other shapes: as for `label`."""
         return np.asarray(self.label(concepts, x) == y)
 
     def agreement(self, concepts: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
-        """`agrees` with the concepts fixed: a function of (x, y) that repeats no work on the concepts.
-
-        Raises: InvalidArgument if a value is not a concept. The function raises what `agrees` raises.
-        """
+        """`agrees` with the concepts fixed: a function of (x, y) that repeats no work on the concepts."""
         checked = self.check_concepts(concepts)
         return lambda x, y: self.agrees(checked, x, y)
 
     def labels(self, concepts: Any, points: Any) -> np.ndarray:
-        """The label that every concept gives every point.
-
-        Shapes: concepts (a, ...), points (b, ...); result (a, b) bool.
-        """
+        """(a, b) bool: the label that each of concepts (a, ...) gives each of points (b, ...)."""
         concepts, points = self.check_concepts(concepts), self._check_row(points)
         if concepts.ndim <= self.concept_ndim:
             raise InvalidArgument(
@@ -130,23 +108,18 @@ class ConceptClass(ABC):
         return self._label(concepts[:, None], points[None])
 
     def vote(self, concepts: Any, points: Any) -> np.ndarray:
-        """The share of the concepts that label each point 1.
-
-        Shapes: concepts (a, ...) with a ≥ 1, points (b, ...); result (b,) in [0, 1].
-        """
+        """(b,) in [0, 1]: the share of concepts (a, ...), a ≥ 1, that label each of points (b, ...) 1."""
         return self._vote(self.check_concepts(concepts), self._check_row(points))
 
     def erm(self, points: Any, labels: Any, weights: Any = None) -> np.ndarray:
         """An empirical risk minimiser of each sample: a concept with the least total weight of errors.
 
-        The last axis of `labels` is the examples of one sample; points, labels and weights broadcast over the
-        leading axes. An example of weight 0 is absent, so weights may count copies. Each result depends only
-        on the multiset of its sample's examples: sums are exact, and ties are broken as the class documents,
-        never by the order of the examples.
+        An example of weight 0 is absent, so weights may count copies. Each result depends only on the
+        multiset of its sample's examples: sums are exact, and ties are broken as the class documents, never
+        by the order of the examples.
 
-        Shapes: points (..., m, ...), labels (..., m) of 0 and 1, weights (..., m) ≥ 0 (default: ones);
-        result (..., ...), one concept for each sample.
-
+        Shapes: points (..., m, ...), labels (..., m) of 0 and 1, weights (..., m) ≥ 0 (default: ones), which
+            broadcast over the leading axes; result (..., ...), one concept for each sample.
         Raises: InvalidArgument if shapes do not broadcast, or a point, label or weight is not valid.
         """
         arrays = [np.asarray(points), np.asarray(labels)]
@@ -163,24 +136,19 @@ class ConceptClass(ABC):
         return minimisers.reshape(lead + minimisers.shape[1:])
 
     def growth_bound(self, points: int) -> int:
-        """An upper bound on the number of labellings of so many points.
-
-        By default Sauer's lemma: the sum of binom(points, i) for i up to the VC dimension. It is exact for
-        distinct points and thresholds, point functions or intervals of the real line.
-        """
+        """An upper bound on the number of labellings of so many points; by default Sauer's lemma, which is
+        exact for distinct points and thresholds, point functions or intervals of the real line."""
         return sum(math.comb(points, i) for i in range(min(self.vc_dimension, points) + 1))
 
     def candidate_concepts(self, points: Any, signs: Any, present: Any) -> CandidateConcepts:
         """One concept for each distinct labelling of each sample's present points, with its gain.
 
-        The gain of a concept is the sum of `signs` over the present points that it labels 1, where a sign is
-        the number of examples labelled 1 minus the number labelled 0. Points that are not present are
-        ignored. The concept chosen for a labelling depends only on the set of points present.
+        The gain is the sum of `signs` over the present points that the concept labels 1, where a sign is the
+        number of examples labelled 1 minus the number labelled 0. The concept for a labelling depends only on
+        the set of points.
 
         Shapes: b samples; points (b, m, ...), signs (b, m) integers, present (b, m) bool.
-
-        Raises: InvalidArgument if shapes do not fit or a point is not valid; Unsupported if a sample may have
-        too many labellings (`check_growth`).
+        Raises: InvalidArgument if shapes do not fit or a point is not valid; Unsupported as `check_growth`.
         """
         points, signs, present = np.asarray(points), np.asarray(signs), np.asarray(present)
         lead = _lead(points, self.point_shape)
@@ -196,10 +164,8 @@ class ConceptClass(ABC):
         return self._candidate_concepts(filled, np.where(present, signs, 0), present)
 
     def check_growth(self, points: int) -> None:
-        """Raises: Unsupported if so many distinct points may have more labellings than can be listed.
-
-        These are `MAX_LABELLINGS`, or 64 a point, so that thresholds and stumps are always listed.
-        """
+        """Raises: Unsupported if so many distinct points may have more labellings than can be listed:
+        `MAX_LABELLINGS`, or 64 a point, so that thresholds and stumps are always listed."""
         bound = self.growth_bound(points)
         if bound > max(MAX_LABELLINGS, LABELLINGS_A_POINT * points):
             raise Unsupported(
@@ -216,26 +182,18 @@ class ConceptClass(ABC):
         self, rng: np.random.Generator, points: Any, signs: Any, present: Any, *, rate: float
     ) -> np.ndarray | None:
         """Concepts (b, ...) drawn from `candidate_concepts` with chances exp(rate·gain), without a list of
-        these; None if there are few enough for a list, or the class needs one. Shapes: as there.
-        """
+        these; None if there are few enough for a list, or the class needs one. Shapes: as there."""
         return None
 
     def draw_points(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Independent points, uniform on a finite domain, otherwise uniform on the unit interval or cube.
-
-        Shapes: result (size, ...).
-        """
+        """(size, ...): independent points, uniform on a finite domain or on the unit interval or cube."""
         if self.domain is None:
             return self.check(rng.random((size, *self.point_shape)))
         return self.check(np.array(self.domain)[rng.integers(0, len(self.domain), size)])
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
-        """A random target concept that labels neither too few nor too many of `draw_points` 1.
-
-        Each class documents its distribution. Shapes: result () or (k,), one concept.
-
-        Raises: Unsupported if the class does not define one.
-        """
+        """A random target that labels neither too few nor too many of `draw_points` 1; each class documents
+        its distribution. Raises: Unsupported if the class does not define one."""
         raise Unsupported(
             f"{self} cannot draw a random target", remedy="Choose a concept of the class instead."
         )
@@ -243,10 +201,7 @@ class ConceptClass(ABC):
     def _candidate_concepts(
         self, points: np.ndarray, signs: np.ndarray, present: np.ndarray
     ) -> CandidateConcepts:
-        """`candidate_concepts` of checked arrays, with sign 0 where a point is not present.
-
-        This default calls `dichotomies` once for each distinct set of points that are present.
-        """
+        """`candidate_concepts` of checked arrays, with sign 0 where a point is not present."""
         distinct, tally, sets, set_of = tally_signs(points, signs, present)
         self.check_growth(int(sets.sum(axis=1).max(initial=0)))
         # With no samples, an empty set still gives the result the shapes of the class.
@@ -316,14 +271,9 @@ def as_numbers(values: Any, rule: str, shape: tuple[int, ...] = ()) -> np.ndarra
 
 
 def integer_weights(weights: np.ndarray) -> np.ndarray:
-    """Integers in exact proportion to `weights`, so that their sums do not depend on the order.
-
-    They are int64 where the sum along the last axis fits, and Python's integers (dtype object) otherwise.
-
-    Shapes: weights (..., m); result the same.
-
-    Raises: InvalidArgument if a weight is negative, infinite or not a number.
-    """
+    """Integers in exact proportion to weights (..., m), so that their sums do not depend on the order. They
+    are int64 where the sum along the last axis fits, and Python's integers (dtype object) otherwise.
+    Raises: InvalidArgument if a weight is negative, infinite or not a number."""
     weights = as_numbers(weights, "weights must be numbers")
     if weights.dtype.kind == "f":
         weights = weights.astype(np.float64)

@@ -7,18 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.concepts.base import ConceptClass
-from arena.concepts.cube.decision_lists import DecisionLists
-from arena.concepts.cube.halfspaces import Halfspaces
-from arena.concepts.finite.finite_class import FiniteClass, build_vote_pairs
-from arena.concepts.line.encrypted_thresholds import EncryptedThresholds
-from arena.concepts.line.finite_line import Intervals, Points
-from arena.concepts.line.real_intervals import RealIntervals
-from arena.concepts.line.real_points import RealPoints
-from arena.concepts.line.thresholds import Thresholds
-from arena.concepts.plane.boxes import Boxes
-from arena.concepts.plane.halfplanes import Halfplanes
-from arena.concepts.plane.rectangles import Rectangles
-from arena.concepts.plane.stumps import Stumps
+from arena.concepts.boxes import Boxes
+from arena.concepts.decision_lists import DecisionLists
+from arena.concepts.encrypted_thresholds import EncryptedThresholds
+from arena.concepts.finite import FiniteClass, build_vote_pairs
+from arena.concepts.grids import Intervals, Points, Rectangles
+from arena.concepts.halfplanes import Halfplanes
+from arena.concepts.halfspaces import Halfspaces
+from arena.concepts.line import RealIntervals, RealPoints, Thresholds
+from arena.concepts.stumps import Stumps
 from arena.errors import InvalidArgument
 
 FORMS = (
@@ -54,7 +51,6 @@ CLASS_NAMES = frozenset({*_WITHOUT_PARAMETERS, *_WITH_PARAMETERS, FiniteClass.na
 
 def parse_concept_class(text: str) -> ConceptClass:
     """The concept class that `text` names on the command line.
-
     Raises: InvalidArgument that lists the possible forms.
 
     >>> parse_concept_class("thresholds:1..16"), parse_concept_class("boxes:2")

@@ -5,44 +5,26 @@ Axis 0 of every array is the games.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import lru_cache
 
 import numpy as np
 
 from arena.concepts.base import ConceptClass
-from arena.concepts.cube.halfspaces import Halfspaces, separator
-from arena.concepts.line.encrypted_thresholds import EncryptedThresholds
-from arena.concepts.line.finite_line import Intervals, Points
-from arena.concepts.line.thresholds import Thresholds
+from arena.concepts.encrypted_thresholds import EncryptedThresholds
+from arena.concepts.grids import Intervals, Points
+from arena.concepts.halfspaces import Halfspaces, separator
+from arena.concepts.line import Thresholds
 from arena.errors import Unsupported
-from arena.points import freeze
+from arena.sample import freeze
 
 MAX_LABELS = 2**24  # of a class, concepts x points
 MAX_COUNTS = 2**28  # of a batch, games x points
 _SLAB_NUMBERS = 2**20  # numbers in memory at a time
 
 
-class VersionSpaces(ABC):
-    """The concepts of a class that are consistent with all examples of each game so far."""
-
-    @abstractmethod
-    def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Add an example to each game; (n,) bool: whether some concept is consistent with all of the game's.
-
-        Shapes: x (n, ...) points, y (n,) of 0 and 1.
-
-        Raises: InvalidArgument for a point that is not in the domain.
-        """
-
-
 def version_spaces(concept_class: ConceptClass, games: int) -> VersionSpaces:
-    """The version spaces of `games` games without examples.
-
-    A game takes two numbers for thresholds, its examples for halfspaces, otherwise a bit for each concept.
-
-    Raises: as `check_consistency`.
-    """
+    """The version spaces of `games` games without examples: two numbers a game for thresholds, its examples
+    for halfspaces, otherwise a bit for each concept. Raises: as `check_consistency`."""
     check_consistency(concept_class)
     if isinstance(concept_class, Thresholds):
         return _ThresholdSpaces(concept_class, games)
@@ -53,9 +35,7 @@ def version_spaces(concept_class: ConceptClass, games: int) -> VersionSpaces:
 
 def hindsight(concept_class: ConceptClass, games: int) -> Hindsight:
     """The mistakes in hindsight of `games` games without examples: one count for each point and game.
-
-    Raises: Unsupported as `check_hindsight`, or if there are too many counts.
-    """
+    Raises: Unsupported as `check_hindsight`, or if there are too many counts."""
     check_hindsight(concept_class)
     points = len(concept_class.domain or ())
     if games * points > MAX_COUNTS:
@@ -63,26 +43,18 @@ def hindsight(concept_class: ConceptClass, games: int) -> Hindsight:
             f"{games:,} games of {points:,} points need more than {MAX_COUNTS:,} counts",
             remedy="Play fewer games in a batch, or choose a smaller domain.",
         )
-    if isinstance(concept_class, Thresholds):
-        return _ThresholdHindsight(concept_class, games)
-    return _MatrixHindsight(concept_class, games)
+    return Hindsight(concept_class, games)
 
 
 def check_consistency(concept_class: ConceptClass) -> None:
-    """Refuse a class that `version_spaces` does not support.
-
-    Raises: Unsupported if its domain is not finite and it is neither thresholds nor halfspaces, or if it is
-    too large.
-    """
+    """Raises: Unsupported if a class is too large, or no thresholds or halfspaces and without finite
+    domain."""
     if not isinstance(concept_class, Thresholds | Halfspaces):
         labellings(concept_class)
 
 
 def check_hindsight(concept_class: ConceptClass) -> None:
-    """Refuse a class that `hindsight` does not support.
-
-    Raises: Unsupported if its domain is not finite, or if it is too large.
-    """
+    """Raises: Unsupported if the domain of a class is not finite, or the class is too large."""
     if not isinstance(concept_class, Thresholds) or concept_class.domain is None:
         labellings(concept_class)
 
@@ -90,9 +62,7 @@ def check_hindsight(concept_class: ConceptClass) -> None:
 @lru_cache(maxsize=8)
 def labellings(concept_class: ConceptClass) -> np.ndarray:
     """(concepts, points) bool: the distinct labellings of the domain.
-
-    Raises: Unsupported if the domain is not finite, or there are more than `MAX_LABELS` labels.
-    """
+    Raises: Unsupported if the domain is not finite, or there are more than `MAX_LABELS` labels."""
     domain = concept_class.domain
     if domain is None:
         raise Unsupported(
@@ -114,11 +84,12 @@ def labellings(concept_class: ConceptClass) -> np.ndarray:
     return labels
 
 
-class _ThresholdSpaces(VersionSpaces):
-    """Thresholds t with low < t <= high: the last point labelled 0 and the first point labelled 1.
+# Version spaces: the concepts of a class that are consistent with all examples of each game so far. Their
+# method `add` takes an example x (n, ...), y (n,) of each game; (n,) bool: whether some concept is left.
 
-    Where low < high, `high` itself is consistent, whether it is a point of the domain or +inf.
-    """
+
+class _ThresholdSpaces:
+    """Thresholds t with low < t <= high: the last point labelled 0 and the first point labelled 1."""
 
     def __init__(self, concept_class: Thresholds, games: int) -> None:
         self._class = concept_class
@@ -132,7 +103,7 @@ class _ThresholdSpaces(VersionSpaces):
         return np.asarray(self._low < self._high)
 
 
-class _HalfspaceSpaces(VersionSpaces):
+class _HalfspaceSpaces:
     """Halfspaces: weights consistent with all examples of a game, replaced when an example refutes them."""
 
     def __init__(self, concept_class: Halfspaces, games: int) -> None:
@@ -163,9 +134,7 @@ class _HalfspaceSpaces(VersionSpaces):
         return self._consistent.copy()
 
 
-class _BitsetSpaces(VersionSpaces):
-    """A bit for each concept, packed in words."""
-
+class _BitsetSpaces:
     def __init__(self, concept_class: ConceptClass, games: int) -> None:
         self._class = concept_class
         self._agreeing = _agreeing_concepts(concept_class)
@@ -178,7 +147,7 @@ class _BitsetSpaces(VersionSpaces):
         return np.asarray(self._left.any(axis=1))
 
 
-class Hindsight(ABC):
+class Hindsight:
     """The fewest mistakes that a concept of the class makes on the examples of each game so far.
 
     A concept's mistakes are all labels 1, plus the surplus of labels 0 over labels 1 at the points that it
@@ -190,49 +159,31 @@ class Hindsight(ABC):
         self._games = np.arange(games)
         self._ones = np.zeros(games, np.int64)
         self._surplus = np.zeros((games, len(concept_class.domain or ())), np.int32)
+        # Products of floats are fast, and exact for integers below 2^53.
+        thresholds = isinstance(concept_class, Thresholds)
+        self._labels = None if thresholds else labellings(concept_class).T.astype(np.float64)
 
     def add(self, x: np.ndarray, y: np.ndarray) -> None:
-        """Add an example to each game, as `VersionSpaces.add` does."""
+        """Add an example x (n, ...), y (n,) to each game."""
         columns = self._class.domain_indices(self._class.check(x))
         self._surplus[self._games, columns] += 1 - 2 * y.astype(np.int32)
         self._ones += y
 
     def least(self) -> np.ndarray:
         """(n,) int64: the mistakes of the best concept of each game."""
-        games, step = len(self._ones), max(1, _SLAB_NUMBERS // self._numbers_a_game())
+        numbers = self._surplus.shape[1] if self._labels is None else sum(self._labels.shape)
+        games, step = len(self._ones), max(1, _SLAB_NUMBERS // numbers)
         gains = [self._least_surplus(self._surplus[start : start + step]) for start in range(0, games, step)]
         return np.asarray(self._ones + np.concatenate([np.zeros(0, np.int64), *gains]))
 
-    @abstractmethod
-    def _numbers_a_game(self) -> int:
-        """How many numbers `_least_surplus` keeps in memory for a game."""
-
-    @abstractmethod
     def _least_surplus(self, surplus: np.ndarray) -> np.ndarray:
         """(m,) int64: the least sum, over the concepts, of `surplus` (m, points) at the points labelled 1."""
-
-
-class _MatrixHindsight(Hindsight):
-    def __init__(self, concept_class: ConceptClass, games: int) -> None:
-        super().__init__(concept_class, games)
-        # Products of floats are fast, and exact for integers below 2^53.
-        self._labels = labellings(concept_class).T.astype(np.float64)
-
-    def _numbers_a_game(self) -> int:
-        return sum(self._labels.shape)
-
-    def _least_surplus(self, surplus: np.ndarray) -> np.ndarray:
+        if self._labels is None:  # thresholds label a suffix of the domain 1, or nothing
+            return np.asarray(np.cumsum(surplus[:, ::-1], axis=1, dtype=np.int64).min(axis=1).clip(max=0))
         return np.asarray((surplus @ self._labels).min(axis=1).astype(np.int64))
 
 
-class _ThresholdHindsight(Hindsight):
-    """Thresholds label a suffix of the domain 1, or nothing."""
-
-    def _numbers_a_game(self) -> int:
-        return self._surplus.shape[1]
-
-    def _least_surplus(self, surplus: np.ndarray) -> np.ndarray:
-        return np.asarray(np.cumsum(surplus[:, ::-1], axis=1, dtype=np.int64).min(axis=1).clip(max=0))
+VersionSpaces = _ThresholdSpaces | _HalfspaceSpaces | _BitsetSpaces
 
 
 @lru_cache(maxsize=8)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from arena.points import freeze
+from arena.sample import freeze
 
 MAX_LABELLINGS = 2**20  # of one sample
 LABELLINGS_A_POINT = 64  # up to which a list of them takes hardly more memory than the points
@@ -15,10 +15,8 @@ LABELLINGS_A_POINT = 64  # up to which a list of them takes hardly more memory t
 
 @attrs.frozen(eq=False)
 class Dichotomies:
-    """The distinct labellings that a class realises on some points, each with one concept that realises it.
-
-    Shapes: labels (d, m) bool; concepts (d, ...), in the representation of the class. Both are read-only.
-    """
+    """The distinct labellings (d, m) bool that a class realises on some points, each with one concept that
+    realises it, (d, ...). Both are read-only."""
 
     labels: np.ndarray = attrs.field(converter=freeze)
     concepts: np.ndarray = attrs.field(converter=freeze)
@@ -50,7 +48,7 @@ def tally_signs(
     """Group the points of samples, given as points (b, m, ...), signs (b, m) and present (b, m) bool.
 
     Returns the p distinct points that are present (p, ...); the summed signs of each sample at each of them
-    (b, p); the s distinct sets of points that occur as a sample's points (s, p) bool; and the index of each
+    (b, p); the s distinct sets of points that occur as a sample's points (s, p) bool; the index of each
     sample's set (b,).
     """
     distinct, index = np.unique(points[present], axis=0, return_inverse=True)

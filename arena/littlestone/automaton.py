@@ -21,7 +21,7 @@ import numpy as np
 from arena.concepts import ConceptClass, Functions, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
-from arena.points import freeze
+from arena.sample import freeze
 
 START = 0
 MAX_ENTRIES = 2**22  # of the tables, states × points; compiling that many takes half a minute
@@ -33,8 +33,6 @@ class Automaton(ABC):
     """A conservative deterministic learner of a class with a finite domain.
 
     States are integers, and the first is `START`. Points are columns: `concept_class.domain_indices(x)`.
-
-    concept_class: the class that it learns.
     """
 
     concept_class: ConceptClass
@@ -56,10 +54,7 @@ class Automaton(ABC):
 
     @abstractmethod
     def functions(self, states: np.ndarray) -> np.ndarray:
-        """The function of each state, as a concept of `hypotheses`.
-
-        Two states predict alike if and only if they have the same function.
-        """
+        """The functions of states, as concepts of `hypotheses`; those that predict alike have the same."""
 
     @abstractmethod
     def labels(self, states: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -83,8 +78,8 @@ class Automaton(ABC):
 class TableAutomaton(Automaton):
     """An automaton stored as tables, with S states of which the last is dead.
 
-    hypotheses: the distinct functions. Shapes: label (S, points) bool, after (S, points) int32, function (S,)
-    indices of hypotheses, left (S,) int8, the largest number of further mistakes.
+    Shapes: label (S, points) bool, after (S, points) int32, function (S,) indices of the distinct hypotheses,
+    left (S,) int8, the largest number of further mistakes.
     """
 
     concept_class: ConceptClass
@@ -156,21 +151,16 @@ class BinarySearchAutomaton(Automaton):
 
 
 def soa(concept_class: ConceptClass) -> Automaton:
-    """The Standard Optimal Algorithm of Littlestone (1988), which errs at most Ldim times.
-
-    It predicts the label whose concepts have the larger Littlestone dimension; on a tie the label that more
-    concepts give, and then 1.
-
-    Raises: Unsupported if the domain is not finite or the class is too large to compile.
-    """
+    """The Standard Optimal Algorithm of Littlestone (1988), which errs at most Ldim times: it predicts the
+    label whose concepts have the larger Littlestone dimension; on a tie the label that more concepts give,
+    and then 1.
+    Raises: Unsupported if the domain is not finite or the class is too large to compile."""
     return _automaton(concept_class, _by_dimension)
 
 
 def halving(concept_class: ConceptClass) -> Automaton:
     """Halving: predicts the label that most concepts give, 1 on a tie. It errs at most log2(concepts) times.
-
-    Raises: Unsupported if the domain is not finite or the class is too large to compile.
-    """
+    Raises: as `soa`."""
     return _automaton(concept_class, _by_number)
 
 
@@ -182,13 +172,10 @@ def _automaton(concept_class: ConceptClass, predict: Predict) -> Automaton:
 
 
 def compile_automaton(concept_class: ConceptClass, predict: Predict) -> TableAutomaton:
-    """Compile the automaton of a conservative learner.
-
-    predict: returns the predictions (points,) bool in the state that is a set of concepts.
-
-    Raises: Unsupported if there are too many states: at once where an estimate says so, for the estimate
-    takes milliseconds and the compilation minutes.
-    """
+    """The automaton of a conservative learner with the predictions (points,) bool that `predict` makes in
+    each state, a set of concepts.
+    Raises: Unsupported if there are too many states: at once where an estimate says so, for the compilation
+    takes minutes."""
     sets = concept_sets(concept_class)
     max_states = MAX_ENTRIES // sets.labels.shape[1]
     if _estimate_states(sets) > 1.5 * max_states and _may_have_states(sets, max_states):

@@ -1,15 +1,18 @@
-"""Sets of concepts as bits, and dimensions of a class and of its dual, in which points are the concepts."""
+"""Sets of concepts as bits, dimensions of a class and of its dual, and shattered trees."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from arena.concepts import ConceptClass, FiniteClass
 from arena.concepts.consistency import labellings
-from arena.concepts.finite.matrix import pack_set
+from arena.concepts.finite import pack_set
 from arena.errors import Unsupported
+from arena.sample import format_point
 
 MAX_SETS = 2**20  # sets with a cached dimension, about 200 bytes each
 
@@ -17,8 +20,8 @@ MAX_SETS = 2**20  # sets with a cached dimension, about 200 bytes each
 class ConceptSets:
     """The distinct labellings of a finite domain by a class. A set of them is an int, with a bit for each.
 
-    labels: (concepts, points) bool. ones: for each point, the set of concepts that label it 1.
-    all: the set of all concepts.
+    labels: (concepts, points) bool. ones: for each point, the set of concepts that label it 1. all: of all
+    concepts.
     """
 
     def __init__(self, name: str, labels: np.ndarray) -> None:
@@ -31,9 +34,7 @@ class ConceptSets:
 
     def dimension(self, concepts: int) -> int:
         """The Littlestone dimension of a set of concepts (Definition 2.2 of Li, Wang, Ye); -1 if it is empty.
-
-        Raises: Unsupported if too many sets must be visited.
-        """
+        Raises: Unsupported if too many sets must be visited."""
         if not concepts:
             return -1
         low, high = self._bounds_of(concepts)
@@ -83,10 +84,7 @@ class ConceptSets:
 
 @lru_cache(maxsize=32)
 def concept_sets(concept_class: ConceptClass) -> ConceptSets:
-    """The sets of concepts of a class with a finite domain.
-
-    Raises: Unsupported if the domain is not finite or the class is too large.
-    """
+    """The sets of concepts of a class. Raises: Unsupported if it has no finite domain or is too large."""
     if concept_class.domain is None:
         raise Unsupported(
             f"{concept_class} has no finite domain, and its Littlestone dimension is infinite",
@@ -96,31 +94,73 @@ def concept_sets(concept_class: ConceptClass) -> ConceptSets:
 
 
 def littlestone_dimension(concept_class: ConceptClass) -> int:
-    """Ldim: the depth of the deepest tree that the class shatters (Definition 2.2 of Li, Wang, Ye).
-
-    Raises: Unsupported if the domain is not finite or the class is too large.
-    """
+    """Ldim: the depth of the deepest tree that the class shatters. Raises: as `concept_sets`."""
     sets = concept_sets(concept_class)
     return sets.dimension(sets.all)
 
 
 def dual_littlestone_dimension(concept_class: ConceptClass) -> int:
-    """Ldim*: the Littlestone dimension of the dual class, whose concepts are the points.
-
-    Raises: as `littlestone_dimension`.
-    """
+    """Ldim* of the dual class, whose concepts are the points. Raises: as `concept_sets`."""
     sets = ConceptSets(f"the dual of {concept_class}", _dual(concept_class))
     return sets.dimension(sets.all)
 
 
 def dual_vc_dimension(concept_class: ConceptClass) -> int:
-    """VC*: the VC dimension of the dual class.
-
-    Raises: Unsupported if the domain is not finite.
-    """
+    """VC*: the VC dimension of the dual class. Raises: Unsupported if the domain is not finite."""
     return FiniteClass(_dual(concept_class)).vc_dimension
 
 
 def _dual(concept_class: ConceptClass) -> np.ndarray:
     """(points, concepts) bool, with one of several points that all concepts label alike."""
     return np.asarray(np.unique(labellings(concept_class).T, axis=0))
+
+
+def build_shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
+    """A tree of depth Ldim that the class shatters (Definition 2.1 of Li, Wang, Ye). Raises: as
+    `concept_sets`.
+
+    A node is the tuple of labels (y_1, ..., y_t) on the path to it; the root is (). Inner nodes have the
+    attributes `point`, the point at this node, and `column`, its index in the domain. Leaves have `concept`,
+    the index in `dichotomies(domain)` of a labelling that is consistent with the path. Edges have `label`, 0
+    or 1.
+    """
+    sets = concept_sets(concept_class)
+    domain = concept_class.domain
+    assert domain is not None
+    tree: nx.DiGraph[Any] = nx.DiGraph()
+    open_nodes: list[tuple[tuple[int, ...], int, int]] = [((), sets.all, sets.dimension(sets.all))]
+    while open_nodes:
+        node, concepts, depth = open_nodes.pop()
+        if depth == 0:
+            tree.add_node(node, concept=(concepts & -concepts).bit_length() - 1)
+            continue
+        column = sets.root(concepts, depth)
+        assert column is not None
+        tree.add_node(node, point=domain[column], column=column)
+        ones = concepts & sets.ones[column]
+        for label, part in ((0, concepts ^ ones), (1, ones)):
+            tree.add_edge(node, (*node, label), label=label)
+            open_nodes.append(((*node, label), part, depth - 1))
+    return tree
+
+
+def format_tree(tree: nx.DiGraph[Any]) -> str:
+    """A tree as text, one line a node: the label that leads to it, then its point.
+
+    >>> from arena.concepts import Thresholds
+    >>> print(format_tree(build_shattered_tree(Thresholds(range(1, 3)))))
+    1
+    ├─0→ ·
+    └─1→ ·
+    """
+    return "\n".join(_lines(tree, ()))
+
+
+def _lines(tree: nx.DiGraph[Any], node: tuple[int, ...]) -> list[str]:
+    if "point" not in tree.nodes[node]:
+        return ["·"]
+    lines = [format_point(tree.nodes[node]["point"])]
+    for label, first, rest in ((0, "├─0→ ", "│    "), (1, "└─1→ ", "     ")):
+        subtree = _lines(tree, (*node, label))
+        lines += [first + subtree[0], *(rest + line for line in subtree[1:])]
+    return lines

@@ -26,7 +26,7 @@ class SparseMajorityAutomaton(TableAutomaton):
     """The automaton of `sparse_majority`.
 
     members: for each state the concepts whose majority it predicts, as indices of the distinct labellings of
-    the domain; an odd number, with repeats, and none for the dead state.
+        the domain; an odd number, with repeats, and none for the dead state.
     """
 
     members: tuple[Members, ...]
@@ -43,13 +43,13 @@ def sparse_majority(concept_class: ConceptClass) -> SparseMajorityAutomaton:
 
     After Hanneke, Livni, Moran, Online Learning with Simple Predictors (COLT 2021), who show that O(Ldim)
     mistakes and O(VC*) members suffice (Lemma E.9 of Li, Wang, Ye). On a finite class the least mistake bound
-    can be computed, so the members are found by integer programmes instead of a minimax argument.
+    can be computed, so the members are found by integer programmes instead of a minimax argument:
+    docs/proofs/sparse_majority.md.
 
     Each prediction is the majority of an odd number of members, at most `most_members`. A realizable game has
     at most `mistakes` mistakes, and no deterministic learner that predicts with majorities of concepts has a
-    smaller bound. In each state the members are as few as the bound allows, unless the search was cut short
-    after `MAX_NODES` nodes. Construction: docs/proofs/sparse_majority.md.
-
+    smaller bound. In each state the members are as few as the bound allows, unless a search was cut short
+    after `MAX_NODES` nodes.
     Raises: Unsupported if the domain is not finite or the class is too large.
     """
     points = len(concept_class.domain or ())
@@ -86,7 +86,6 @@ class _MistakeBudgets:
         self._majorities = _SmallestMajorities(sets)
 
     def best_members(self, concepts: int) -> Members:
-        """Members whose majority keeps the least budget of a set."""
         budget = self._lower_bound(concepts)
         while not self._can_keep(concepts, budget):
             budget += 1
@@ -142,8 +141,6 @@ class _MistakeBudgets:
 
 
 class _SmallestMajorities:
-    """The smallest majorities with forced labels at some points."""
-
     def __init__(self, sets: ConceptSets) -> None:
         self._sets = sets
         self._cache: dict[tuple[tuple[int, bool], ...], Members | None] = {}

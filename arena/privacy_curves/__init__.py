@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 from arena.privacy_curves.base import PrivacyCurve
-from arena.privacy_curves.composed_curve import ComposedCurve, compose_curves
+from arena.privacy_curves.combined_curves import ComposedCurve, GroupCurve, compose_curves, extend_to_group
 from arena.privacy_curves.curve_data import describe_curve, format_curve, parse_curve, read_curve
-from arena.privacy_curves.gaussian_curve import GaussianCurve
-from arena.privacy_curves.group_curve import GroupCurve, extend_to_group
-from arena.privacy_curves.noisy_steps import NoisyStepsCurve
-from arena.privacy_curves.pure_curve import PureCurve
-from arena.privacy_curves.renyi_curves import ConcentratedCurve, RenyiCurve
-from arena.privacy_curves.tabulated_curve import TabulatedCurve
+from arena.privacy_curves.gaussian_curves import GaussianCurve, NoisyStepsCurve
+from arena.privacy_curves.stated_curves import ConcentratedCurve, PureCurve, RenyiCurve, TabulatedCurve
 
-__all__ = [
-    "ComposedCurve",
-    "ConcentratedCurve",
-    "GaussianCurve",
-    "GroupCurve",
-    "NoisyStepsCurve",
-    "PrivacyCurve",
-    "PureCurve",
-    "RenyiCurve",
-    "TabulatedCurve",
-    "compose_curves",
-    "describe_curve",
-    "extend_to_group",
-    "format_curve",
-    "parse_curve",
-    "read_curve",
-]
+__all__ = ["ComposedCurve", "ConcentratedCurve", "GaussianCurve", "GroupCurve", "NoisyStepsCurve"]
+__all__ += ["PrivacyCurve", "PureCurve", "RenyiCurve", "TabulatedCurve", "compose_curves", "describe_curve"]
+__all__ += ["extend_to_group", "format_curve", "parse_curve", "read_curve"]

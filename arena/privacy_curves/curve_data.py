@@ -9,13 +9,9 @@ import attrs
 
 from arena.errors import InvalidArgument
 from arena.privacy_curves.base import PrivacyCurve
-from arena.privacy_curves.composed_curve import ComposedCurve
-from arena.privacy_curves.gaussian_curve import GaussianCurve
-from arena.privacy_curves.group_curve import GroupCurve
-from arena.privacy_curves.noisy_steps import NoisyStepsCurve
-from arena.privacy_curves.pure_curve import PureCurve
-from arena.privacy_curves.renyi_curves import ConcentratedCurve, RenyiCurve
-from arena.privacy_curves.tabulated_curve import TabulatedCurve
+from arena.privacy_curves.combined_curves import ComposedCurve, GroupCurve
+from arena.privacy_curves.gaussian_curves import GaussianCurve, NoisyStepsCurve
+from arena.privacy_curves.stated_curves import ConcentratedCurve, PureCurve, RenyiCurve, TabulatedCurve
 from arena.settings import parse_rows, read_file
 
 _MAX_SIZE = 1  # MiB of a table
@@ -55,7 +51,7 @@ def describe_curve(curve: PrivacyCurve) -> dict[str, Any]:
         raise InvalidArgument(
             "a privacy curve of your own cannot be stored",
             value=curve,
-            remedy="Make a table of it: TabulatedCurve.from_function.",
+            remedy="Make a table of it: TabulatedCurve(epsilons, deltas).",
         )
     fields = attrs.asdict(curve, recurse=False)  # type: ignore[arg-type]
     return {"kind": curve.name, **{name: _describe_value(value) for name, value in fields.items()}}
@@ -112,9 +108,7 @@ def parse_curve(text: str | PrivacyCurve) -> PrivacyCurve:
             parts = []
         if len(parts) != number:
             raise InvalidArgument(
-                f"{name}= needs {'a number' if number == 1 else 'two numbers'}",
-                value=text,
-                remedy=_HELP,
+                f"{name}= needs {'a number' if number == 1 else 'two numbers'}", value=text, remedy=_HELP
             )
         return make(*parts)
     if not text.endswith(".csv"):
@@ -123,7 +117,6 @@ def parse_curve(text: str | PrivacyCurve) -> PrivacyCurve:
 
 
 def _read_table(path: str) -> PrivacyCurve:
-    """The curve in a CSV file. Raises: InvalidArgument, with the file and the line."""
     rows = [*parse_rows(path, read_file("privacy curve", path, mebibytes=_MAX_SIZE))]
     if not rows:
         raise InvalidArgument(f"the privacy curve {path} is empty", remedy=_HELP)

@@ -12,20 +12,5 @@ from arena.referees.training_run import OneRun, TrainingRun
 for module in iter_modules(__path__):  # so that every protocol of this folder is known
     import_module(f"{__name__}.{module.name}")
 
-__all__ = [
-    "REFEREES",
-    "Adaptive",
-    "Batch",
-    "BatchSetup",
-    "Figure1",
-    "Oblivious",
-    "OneRun",
-    "Probe",
-    "Realizable",
-    "Referee",
-    "Release",
-    "SpecialRound",
-    "TrainingRun",
-    "Voting",
-    "name_protocols",
-]
+__all__ = ["REFEREES", "Adaptive", "Batch", "BatchSetup", "Figure1", "Oblivious", "OneRun", "Probe"]
+__all__ += ["Realizable", "Referee", "Release", "SpecialRound", "TrainingRun", "Voting", "name_protocols"]

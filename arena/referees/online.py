@@ -15,12 +15,11 @@ from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import VersionSpaces, check_consistency, version_spaces
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.laws import OnlineLaw
-from arena.moves import Commit, Example, Move, Ready
-from arena.points import format_point, points_differ
+from arena.messages import Commit, Example, Hypothesis, Move, Ready, Shown, Stream
 from arena.referees.referee import Batch, BatchSetup, Probe, Referee
 from arena.referees.scorebook import MistakeCounts
 from arena.referees.transcript import ExampleEntry
-from arena.replies import Hypothesis, Shown, Stream
+from arena.sample import format_point, points_differ
 from arena.settings import at_least, whole
 
 V = TypeVar("V")
@@ -218,11 +217,9 @@ def _is_plain(move: object) -> bool:
 
 
 class AllowedExamples:
-    """The examples that keep n games realizable by a class.
-
-    If the adversary names a target, these are the examples that agree with it. Otherwise they are the
-    examples after which some concept of the class agrees with all of the game's.
-    """
+    """The examples that keep n games realizable by a class: those that agree with the target, if the
+    adversary names one; otherwise those after which some concept of the class agrees with all of the
+    game's."""
 
     def __init__(self, concepts: ConceptClass, games: int) -> None:
         self.concepts = concepts
@@ -233,10 +230,8 @@ class AllowedExamples:
 
     def add(self, x: np.ndarray, y: np.ndarray, target: Any) -> np.ndarray:
         """(n,) bool: the games in which the example x (n, ...), y (n,) is allowed.
-
-        Raises: InvalidArgument if x is outside the domain, the target is not a concept of the class, or
-        another target was named before.
-        """
+        Raises: InvalidArgument if x is outside the domain, or the target is no concept of the class or not
+        the first one."""
         if target is None and self._agreement is None:
             self._spaces = self._spaces or version_spaces(self.concepts, self._games)
             return self._spaces.add(x, y)
@@ -323,19 +318,17 @@ class SpecialRound(OnlineReferee):
 
 @attrs.frozen
 class Realizable(Referee):
-    """The protocol of another referee, restricted to games whose examples agree with some concept of a class.
+    """The protocol of `Oblivious` or `Adaptive`, restricted to games whose examples agree with some concept
+    of a class.
 
     The adversary need not choose that concept beforehand. If it does and names it (`Example.target`), the
     referee has less to do. An example that agrees with no concept left is refused before the learner presents
-    its hypothesis of that round.
+    its hypothesis.
 
     Players, plans and reports know it by the name of the other referee, since it is the same protocol.
 
-    referee: `Oblivious` or `Adaptive`. concepts: a class with a finite domain, thresholds on the line, or
-    halfspaces with margin.
-
-    Raises: InvalidArgument if they are none of these, Unsupported if the class has no finite domain or is too
-    large.
+    concepts: a class with a finite domain, thresholds on the line, or halfspaces with margin.
+    Raises: InvalidArgument or Unsupported if they are none of these, or too large.
     """
 
     learner_state = OnlineState

@@ -11,13 +11,23 @@ from attrs.validators import optional
 
 from arena.claims import PrivacyUnit
 from arena.laws import AnswerLaw
-from arena.moves import Move, Queries, Query, Train, Unlabelled
-from arena.points import freeze, points_differ
-from arena.referees.learner_calls import BINARY, LabelRange
+from arena.messages import (
+    NO_LABEL,
+    UNSTABLE,
+    Answer,
+    Answers,
+    Move,
+    Queries,
+    Query,
+    Received,
+    Train,
+    Trained,
+    Unlabelled,
+)
+from arena.referees.boundary import BINARY, LabelRange
 from arena.referees.referee import Batch, BatchSetup, MoveTable, Probe, Referee
 from arena.referees.transcript import QueryEntry, UnlabelledEntry
-from arena.replies import NO_LABEL, UNSTABLE, Answer, Answers, Received, Trained
-from arena.sample import Training
+from arena.sample import Training, freeze, points_differ
 from arena.settings import at_least, whole
 
 _HANDED = 10  # times that a check hands over every point
@@ -159,7 +169,6 @@ class Figure1Batch(PredictorBatch):
         return Received(self._shown_halted)
 
     def _choose_unlabelled(self, move: Unlabelled) -> np.ndarray:
-        """Each game's own unlabelled points (n, k, ...)."""
         x0 = self.adversary.read_points(move.x)
         if move.other is None:
             return x0
@@ -169,7 +178,13 @@ class Figure1Batch(PredictorBatch):
                 "both worlds have as many unlabelled points", expected=x0.shape[1], got=x1.shape[1]
             )
         places = (x0 != x1).any(axis=tuple(range(2, x0.ndim))).sum(axis=1)
-        self.worlds.check_neighbours(places, "unlabelled points")
+        if (places > 1).any():
+            raise self.refuse(
+                "unlabelled points of the two worlds differ in at most one place",
+                games=np.flatnonzero(places > 1),
+                expected="0 or 1 places",
+                got=f"{int(places.max())} places",
+            )
         rule = "after the flag both worlds' unlabelled points are equal"
         self.worlds.challenge(places > 0, PrivacyUnit.UNLABELLED_EXAMPLE, rule=rule)
         return self.worlds.choose(x0, x1)
@@ -201,19 +216,16 @@ class PredictorReferee(Referee):
 class Figure1(PredictorReferee):
     """Figure 1 of Naor, Nissim, Stemmer, Yan, Private Everlasting Prediction: training, then up to t queries.
 
-    1. The training sets are neighbours by the learner's claim, or the same.
-    2. If they differ, the flag goes up.
-    3. The learner gets its world's set. Nothing of h_0 is shown.
-    4. Each round: (a) where the flag is up both queries are equal; (b) queries that differ raise it; (c) the
-       label is shown where they are equal; (d) the learner gets its world's query; nothing of h_r is shown.
+    1. The training sets are neighbours by the learner's claim, or the same. 2. If they differ, the flag goes
+    up. 3. The learner gets its world's set. Nothing of h_0 is shown. 4. Each round: (a) where the flag is up
+    both queries are equal; (b) queries that differ raise it; (c) the label is shown where they are equal; (d)
+    the learner gets its world's query; nothing of h_r is shown.
 
-    The view is the labels and whether the learner has halted. A withheld round is withheld whole: a halt
-    that it causes shows at the next round, as silence.
+    The view is the labels and whether the learner has halted. A withheld round is withheld whole: a halt that
+    it causes shows at the next round, as silence. t: the most queries of a game; None for no limit.
 
     Deviation: a learner that learns from unlabelled points (remark 3 of the introduction) may be handed some
     between queries. They too may differ in one place and raise the flag. A halt is then shown.
-
-    t: the most queries of a game; None for no limit.
     """
 
     name = "Figure1"
@@ -231,14 +243,11 @@ class Figure1(PredictorReferee):
 
 @attrs.frozen
 class Voting(PredictorReferee):
-    """The training phase of Figure 1, then adaptive queries at up to ℓ public points.
+    """The training phase of Figure 1, then adaptive queries at up to ℓ public points: the game of Algorithms
+    1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
 
-    The game of Algorithms 1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
-    The training sets of the two worlds are neighbours by the learner's claim, or the same. Points are public:
-    the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every answer is
-    shown, and whether the learner has halted.
-
-    ell: the most queries of a game; None for no limit.
+    Points are the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every
+    answer is shown, and whether the learner has halted. ell: the most queries of a game; None for no limit.
     """
 
     name = "Voting"

@@ -1,29 +1,141 @@
-"""What a protocol says about itself, which is all that players, checks, audits and searches know of it."""
+"""What a protocol says about itself, all that tools know of it, and batches of games in two worlds."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
 
-from arena.capabilities import read_of_samples
-from arena.claims import PrivacyUnit
-from arena.errors import InvalidArgument, count_things
+from arena.claims import Neighbours, PrivacyUnit, Relation, UserFunction
+from arena.errors import InvalidArgument, ProtocolViolation, count_things
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
-from arena.moves import Move, Train
-from arena.neighbours import Relation
+from arena.messages import Move, Reply, Train
 from arena.players import Adversary, Learner, Moves
-from arena.referees.adversary_input import AdversaryInput
-from arena.referees.learner_calls import LearnerCalls
-from arena.referees.position import Position
+from arena.referees.boundary import AdversaryInput, LearnerCalls, Position
 from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Entry, TrainingEntry
-from arena.referees.worlds import Worlds
-from arena.replies import Reply
-from arena.sample import Sample, Training
+from arena.sample import BLANK, Sample, Training, own_copy
+
+
+class Worlds:
+    """The worlds of n games: which game is in which; where (`flag`) and in what they have differed.
+
+    relation, users_of: as in `BatchSetup`.
+    """
+
+    def __init__(
+        self, worlds: np.ndarray, position: Position, relation: Relation, users_of: UserFunction
+    ) -> None:
+        self._worlds = worlds
+        self._relation = relation
+        self._users_of = users_of
+        self._refuse = position.refuse_adversary
+        self.flag = np.zeros(len(worlds), bool)
+        self.challenges: set[PrivacyUnit] = set()
+
+    def choose(self, in_world_0: np.ndarray, in_world_1: np.ndarray) -> np.ndarray:
+        """For each game the entry of its own world, of two arrays (n, ...). In a batch of one world it is
+        that world's array, so that the learner cannot tell it from a round in which the worlds do not
+        differ."""
+        if self._worlds.all() or not self._worlds.any():
+            return in_world_1 if self._worlds.any() else in_world_0
+        worlds = self._worlds.reshape((-1,) + (1,) * (in_world_0.ndim - 1))
+        return own_copy(np.where(worlds, in_world_1, in_world_0))
+
+    def challenge(self, differ: np.ndarray, unit: PrivacyUnit, *, rule: str, thing: str = "point") -> None:
+        """Raise the flag of the games in which the worlds now differ.
+        Raises: ProtocolViolation of `rule` for games whose flag is up already."""
+        again = differ & self.flag
+        if again.any():
+            raise self._refuse(
+                rule,
+                games=np.flatnonzero(again),
+                expected=f"the same {thing} in both worlds",
+                got=f"two different {thing}s",
+            )
+        if differ.any():
+            self.flag |= differ
+            self.challenges.add(unit)
+
+    def choose_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> Training:
+        """The training sets of the games' own worlds; raises the flag where the worlds differ.
+
+        first, second: those of world 0 and of world 1, one for all games or one for each game.
+        """
+        games = len(self._worlds)
+        if self._relation.kind is not Neighbours.ZERO_OUT_ONE:
+            self._refuse_blanks(first, second)
+        if second is not first:
+            self._challenge_samples(first, second)
+        if len(first) == len(second) == 1:
+            return Training.of((first[0], second[0]), self._worlds.astype(np.intp))
+        own = [(second if self._worlds[g] else first)[g % len(first)] for g in range(games)]
+        return Training.of(own, np.arange(games))
+
+    def include_canaries(self, sample: Sample, canaries: Sample) -> Training:
+        """The training set of one run: the sample, and after it the canaries, one for each game, of the games
+        in world 1. In world 0 it is absent, or blank where neighbours zero out one example."""
+        included, is_zeroed = self._worlds, self._relation.kind is Neighbours.ZERO_OUT_ONE
+        if canaries.size != len(included):
+            raise self._refuse("there is one canary for each coin", expected=len(included), got=canaries.size)
+        if not is_zeroed:
+            self._refuse_blanks([sample], [canaries])
+        self.challenge(np.ones_like(included), PrivacyUnit.TRAINING_EXAMPLE, rule="the worlds differ once")
+        points, labels = canaries.rows()
+        points[~included], labels[~included] = 0.0, BLANK
+        kept = included | is_zeroed
+        data = Sample(
+            np.concatenate([sample.points, points[kept]]),
+            np.concatenate([sample.labels, labels[kept]]),
+            np.concatenate([sample.counts, np.ones(int(kept.sum()), np.int64)]),
+        )
+        return Training.of([data], np.zeros(1, np.intp))
+
+    def _challenge_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> None:
+        if len(first) != len(second):
+            raise self._refuse("both worlds give one training set for all games, or both one for each")
+        relation = self._relation
+        pairs = zip(first, second, strict=True)
+        changes = np.array([relation.count_changes(a, b, self._users_of) for a, b in pairs])
+        changes = np.broadcast_to(changes, self._worlds.shape)
+        wrong = (changes < 0) | (changes > relation.size)
+        if wrong.any():
+            raise self._refuse_samples(np.flatnonzero(wrong), changes, first, second)
+        self.challenge(changes > 0, PrivacyUnit.TRAINING_EXAMPLE, rule="the worlds differ once")
+
+    def _refuse_samples(
+        self, games: np.ndarray, changes: np.ndarray, first: Sequence[Sample], second: Sequence[Sample]
+    ) -> ProtocolViolation:
+        relation, found = self._relation, int(changes[games[0]])
+        sizes = [samples[games[0] % len(samples)].size for samples in (first, second)]
+        if sizes[0] != sizes[1] and not relation.adds_or_removes:
+            return self._refuse(
+                "the training sets of the two worlds have equal length",
+                games=games,
+                expected=sizes[0],
+                got=sizes[1],
+                remedy=f"The claim is for neighbours that {relation}.",
+            )
+        changed = "examples" if relation.adds_or_removes else "places"
+        return self._refuse(
+            relation.rule,
+            games=games,
+            expected=f"0 {'or' if relation.size == 1 else 'to'} {relation.size} {changed}",
+            got=f"{found} {changed}" if found > 0 else f"{sizes[0]} and {sizes[1]} unrelated examples",
+        )
+
+    def _refuse_blanks(self, first: Sequence[Sample], second: Sequence[Sample]) -> None:
+        if any((sample.labels == BLANK).any() for sample in (*first, *second)):
+            raise self._refuse(
+                "training sets have blank examples only where neighbours zero out one",
+                expected="labels 0 or 1",
+                got=f"label {BLANK}",
+                remedy=f"The claim is for neighbours that {self._relation}.",
+            )
+
 
 LawKind = type[ValueLaw] | type[AnswerLaw] | type[OnlineLaw[Any]]
 # Moves, each with a function of a batch and a move.
@@ -40,16 +152,15 @@ class Referee(ABC):
 
     name: what the command line calls it. summary: what `arena list --help` says of it.
     batch: the class of its batches of games, with the moves and their order.
-    learner_state: what its running learners must have. learner_protocol: the protocol that learners name, if
-        it is another one.
+    learner_state: what its running learners must have. learner_protocol: the protocol that they name, if
+    another one.
     challenges: in what the worlds may differ; nothing if there is one world.
     committed: whether the adversary fixes all its moves before the learner's first answer.
     one_run: whether all games share one run of the learner, and a fair coin of its own is each one's world.
     two_worlds: whether games come in pairs, one in each of two neighbouring worlds; follows from the others.
     counts_mistakes: whether hypotheses are shown and their mistakes counted, as in races.
     law: the kind of output distribution that its learners may declare, or None; see `arena.laws`.
-    rounds_setting: the setting that is the number of rounds, or their maximum. fixed_rounds: whether every
-        game has exactly that number.
+    rounds_setting: the setting that is the number of rounds, or, without `fixed_rounds`, their maximum.
     usual_games: in each world, in a tournament. block_pairs: pairs of games in a large block of an audit.
     template_opponents: if `arena new` has templates of players, a learner and an adversary to try them with.
     """
@@ -116,9 +227,8 @@ class BatchSetup:
     learner: its configuration. state: the running learner. adversary: its name. worlds: (n,) bool.
     runs: the learner's, n, or 1 that all games share.
     relation: between which training sets the worlds may differ.
-    log: receives an entry for each step of the games, or None.
+    log: receives an entry for each step of the games. scorebook: what to note of online games.
     faults: every exception of the learner is a failure of its own, even a refusal (ArenaError).
-    scorebook: what to note of online games, or None.
     """
 
     learner: Learner
@@ -136,11 +246,10 @@ class Batch:
     """n games of one protocol in lockstep. Only the engine calls it.
 
     moves: the moves that the protocol allows, with one method for each. That method reads the move
-    (`adversary`), chooses what belongs to each game's world (`worlds`), calls the learner (`learner`), logs
-    what happened (`log`, unless it is None) and returns the reply, or refuses the move (`refuse`).
+        (`adversary`), chooses what belongs to each game's world (`worlds`), calls the learner (`learner`),
+        logs what happened (`log`, unless it is None) and returns the reply, or refuses the move (`refuse`).
     opening: the move that comes first and is made once, if there is one.
-    halted: (n,) bool where the protocol has halts, else None.
-    mistakes: (n,) int where the protocol counts mistakes, else None.
+    halted, mistakes: (n,) bool and (n,) int, or None where the protocol has none.
     """
 
     moves: MoveTable
@@ -162,7 +271,7 @@ class Batch:
             setup.relation,
             lambda points: self.learner.guard(lambda: setup.learner.users_of(points)),
         )
-        self.log, self.reads = setup.log, read_of_samples(setup.learner)
+        self.log, self.reads = setup.log, setup.learner.reads
 
     def carry_out(self, move: Move) -> Reply:
         """Carry out the adversary's move, or refuse it."""
@@ -239,7 +348,8 @@ class Probe(Adversary):
     """Plays any protocol with one sample and some points, to check learners.
 
     mixed: every other game of the batch gets another sample and other points.
-    in_a_row: queries are asked together. unlabelled: unlabelled points are handed over before the queries.
+    in_a_row: queries are asked together.
+    unlabelled: unlabelled points are handed over before the queries.
     instructed: online games come with instructions.
     """
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from arena.claims import PrivacyUnit
 from arena.laws import ValueLaw
-from arena.moves import Move, Train
+from arena.messages import Hypothesis, Move, Released, Train
 from arena.referees.referee import Batch, Probe, Referee
 from arena.referees.transcript import ReleaseEntry
-from arena.replies import Hypothesis, Released
 from arena.sample import Training
 
 

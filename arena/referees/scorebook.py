@@ -12,7 +12,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import check_hindsight, hindsight
 from arena.errors import InvalidArgument
-from arena.points import freeze
+from arena.sample import freeze
 from arena.settings import at_least, check_value, whole
 
 
@@ -22,13 +22,9 @@ def _read_marks(marks: Iterable[int]) -> tuple[int, ...]:
 
 @attrs.frozen(kw_only=True)
 class Scorebook:
-    """What to count.
-
-    marks: strictly increasing rounds, after each of which the mistakes so far are noted.
-    concepts: a class with a finite domain, whose best concept is counted too, or None.
-
-    Raises: InvalidArgument if the marks are no such rounds, Unsupported if the class is too large.
-    """
+    """What to count: the mistakes after each of strictly increasing rounds (`marks`), and those of the best
+    concept of a class with a finite domain, if any. Raises: InvalidArgument or Unsupported if they are
+    none of these."""
 
     marks: tuple[int, ...] = attrs.field(converter=_read_marks)
     concepts: ConceptClass | None = attrs.field(default=None)
@@ -61,8 +57,8 @@ class Scorebook:
 class MistakeCounts:
     """The mistakes of n games up to each of k marks.
 
-    marks: (k,) int64, rounds. mistakes: (k, n) int64, the learner's.
-    least: (k, n) int64, those of the best concept of the class in hindsight, or None without a class.
+    marks: (k,) int64, rounds. mistakes: (k, n) int64, the learner's. least: (k, n) int64, those of the best
+    concept of the class in hindsight, or None without a class.
     """
 
     marks: np.ndarray = attrs.field(converter=freeze)

@@ -11,13 +11,11 @@ from typing import Any, ClassVar, Protocol
 import attrs
 import numpy as np
 
-from arena.claims import PrivacyUnit
+from arena.claims import Neighbours, PrivacyUnit
 from arena.errors import Unsupported
-from arena.moves import Advance, GradientCanary, Move, Train, TrainWithCanaries
-from arena.neighbours import Neighbours
+from arena.messages import Advance, GradientCanary, Models, Move, Train, Trained, TrainWithCanaries
 from arena.referees.referee import Batch, BatchSetup, MoveTable, Probe, Referee
 from arena.referees.transcript import ModelEntry
-from arena.replies import Models, Trained
 from arena.sample import Training
 from arena.settings import at_least, whole
 
@@ -33,10 +31,8 @@ class TrainingState(Protocol):
         """Receive the training sets, before the first step."""
 
     def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
-        """Make so many steps, and return the models (n, P) float64 after the last of them.
-
-        canaries: examples whose gradients are given, in arrays (n, ...) and (n, P).
-        """
+        """Make so many steps, and return the models (n, P) float64 after the last of them. canaries: examples
+        whose gradients are given, in arrays (n, ...) and (n, P)."""
 
 
 class TrainingRunBatch(Batch):
@@ -63,7 +59,8 @@ class TrainingRunBatch(Batch):
         end = self.round + self._count_steps(move.steps)
         shown: list[np.ndarray] = []
         while self.round < end:
-            stop = self._find_stop(end)
+            # The next step after which a model is shown, or the end of the move.
+            stop = min(end, (self.round // self._every + 1) * self._every) if self._every else end
             steps, self.position.round = stop - self.round, stop
             models = self.learner.advance(steps, canaries)
             is_shown = stop == self._steps or bool(self._every and stop % self._every == 0)
@@ -86,12 +83,6 @@ class TrainingRunBatch(Batch):
                 got=repr(given),
             )
         return int(given)
-
-    def _find_stop(self, end: int) -> int:
-        """The next step after which a model is shown, or the end of the move."""
-        if not self._every:
-            return end
-        return min(end, (self.round // self._every + 1) * self._every)
 
     moves: MoveTable = ((Train, _train), (Advance, _advance))
     opening: type[Move] | None = Train
@@ -124,12 +115,10 @@ class TrainingRun(Referee):
 
     1. The training sets are neighbours by the learner's claim, or the same.
     2. The adversary asks for steps. It may choose the gradients of canaries, which are examples of its own.
-    3. It sees the model after every step, after every k-th and the last step, or after the last step only.
+    3. It sees the model after every k-th and the last step (`every` = k), or after the last step only (0).
 
     Which examples a step takes is up to the learner, and no player sees it. Rounds of federated learning are
     the same game, with clients in place of examples.
-
-    every: k; 0: the adversary sees the last model only.
     """
 
     name = "TrainingRun"
@@ -152,14 +141,12 @@ class OneRun(TrainingRun):
     """One run of training, in which m canaries are m games of one bit each.
 
     1. The adversary gives a sample and m canaries. An independent fair coin decides for each canary whether
-       it is in the data (world 1) or not (world 0): then it is absent or, if the learner's claim is about
-       examples that are zeroed out, blank.
-    2. The adversary asks for steps and sees models, as in `TrainingRun`. Axis 0 of the models has length 1.
-    3. It returns a score for each canary, higher if the canary looks included.
+    it is in the data (world 1) or not (world 0): then it is absent or, if the learner's claim zeroes out
+    examples, blank. 2. The adversary asks for steps and sees models, as in `TrainingRun`. Axis 0 of the
+    models has length 1. 3. It returns a score for each canary, higher if the canary looks included.
 
     Learners of `TrainingRun` play it. An adversary's `games` is m. Scores may depend on each other in any way
-    (docs/proofs/one_run.md), so the games are no independent ones, and `audits.audit_one_run` audits them.
-
+    (docs/proofs/one_run.md), so `audits.audit_one_run` audits them.
     Raises: Unsupported if the learner's claim is about other neighbours than with and without one example.
     """
 

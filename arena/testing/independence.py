@@ -6,31 +6,74 @@ No referee can see a violation in one game, so every audit begins with these che
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import random
+import sys
+from collections.abc import Callable, Generator, Iterator
 from copy import deepcopy
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
 
 from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, PlayerError, describe_error
-from arena.moves import GradientCanary, Move
+from arena.messages import Answer, Answers, GradientCanary, Move, Reply
 from arena.players import Adversary, GameAdversary, Learner, Moves
-from arena.points import own_copy
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
-from arena.released import ABSENT, align_columns, value_columns
-from arena.replies import Answer, Answers, Reply
-from arena.sample import Sample
-from arena.testing.fresh_coins import forbid_global_randomness
-from arena.testing.scatter import BatchScatter
+from arena.sample import Sample, own_copy
+
+P = TypeVar("P")
 
 _GAMES = 8  # of a batch, unless the caller says how large they are
 _LARGE_ENOUGH = 64  # games of which half are changed, so that hardly any pair of games is changed together
-_MOST_COLUMNS = 32  # numbers of a view that are compared between batches
-_RATE = 1e-6  # the probability with which independent games are called dependent
+_MAX_IMPORTING = 4  # times that games are played again because they imported modules
+
+
+def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name: str) -> Played:
+    """Check that the same seed gives the same games without global generators; `name` is blamed."""
+    record = not isinstance(adversary, GameAdversary)
+
+    def play_few() -> Played:
+        return play(learner, adversary, referee, games=_GAMES, seed=7, record=record)
+
+    first, second = forbid_global_randomness(name, play_few), play_few()
+    for part, one, other in zip(("views", "scores"), _outcome(first), _outcome(second), strict=True):
+        if one != other:
+            raise NotConforming(name, "the same random numbers give the same game", f"{part} differ")
+    return first
+
+
+def _outcome(played: Played) -> tuple[list[bytes], bytes]:
+    """What the adversary saw, as far as it was recorded, and its score."""
+    view = [part.tobytes() for part in played.shown]
+    halted = b"" if played.halted is None else played.halted.tobytes()
+    return [*view, halted], b"" if played.score is None else played.score.tobytes()
+
+
+def forbid_global_randomness(name: str, play_games: Callable[[], P]) -> P:
+    """The result of `play_games`, which may use the global generators of the process only to import modules.
+
+    Some libraries draw from them while they are imported, so that the games are then played again.
+    """
+    for _ in range(_MAX_IMPORTING):
+        states, modules = _read_global_states(), set(sys.modules)
+        result = play_games()
+        if states == _read_global_states():
+            return result
+        if modules.issuperset(sys.modules):
+            break
+    raise NotConforming(
+        name,
+        "all random numbers come from the generator that a player is given, none from a global one",
+        "`random` or `numpy.random` was used (a function of yours may, with coins=global)",
+    )
+
+
+def _read_global_states() -> tuple[object, ...]:
+    numpy: Any = np.random.get_state()  # noqa: NPY002 - to see that nobody uses it
+    return numpy[1].tobytes(), numpy[2], random.getstate()
 
 
 def check_games_independent(
@@ -39,10 +82,8 @@ def check_games_independent(
     """Check that a game's moves and score depend on the replies of that game alone.
 
     In a batch of so many games, the adversary plays several times at once with the same random numbers: on
-    the replies of the learner, and on replies of which those to other games are changed. An adversary in game
-    style cannot see other games.
-
-    Raises: NotConforming; whatever a referee raises in a game.
+    the replies of the learner, and on replies of which those to other games are changed. One in game style
+    cannot see these.
     """
     if isinstance(adversary, GameAdversary) or games < 2:
         return
@@ -53,17 +94,14 @@ def check_games_independent(
 
 @attrs.frozen(eq=False)
 class _Change:
-    """A change of the replies: game g gets the replies to game `donors[g]`, and `flip` inverts answers.
-
-    kept: (n,) bool, the games that keep their own replies.
-    """
+    """A change of the replies: game g gets the replies to game `donors[g]`, and `flip` inverts answers,
+    except in the games `kept`, (n,) bool."""
 
     kept: np.ndarray
     donors: np.ndarray
     flip: bool = False
 
     def apply(self, reply: Reply) -> Any:
-        """The changed reply."""
         if self.flip and isinstance(reply, Answer | Answers):
             label, halted = reply.label.copy(), reply.halted.copy()
             label[~self.kept] = np.where(label[~self.kept] == 1, 0, 1)
@@ -120,8 +158,6 @@ class _Compared(Adversary):
 
 
 class _OtherPlay:
-    """The adversary's play on changed replies."""
-
     def __init__(self, moves: Moves, change: _Change, name: str) -> None:
         self._moves: Moves | None = moves
         self._change = change
@@ -169,13 +205,9 @@ class _OtherPlay:
 
 
 def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> Played | None:
-    """Check that an adversary plays the same on the same replies and random numbers, and uses no global
-    generator.
+    """Check that an adversary plays the same on the same replies and random numbers, none of them global.
 
-    For learners whose games no seed repeats. An adversary in game style is not checked. Returns the games, or
-    None if none were played.
-
-    Raises: NotConforming; whatever a referee raises in a game.
+    For learners whose games no seed repeats. Returns the games, or None for an adversary in game style.
     """
     if isinstance(adversary, GameAdversary):
         return None
@@ -200,12 +232,8 @@ def check_common_random_numbers(
     learner: Learner, adversary: Adversary, referee: Referee, *, games: int = _GAMES
 ) -> None:
     """Check that a learner with common random numbers gives a game the same replies whatever the worlds of
-    other games, in a batch of so many.
-
-    Otherwise pairs of games that share random numbers would depend on other pairs.
-
-    Raises: NotConforming; whatever a referee raises in a game.
-    """
+    other games, in a batch of so many. Otherwise pairs of games that share random numbers would depend on
+    other pairs."""
     kept = generator(block_seed(1, 2)).permutation(games) < (games + 1) // 2
     for world in (False, True):
         one_world: list[bytes] = []
@@ -250,82 +278,6 @@ class _Watched(Adversary):
             reply = yield move
             parts = b"".join(np.ascontiguousarray(part[self.kept]).tobytes() for part in reply.compared)
             self.seen.append(sha256(parts).digest())
-
-
-def check_batches_independent(
-    learner: Learner,
-    adversary: Adversary,
-    referee: Referee,
-    *,
-    games: int,
-    batches: int = 16,
-    faults: bool = False,
-) -> None:
-    """Check that views and scores scatter between batches of so many games no more than within.
-
-    The adversary draws the same random numbers in every batch, and the learner others. Independent games are
-    refused with probability at most 1e-6.
-
-    Raises: NotConforming; whatever a referee raises in a game.
-    """
-    record = not isinstance(adversary, GameAdversary) and not faults
-    for world in (False, True) if referee.two_worlds else (False,):
-        features = []
-        for batch in range(batches):
-            played = play(
-                learner,
-                adversary,
-                referee,
-                games=games,
-                seed=2,
-                worlds=np.full(games, world),
-                faults=faults,
-                record=record,
-                coins=batch,
-            )
-            if adversary.scores_release:  # which is among what it saw; lists of any length have no score
-                played = attrs.evolve(played, score=None)
-            features.append(summarise_views(played))
-        values = np.stack(align_columns(features, fill=ABSENT)).transpose(0, 2, 1)  # (batches, f, n)
-        if compute_p_value(values) <= _RATE / 2:
-            raise NotConforming(
-                learner.name,
-                "every game draws its own random numbers",
-                f"batches of {games} games against {adversary.name} vary more than independent games could",
-            )
-
-
-def summarise_views(played: Played) -> dict[str, np.ndarray]:
-    """(n,) each, by name: the score, numbers from the whole of the view, and whether the learner halted."""
-    columns = {} if played.score is None else {"score": played.score}
-    shown: dict[str, np.ndarray] = {}
-    for number, reply in enumerate(played.replies):
-        for place, part in enumerate(reply.parts):
-            if part.dtype.kind in "biuf":
-                shown |= value_columns(part, f"{number} {place}")
-    names = list(shown)
-    places = np.unique(np.linspace(0, len(names) - 1, min(len(names), _MOST_COLUMNS)).astype(int))
-    columns |= {names[place]: shown[names[place]].astype(float) for place in places}
-    if played.halted is not None:
-        columns["halted"] = played.halted.astype(float)
-    return columns or {"nothing": np.zeros(len(played.worlds))}
-
-
-def compute_p_value(values: np.ndarray) -> float:
-    """A p-value that the games of all batches are alike and independent; values: (batches, f, n).
-
-    Events: that a value is at least the quartiles of all batches, or above the least value.
-    """
-    if not values.size:
-        return 1.0
-    flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
-    cuts = np.quantile(flat, [0.25, 0.5, 0.75], axis=1, method="higher")
-    hits = [(values >= cut[:, None]).sum(axis=2) for cut in cuts]
-    hits.append((values > flat.min(axis=1)[:, None]).sum(axis=2))
-    scatter = BatchScatter(4 * values.shape[1])
-    for each in np.concatenate(hits, axis=1):
-        scatter.update(each.astype(float), values.shape[2])
-    return scatter.p_value()
 
 
 def _replay(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move], np.ndarray | None]:

@@ -26,11 +26,16 @@ from arena.players import Learner
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Probe
 from arena.sample import Sample, Training
-from arena.testing.batches import BATCH, RATE, check_common_bits, check_games
-from arena.testing.configuration import check_configuration
-from arena.testing.divisions import check_divisions
-from arena.testing.fresh_coins import check_repeats, forbid_global_randomness
-from arena.testing.independence import check_batches_independent
+from arena.testing.adversary import check_configuration
+from arena.testing.batches import (
+    BATCH,
+    RATE,
+    check_batches_independent,
+    check_common_bits,
+    check_divisions,
+    check_games,
+)
+from arena.testing.independence import check_repeats, forbid_global_randomness
 from arena.testing.memory import check_memory
 
 ROUNDS = 12  # of games with a fixed number of them, if the learner allows so many
@@ -44,8 +49,6 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     sample: what to train on; by default two points with both labels, as many examples as it needs, and then
         samples of other sizes and with hardly any or only examples of one label.
     games: the size of the batches for statistics.
-
-    Raises: NotConforming; whatever a referee raises in a game.
     """
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(learner, "learner")
@@ -117,7 +120,6 @@ def _prepare_probe(learner: Learner, protocol: str, sample: Sample, points: tupl
 def _make_probe(
     learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...], length: int
 ) -> Probe:
-    """Games of at most so many rounds or queries."""
     referee = REFEREES[protocol].with_rounds(min(length, ROUNDS))
     asked = points[:length] if referee.rounds is None else points
     return Probe(referee, sample, asked, unlabelled=PrivacyUnit.UNLABELLED_EXAMPLE in learner.claim.protects)
@@ -128,7 +130,6 @@ def _play_probe(learner: Learner, probe: Probe, games: int = 1, seed: int = 1) -
 
 
 def _declines(learner: Learner, probe: Probe) -> bool:
-    """Whether the learner declines these games."""
     try:
         _play_probe(learner, probe)
     except (InvalidArgument, BudgetExceeded):
@@ -147,7 +148,6 @@ def _check_on_sample(learner: Learner, probe: Probe, games: int) -> None:
 
 
 def _check_divisions(learner: Learner, probe: Probe, games: int) -> None:
-    """Check that the division of a sample into runs does not matter, where the protocol has one."""
     if PrivacyUnit.TRAINING_EXAMPLE in probe.referee.challenges and not _declines(learner, probe):
         check_divisions(learner, probe, games=games, rate=RATE)
 
@@ -198,7 +198,6 @@ def _play_some_points(learner: Learner, protocol: str) -> None:
 
 
 def _check_law(learner: Learner, probe: Probe, games: int) -> None:
-    """Compare games with the distribution that the learner declares, if it declares that of this protocol."""
     from arena.testing.laws.comparison import compare_with_law  # slow to import
 
     with suppress(Unsupported):
@@ -208,7 +207,6 @@ def _check_law(learner: Learner, probe: Probe, games: int) -> None:
 
 
 def _check_capabilities(learner: Learner, probe: Probe) -> None:
-    """Check what `arena.capabilities` says of the learner and of its running state."""
     state = learner.start(3, generator(block_seed(17, 0)))
     if isinstance(state, HasVotes):
         _check_votes(learner, state, probe)

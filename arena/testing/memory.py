@@ -21,16 +21,15 @@ import numpy as np
 from arena.engine import Played, play
 from arena.errors import RAISED, CannotBeSent, NotConforming
 from arena.laws import ValueLaw
-from arena.moves import Train
+from arena.messages import Hypothesis, Train
 from arena.parcels import pack
 from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.referees.transcript import Entry
-from arena.replies import Hypothesis
 from arena.sample import Sample
-from arena.testing.fresh_coins import forbid_global_randomness
-from arena.testing.independence import compute_p_value
+from arena.testing.batches import compute_p_value
+from arena.testing.independence import forbid_global_randomness
 from arena.testing.new_process import call_in_new_processes
 
 _OWN = {"arena", "learners", "audits"}  # packages whose learners are known to remember nothing
@@ -100,10 +99,7 @@ def check_memory(
     With random numbers from a seed, they play the same batches in opposite orders. With random numbers of its
     own, they play the same data several times, and must not draw the same numbers. A learner of dp-arena that
     holds no function of the user's is not checked, and others once in a process against the same adversary.
-
     Returns what it played in a new process, if it plays the same here.
-
-    Raises: NotConforming; whatever a referee raises in these games.
     """
     if referee.one_run or not _may_remember(learner):
         return None
@@ -143,10 +139,7 @@ def check_memory(
 def check_memory_after(
     record: Record, learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
 ) -> None:
-    """Check that after all games of a run the learner plays as in the record of `check_memory`.
-
-    Raises: NotConforming.
-    """
+    """Check that after all games of a run the learner plays as in the record of `check_memory`."""
     now = _play_batches(learner, referee, faults, _plan_batches(learner, adversary, referee))
     if (memory := _find_difference(record, now)) is not None:
         _refuse(learner, _SAME, *memory, "after the games of this run")
@@ -198,8 +191,7 @@ def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee) -> l
 def _play_batches(
     learner: Learner, referee: Referee, faults: bool, batches: list[_Batch], *, backwards: bool = False
 ) -> Record:
-    """The games of each batch, played in this order or backwards. What a learner declines of other data has
-    none."""
+    """The games of each batch, in this order or backwards; none of one whose data the learner declines."""
     record: Record = [[] for _ in batches]
     for place in range(len(batches))[:: -1 if backwards else 1]:
         batch = batches[place]
@@ -305,26 +297,23 @@ def _is_constant(record: Record, other: Record) -> bool:
 
 
 def _compare_processes(learner: Learner, first: Record, second: Record) -> None:
-    """Check that the games of two processes on the same data are distributed alike.
-
-    Independent games are refused with probability at most 1e-6.
-    """
+    """Check that the games of two processes on the same data are distributed alike. Independent games are
+    refused with probability at most 1e-6."""
     for games, others in zip(first, second, strict=True):
         if not games or not others:
             continue
         if [game.received for game in games] != [game.received for game in others]:
             continue  # the adversary plays otherwise
         counts = Counter(game.answered for game in [*games, *others])
-        codes = {answer: code for code, (answer, _) in enumerate(sorted(counts.items(), key=_by_frequency))}
+        codes = {
+            answer: code
+            for code, (answer, _) in enumerate(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        }
         width = min(len(game.numbers) for game in [*games, *others])
         values = [[(codes[g.answered], *g.numbers[:width]) for g in each] for each in (games, others)]
         if compute_p_value(np.swapaxes(np.nan_to_num(np.array(values, float)), 1, 2)) <= _RATE / len(first):
             text, other = (_describe(each) for each in (games, others))
             _refuse(learner, "on the same data", text, other, _ELSEWHERE)
-
-
-def _by_frequency(item: tuple[tuple[str, ...], int]) -> tuple[int, tuple[str, ...]]:
-    return -item[1], item[0]
 
 
 def _describe(games: list[_Game]) -> str:

@@ -41,12 +41,9 @@ _server: tuple[int, subprocess.Popen[bytes], socket.socket] | None = None  # wit
 
 def call_in_new_processes(name: str, calls: Sequence[Callable[[], Result]]) -> list[Result]:
     """The results of calls, each in a new process, all at a time.
-
-    name: of the player that is blamed if a call fails or takes longer than five minutes.
-    Raises: NotConforming.
-    """
+    Raises: NotConforming of the player `name` if a call fails or takes longer than five minutes."""
     try:
-        asks = [_ask(_make_request(call)) for call in calls]
+        asks = [_ask(pickle.dumps((dict(os.environ), list(sys.path), pack(call)))) for call in calls]
     except CannotBeSent as error:
         if not _FORKS:
             raise NotConforming(
@@ -75,10 +72,8 @@ def _read(name: str, answer: bytes | None) -> Any:
 
 
 def _ask(request: bytes) -> _Ask:
-    """Send a request to a new process; when it is sent, yield None, and then the answer.
-
-    The answer is empty if the process ended without one, None if it took too long.
-    """
+    """Send a request to a new process, yield None, and then the answer: empty if the process ended without
+    one, None if it took too long."""
     if _FORKS:
         ours, theirs = socket.socketpair()
         with theirs:
@@ -220,10 +215,6 @@ def _write_answer(request: BinaryIO, out: BinaryIO, perform: Callable[[bytes], A
         answer = False, describe_error(error)
     out.write(pickle.dumps(answer))
     out.flush()
-
-
-def _make_request(call: Callable[[], Any]) -> bytes:
-    return pickle.dumps((dict(os.environ), list(sys.path), pack(call)))
 
 
 def _perform(request: bytes) -> Any:

@@ -13,30 +13,12 @@ if "hypothesis" not in sys.modules:
 
 from audits.adversary_search.adversary_search import SearchProgress, search, share_of_error
 from audits.adversary_search.evidence import SearchTarget, weigh_adversary
-from audits.adversary_search.protocols.query_scripts import Ask, Challenge, Follow
-from audits.adversary_search.protocols.stream_scripts import Show, Special
+from audits.adversary_search.protocols.query_scripts import Ask, Challenge, Follow, Hand
+from audits.adversary_search.protocols.round_scripts import Pull, Show, Special
 from audits.adversary_search.score import Score
 from audits.adversary_search.script import SPACES, Memory, Script, SearchSpace, Step
 from audits.adversary_search.search_report import SearchResult
 
-__all__ = [
-    "SPACES",
-    "Ask",
-    "Challenge",
-    "Follow",
-    "Hand",
-    "Memory",
-    "Pull",
-    "Score",
-    "Script",
-    "SearchProgress",
-    "SearchResult",
-    "SearchSpace",
-    "SearchTarget",
-    "Show",
-    "Special",
-    "Step",
-    "search",
-    "share_of_error",
-    "weigh_adversary",
-]
+__all__ = ["SPACES", "Ask", "Challenge", "Follow", "Hand", "Memory", "Pull", "Score", "Script"]
+__all__ += ["SearchProgress", "SearchResult", "SearchSpace", "SearchTarget", "Show", "Special", "Step"]
+__all__ += ["search", "share_of_error", "weigh_adversary"]

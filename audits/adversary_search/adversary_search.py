@@ -6,7 +6,7 @@ Why a search refutes a true claim with probability at most `error`: docs/proofs/
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from functools import partial
 from math import ceil, exp, inf, log, log1p
 
@@ -30,8 +30,8 @@ from audits.adversary_search.script import SPACES, Script, SearchSpace
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
 from audits.adversary_search.search_report import SearchResult
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
-from audits.registry.tested_claim import get_given_curve
-from audits.runs.first_games import check_learner_first, refuse_failures, warn_of_failures
+from audits.registry.match import get_given_curve
+from audits.runs.learner_failures import check_learner_first, refuse_failures, warn_of_failures
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -45,6 +45,7 @@ _CONFIRM_GAMES = 20_000
 _MAX_CONFIRM_GAMES = 2_000_000
 _CONFIRM_FACTOR = 3  # times the games that the evidence so far suggests
 _FAULT_GAMES = 2_000  # with faults every game is played by itself
+_ignore_overflow = partial(np.errstate, over="ignore", invalid="ignore")  # of the largest points there are
 
 
 @attrs.frozen(kw_only=True)
@@ -79,20 +80,24 @@ def search(
     pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
     confirm_games: games in each world for a confirmation, at most; default: what the evidence suggests.
     data: of the user, whose examples are tried, too; all of them are public to the search.
-    seed: random seed. jobs: processes, or `Workers`; they do not change the result.
+    seed, jobs: random seed; processes, or `Workers`, which do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
 
-    If the solver finds an adversary of a few queries that breaks the claim, that is confirmed first.
-
-    A keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner
-    fails in some games.
+    If the solver finds an adversary of a few queries that breaks the claim, that is confirmed first. A
+    keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner fails
+    in some games.
 
     Raises: InvalidArgument; WorkersFailed; NotConforming if the learner fails `arena.testing.check_learner`;
     NothingTested if it fails in, or declines, every game; whatever a referee raises in other games.
     """
     protocol = choose_protocol(learner, protocol)
     claim = learner.claim if claim is None else claim
-    _check_claim(claim)
+    if not 0 < claim.epsilon < inf or claim.delta >= 1:
+        raise InvalidArgument(
+            "the claim under test must have a finite ε above 0 and a δ below 1",
+            value=(claim.epsilon, claim.delta),
+            remedy="For a learner that claims nothing, give the claim to test.",
+        )
     check_value("error", error, more_than(0), less_than(1))
     if data is not None and data.points.shape[1:] != learner.point_shape:
         raise InvalidArgument(
@@ -101,6 +106,8 @@ def search(
             remedy="Choose other columns, or set the dimension of the learner.",
         )
     adversaries(learner, protocol)  # raises InvalidArgument if the learner protects nothing there
+    # Enough pairs to show a clear leak at ε: each is worth at most log(1 + exp(−ε)) nats.
+    enough = 2 * ceil(24.0 / log1p(exp(-claim.epsilon)))
     plan = _SearchPlan(
         learner=learner,
         protocol=protocol,
@@ -108,7 +115,7 @@ def search(
         error=error,
         examples=examples,
         space=SPACES[protocol],
-        pairs=_default_pairs(claim.epsilon, SPACES[protocol]) if pairs is None else pairs,
+        pairs=min(max(SPACES[protocol].pairs, enough), 4_096) if pairs is None else pairs,
         confirm_games=confirm_games,
         data=data,
         seed=seed,
@@ -242,7 +249,7 @@ class _SearchPlan:
         """One exploration. task: its number, and its number of examples."""
         number, examples = task
         target = self._make_target(self.pairs, "run", number)
-        with _extreme_points():
+        with _ignore_overflow():
             return HypothesisRun(target, self.protocol, watch, self.data).run(examples)
 
     def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
@@ -257,7 +264,7 @@ class _SearchPlan:
         assert evidence is not None
         # At least as many games as it took to see the leak.
         target = self._make_target(max(4 * self.pairs, evidence.games), "hand over")
-        halves, faults = play_halves(target, script, script.referee, pairs=target.pairs, stage="hand over")
+        halves, faults = play_halves(target, script, pairs=target.pairs, stage="hand over")
         scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
         single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
         largest = max([weigh_halves(halves, self.claim).nats, *single])
@@ -273,15 +280,13 @@ class _SearchPlan:
     def _confirm(
         self, script: Script, faults: bool, rate: float, number: int
     ) -> tuple[int, tuple[Plan, Verdict] | None]:
-        """The number of attempts so far, and the success, if any.
-
-        A game that fails in a way that the plan did not foresee is tried again with a plan that allows it.
-        """
+        """The number of attempts so far, and the success, if any. A game that fails in a way that the plan
+        did not foresee is tried again with a plan that allows it."""
         while True:
             number += 1
             plan = self._plan(script, faults, rate, number)
             try:
-                with _extreme_points():
+                with _ignore_overflow():
                     verdict = run(plan)
             except (PlayerError, *DECLINED) as error:
                 if faults or (isinstance(error, PlayerError) and error.player != "learner"):
@@ -300,7 +305,9 @@ class _SearchPlan:
         error = share_of_error(self.error, number)
         games = self.confirm_games
         if games is None:
-            games = _default_games(self.claim.epsilon, self.error)
+            # Eight times the games that an adversary needs which separates the worlds perfectly.
+            games = ceil(8 * log(2 / self.error) / log1p(exp(-self.claim.epsilon)))
+            games = min(max(_CONFIRM_GAMES, games), _MAX_CONFIRM_GAMES)
             enough = ceil(_CONFIRM_FACTOR * log(1 / error) / max(rate, 1e-12))
             games = min(max(games, enough), _MAX_CONFIRM_GAMES)
         return Plan(
@@ -316,29 +323,4 @@ class _SearchPlan:
             seed=confirming_seed(self.seed, number),
             distinguisher=LEARNED if script.score is None else SCORE,
             faults=faults,
-        )
-
-
-def _extreme_points() -> AbstractContextManager[object]:
-    """No warnings of learners that add up the largest points there are."""
-    return np.errstate(over="ignore", invalid="ignore")
-
-
-def _default_pairs(epsilon: float, space: SearchSpace) -> int:
-    """Enough to show a clear leak at `epsilon`: each is worth at most log(1 + exp(−ε)) nats."""
-    return min(max(space.pairs, 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
-
-
-def _default_games(epsilon: float, error: float) -> int:
-    """Eight times the games that an adversary needs which separates the worlds perfectly."""
-    enough = ceil(8 * log(2 / error) / log1p(exp(-epsilon)))
-    return min(max(_CONFIRM_GAMES, enough), _MAX_CONFIRM_GAMES)
-
-
-def _check_claim(claim: Claim) -> None:
-    if not 0 < claim.epsilon < inf or claim.delta >= 1:
-        raise InvalidArgument(
-            "the claim under test must have a finite ε above 0 and a δ below 1",
-            value=(claim.epsilon, claim.delta),
-            remedy="For a learner that claims nothing, give the claim to test.",
         )

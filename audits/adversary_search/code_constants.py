@@ -94,7 +94,8 @@ def _list_parts(value: Any) -> Iterable[Any]:
     if isinstance(value, FunctionType):
         return _list_function_parts(value) if _is_own(value) else ()
     if isinstance(value, type):
-        return _list_class_parts(value) if _is_own(value) else ()
+        parts = [part for name, part in vars(value).items() if name not in _IGNORED]
+        return [*parts, *value.__bases__] if _is_own(value) else ()
     return _list_instance_parts(value)
 
 
@@ -126,11 +127,6 @@ def _list_names(code: CodeType) -> list[str]:
     """The global names and attributes in a code object and those within it."""
     inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _list_names(part)]
     return list(dict.fromkeys([*code.co_names, *inner]))
-
-
-def _list_class_parts(kind: type) -> list[Any]:
-    parts = [value for name, value in vars(kind).items() if name not in _IGNORED]
-    return [*parts, *kind.__bases__]
 
 
 def _list_instance_parts(value: Any) -> list[Any]:

@@ -15,15 +15,15 @@ from math import inf, log, sqrt
 import attrs
 import numpy as np
 
-from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
+from arena import BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError
 from arena.randomness import block_seed, generator
 from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
+from audits.adversary_search.script import Script
 from audits.distinguishers.learned_distinguisher import learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, SCORE, Plan, describe
-from audits.statistics.betting import Betting
-from audits.statistics.betting.hypotheses import list_curve_points
+from audits.statistics.betting import Betting, list_curve_points
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
@@ -45,8 +45,7 @@ class SearchTarget:
     """What adversaries are weighed against.
 
     claim: under test, with finite ε in nats. pairs: games in each world to begin with.
-    seed: together with the adversary it determines all random numbers. The names of the script's classes and
-        fields enter the seeds as well.
+    seed: together with the adversary, whose class and field names enter, it determines all random numbers.
     """
 
     learner: Learner
@@ -77,72 +76,66 @@ class Evidence:
 Halves = tuple[ViewCounts, ViewCounts]
 
 
-def weigh_adversary(target: SearchTarget, adversary: Adversary, referee: Referee) -> Evidence:
+def weigh_adversary(target: SearchTarget, script: Script) -> Evidence:
     """Play an adversary and weigh the games; play more games while the evidence is promising.
 
     Raises: whatever `arena.play` raises, except the learner's own errors, which become part of the view. If
-        the learner fails in, or declines, every game in both worlds, its error is raised.
+    the learner fails in, or declines, every game in both worlds, its error is raised.
     """
     games = 0
     for stage, (factor, promising) in _STAGES.items():
-        pairs = limit_pairs(adversary, target.pairs, _FIRST_ROUNDS) * factor
-        evidence = weigh_games(target, adversary, referee, pairs=pairs, stage=stage)
+        pairs = limit_pairs(script, target.pairs, _FIRST_ROUNDS) * factor
+        evidence = weigh_games(target, script, pairs=pairs, stage=stage)
         games += evidence.games
         if evidence.z < promising or evidence.nats > _CONCLUSIVE:
             break
     return attrs.evolve(evidence, games=games)
 
 
-def weigh_games(
-    target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
-) -> Evidence:
+def weigh_games(target: SearchTarget, script: Script, *, pairs: int, stage: str) -> Evidence:
     """The evidence in `pairs` pairs of games, which are the same for the same stage."""
-    halves, faults = play_halves(target, adversary, referee, pairs=pairs, stage=stage)
+    halves, faults = play_halves(target, script, pairs=pairs, stage=stage)
     changed = None
-    if not faults and uses_common_random_numbers(_make_plan(target, adversary, referee, 2, stage)):
+    if not faults and uses_common_random_numbers(_make_plan(target, script, 2, stage)):
         differ = sum(int(half.counts[half.which[:, 0] != half.which[:, 1]].sum()) for half in halves)
         changed = differ / sum(half.pairs for half in halves)
     return weigh_halves(halves, target.claim, faults=faults, changed=changed)
 
 
-def limit_pairs(adversary: Adversary, pairs: int, rounds: int) -> int:
+def limit_pairs(script: Script, pairs: int, rounds: int) -> int:
     """At most `pairs` pairs of games, with at most so many `rounds` in each world but at least 64 pairs."""
-    length = getattr(adversary, "rounds", 1)
-    return min(pairs, max(_MIN_PAIRS, rounds // max(1, length)))
+    return min(pairs, max(_MIN_PAIRS, rounds // max(1, script.rounds)))
 
 
-def play_halves(
-    target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
-) -> tuple[Halves, bool]:
+def play_halves(target: SearchTarget, script: Script, *, pairs: int, stage: str) -> tuple[Halves, bool]:
     """Two halves of `pairs` pairs of games as views, and whether the learner's failures are part of them."""
-    plan = _make_plan(target, adversary, referee, 2 * max(1, pairs // 2), stage)
+    plan = _make_plan(target, script, 2 * max(1, pairs // 2), stage)
     try:
         return _play_block_in_halves(plan), False
     except (PlayerError, *DECLINED) as error:
         if isinstance(error, PlayerError) and error.player != "learner":
             raise
-        fewer = max(1, pairs // (2 * _FAULT_FACTOR))
-        games = 2 * fewer
-        fewer_games = attrs.evolve(plan, faults=True, games=games, block=games, first_block=games)
-        halves = _play_block_in_halves(fewer_games)
+        games = 2 * max(1, pairs // (2 * _FAULT_FACTOR))
+        fewer = attrs.evolve(plan, faults=True, games=games, block=games, first_block=games)
+        halves = _play_block_in_halves(fewer)
         # Failing in both worlds reveals nothing; failing in one world reveals the world.
         if all(half.columns(("failed",)).all() for half in halves):
             raise
         return halves, True
 
 
-def _make_plan(target: SearchTarget, adversary: Adversary, referee: Referee, games: int, stage: str) -> Plan:
+def _make_plan(target: SearchTarget, script: Script, games: int, stage: str) -> Plan:
     return Plan(
         learner=target.learner,
-        adversary=adversary,
-        referee=referee,
+        adversary=script,
+        referee=script.referee,
         epsilon=target.claim.epsilon,
         delta=target.claim.delta,
         games=games,
         block=games,
         first_block=games,
-        seed=exploring_seed(target.seed, stage, describe(adversary)),
-        distinguisher=SCORE if adversary.returns_score else LEARNED,
+        seed=exploring_seed(target.seed, stage, describe(script)),
+        distinguisher=SCORE if script.returns_score else LEARNED,
     )
 
 
@@ -179,9 +172,7 @@ def weigh_halves(
     changed: float | None = None,
 ) -> Evidence:
     """The evidence in two halves of games. scores: to bet on; default: all simple ones and a learned one.
-
-    changed: the share of coupled games that the other world changes, if they are coupled.
-    """
+    changed: the share of coupled games that the other world changes, if they are coupled."""
     games = sum(half.pairs for half in halves)
     if changed == 0:
         return Evidence(nats=0.0, z=-inf, score=None, games=games, faults=faults, changed=0.0)
@@ -194,12 +185,7 @@ def weigh_halves(
     if z > _MIN_Z:
         nats = float(np.logaddexp(forward.log_wealth(claim), backward.log_wealth(claim)) - log(2.0))
     return Evidence(
-        nats=max(nats, 0.0),
-        z=z,
-        score=forward.score,
-        games=games,
-        faults=faults,
-        changed=changed,
+        nats=max(nats, 0.0), z=z, score=forward.score, games=games, faults=faults, changed=changed
     )
 
 
@@ -229,7 +215,12 @@ class _CrossFit:
         learned: tuple[np.ndarray, np.ndarray] | None = None
         if learning and 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
             candidates.append(None)
-            learned = _learn_scores(folds, half, other)
+            # Each fold is scored by the other: a view looks better on its own training data than it is.
+            fold_scores = [
+                learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)
+            ]
+            of_other = learn_distinguisher([half])(other)[other.which].T
+            learned = np.concatenate(fold_scores, axis=1), of_other
 
         def compute(score: Score | None, views: ViewCounts) -> np.ndarray:
             """(2, k): row b for the games of world b. One score at a time, since there may be many games."""
@@ -271,15 +262,6 @@ class _CrossFit:
         return float(np.logaddexp.reduce(wealth) - log(len(wealth)))
 
 
-def _learn_scores(folds: Halves, half: ViewCounts, other: ViewCounts) -> tuple[np.ndarray, np.ndarray]:
-    """The values of a learned score for the pairs of both halves (2, k).
-
-    Each fold is scored by the other, since a view looks better on its own training data than it is.
-    """
-    scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
-    return np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T
-
-
 def _choose_thresholds(values: np.ndarray, score: Score | None) -> np.ndarray:
     values = np.unique(values)[1:]
     if len(values) > _MAX_THRESHOLDS:
@@ -310,10 +292,8 @@ def _drop_unused_rows(views: ViewCounts) -> ViewCounts:
 def _count_events(
     values: np.ndarray, thresholds: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How many pairs reach thresholds: by world (2, e), and in both worlds (e,).
-
-    Shapes: values (2, k), thresholds (e,) increasing, counts (k,).
-    """
+    """How many pairs reach thresholds: by world (2, e), and in both worlds (e,). Shapes: values (2, k),
+    thresholds (e,) increasing, counts (k,)."""
     levels = np.searchsorted(thresholds, values, side="right")
 
     def count(level: np.ndarray) -> np.ndarray:
@@ -324,10 +304,8 @@ def _count_events(
 
 
 def _discount_fit(z: np.ndarray, score: Score | None) -> np.ndarray:
-    """z-scores without what the weights of a sum gain by being fitted to the games that they are chosen by.
-
-    F fitted weights add about F to the square of a z-score; of many numbers, they always look best.
-    """
+    """z-scores without what the weights of a sum gain by being fitted to the games that they are chosen by. F
+    fitted weights add about F to the square of a z-score; of many numbers, they always look best."""
     if score is None or not score.weights:
         return z
     return np.sign(z) * np.sqrt(np.maximum(z**2 - (z > 0) * len(score.weights), 0.0))
@@ -345,10 +323,8 @@ def _list_conditions(claim: Claim) -> tuple[np.ndarray, np.ndarray]:
 
 def _z_scores(hits: np.ndarray, both: np.ndarray, pairs: int, claim: Claim) -> np.ndarray:
     """By how many standard deviations P_gain(E) − e^ε P_loss(E) − δ is above 0; every count gets half a game.
-
     Shapes: hits (2, e) by world, both (e,); result (e, 4, M): E in world 1, E in world 0, then not E, at the
-        conditions of the claim.
-    """
+    conditions of the claim."""
     counts_by_world = np.stack([hits, pairs - hits])  # (2, 2, e): of the event and of its complement
     overlap = np.stack([both, pairs - hits.sum(axis=0) + both])[:, None] / (pairs + 1)
     loss = (counts_by_world + 0.5) / (pairs + 1)

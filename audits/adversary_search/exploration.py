@@ -27,7 +27,7 @@ from audits.adversary_search.evidence import (
 )
 from audits.adversary_search.script import Script
 from audits.adversary_search.script_strategies import adversaries
-from audits.runs.first_games import describe_failure, find_failure
+from audits.runs.learner_failures import describe_failure, find_failure
 
 # Nats. Chance exceeds it with probability exp(-10), so most confirmations succeed.
 EVIDENCE_THRESHOLD = 10.0
@@ -53,7 +53,7 @@ class Rung:
     needed: float
 
 
-@attrs.frozen(kw_only=True)
+@attrs.define(kw_only=True)
 class Exploration:
     """The result of one exploration.
 
@@ -61,12 +61,12 @@ class Exploration:
     that were played after nothing had passed it. Other fields are as in `SearchResult`.
     """
 
-    adversary: Script | None
-    evidence: Evidence | None
-    examples: int
-    rejected: int
-    games: int
-    best: float
+    adversary: Script | None = None
+    evidence: Evidence | None = None
+    examples: int = 0
+    rejected: int = 0
+    games: int = 0
+    best: float = 0.0
     failed: int = 0
     failure: str = ""
     rungs: tuple[Rung, ...] = ()
@@ -88,38 +88,26 @@ class _LearnerFailed(BaseException):
 @attrs.define(eq=False)
 class HypothesisRun:
     """Draws adversaries for a protocol against a target, and shrinks the first that passes.
-
-    watch: called after every adversary with their number and the best evidence in nats. data: the user's.
-    """
+    watch: called after every adversary with their number and the best evidence in nats. data: the user's."""
 
     _target: SearchTarget
     _protocol: str
     _watch: Callable[[int, float], None] | None = None
     _data: Sample | None = None
     _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
-    _smallest: Script | None = None
     _shrinks: int = 0
-    _games: int = 0
-    _best: float = 0.0
-    _failed: int = 0
-    _failure: str = ""
+    _result: Exploration = attrs.field(factory=Exploration)
 
     def run(self, examples: int) -> Exploration:
-        """Draw at most `examples` adversaries. The result depends on the arguments only.
-
-        Raises: whatever a referee raises in a game, except for games that the learner declines.
-        """
-        interrupted = False
-        rungs: tuple[Rung, ...] = ()
+        """Draw at most `examples` adversaries. The result depends on the arguments only. Raises: whatever a
+        referee raises in a game, except for games that the learner declines."""
+        result = self._result
         max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
         limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}
         scripts = adversaries(self._target.learner, self._protocol, data=self._data, **limits)
         limit = settings(
             max_examples=examples,
-            phases=(
-                Phase.generate,
-                Phase.shrink,
-            ),  # `target` retries adversaries of equal evidence for minutes
+            phases=(Phase.generate, Phase.shrink),  # `target` retries those of equal evidence for minutes
             database=None,
             deadline=None,
             report_multiple_bugs=False,
@@ -132,25 +120,16 @@ class HypothesisRun:
         except (_ThresholdPassed, _ShrinksExhausted, _LearnerFailed, Unsatisfiable):
             pass  # Unsatisfiable: the learner declined every adversary
         except KeyboardInterrupt:
-            interrupted = True
+            result.interrupted = True
         played = {script: evidence for script, evidence in self._evidence.items() if evidence is not None}
-        if self._smallest is None and not interrupted:
+        if result.adversary is None and not result.interrupted:
             try:
-                rungs = self._climb_rungs(played)
+                result.rungs = self._climb_rungs(played)
             except KeyboardInterrupt:
-                interrupted = True
-        return Exploration(
-            adversary=self._smallest,
-            evidence=None if self._smallest is None else self._evidence[self._smallest],
-            examples=len(played),
-            rejected=len(self._evidence) - len(played),
-            games=self._games,
-            best=self._best,
-            rungs=rungs,
-            failed=self._failed,
-            failure=self._failure,
-            interrupted=interrupted,
-        )
+                result.interrupted = True
+        result.evidence = None if result.adversary is None else self._evidence[result.adversary]
+        result.examples, result.rejected = len(played), len(self._evidence) - len(played)
+        return result
 
     def _climb_rungs(self, explored: Mapping[Script, Evidence]) -> tuple[Rung, ...]:
         """Play the best of the explored adversaries again, until the evidence of one passes the threshold."""
@@ -169,12 +148,12 @@ class HypothesisRun:
             rungs.append(Rung(pairs=pairs, adversaries=len(left), needed=needed))
             for script in left:
                 number, stage = limit_pairs(script, pairs, _RUNG_ROUNDS), f"rung {pairs}"
-                evidence = weigh_games(target, script, script.referee, pairs=number, stage=stage)
-                self._games += evidence.games
-                self._best = max(self._best, evidence.nats)
+                evidence = weigh_games(target, script, pairs=number, stage=stage)
+                self._result.games += evidence.games
+                self._result.best = max(self._result.best, evidence.nats)
                 z[script] = evidence.z
                 if evidence.nats >= EVIDENCE_THRESHOLD:
-                    self._smallest, self._evidence[script] = script, evidence
+                    self._result.adversary, self._evidence[script] = script, evidence
                     return tuple(rungs)
             pairs, size = pairs * _FACTOR, max(1, size // _KEPT)
         return tuple(rungs)
@@ -182,25 +161,25 @@ class HypothesisRun:
     def _try_adversary(self, script: Script) -> None:
         evidence = self._weigh(script)
         if evidence is None:
-            if self._failed >= _MAX_FAILED and not any(self._evidence.values()):
+            if self._result.failed >= _MAX_FAILED and not any(self._evidence.values()):
                 raise _LearnerFailed
             reject()
         if evidence.nats >= EVIDENCE_THRESHOLD:
-            self._smallest = script  # while shrinking, Hypothesis tries only smaller scripts
+            self._result.adversary = script  # while shrinking, Hypothesis tries only smaller scripts
             raise _ThresholdPassed
 
     def _weigh(self, script: Script) -> Evidence | None:
         if script in self._evidence:
             return self._evidence[script]
-        if self._smallest is not None:
+        if self._result.adversary is not None:
             self._shrinks += 1
         if self._shrinks > _MAX_SHRINKS:
             raise _ShrinksExhausted
         evidence: Evidence | None = None
         try:
-            evidence = weigh_adversary(self._target, script, script.referee)
-            self._games += evidence.games
-            self._best = max(self._best, evidence.nats)
+            evidence = weigh_adversary(self._target, script)
+            self._result.games += evidence.games
+            self._result.best = max(self._result.best, evidence.nats)
             if evidence.faults:
                 self._note_failure(find_failure(self._target.learner, script, script.referee))
         except (PlayerError, *DECLINED) as error:
@@ -209,14 +188,14 @@ class HypothesisRun:
             self._note_failure(error)
         self._evidence[script] = evidence
         if self._watch is not None:
-            self._watch(len(self._evidence), self._best)
+            self._watch(len(self._evidence), self._result.best)
         return evidence
 
     def _note_failure(self, error: ArenaError | None) -> None:
         """Keep the first failure or refusal of the learner, and count the failures."""
-        self._failed += isinstance(error, PlayerError)
-        if error is not None and not self._failure:
-            self._failure = describe_failure(error, self._target.learner)
+        self._result.failed += isinstance(error, PlayerError)
+        if error is not None and not self._result.failure:
+            self._result.failure = describe_failure(error, self._target.learner)
 
 
 def detectable_loss(rungs: tuple[Rung, ...], claim: Claim, *, pairs: int, threshold: float) -> float | None:

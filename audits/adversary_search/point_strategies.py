@@ -1,10 +1,10 @@
-"""Hypothesis strategies for points, and the numbers of repetitions that a learner's settings suggest."""
+"""Hypothesis strategies for points and steps, and the numbers of repetitions that settings suggest."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 from typing import TypeVar
 
 import attrs
@@ -12,9 +12,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from arena import ArenaError, Learner
-from arena.capabilities import finite_domain, read_concepts
+from arena.players import finite_domain, read_concepts
 from audits.adversary_search.code_constants import list_constants
-from audits.adversary_search.script import Point, as_point
+from audits.adversary_search.script import ENDS, ODD, SEEN, Memory, Point, Step, as_point
 
 T = TypeVar("T")
 
@@ -29,6 +29,7 @@ _MAX_COUNTS = 8  # numbers of repetitions that they give
 # From a hundred choices on, Hypothesis mixes in constants that it finds in the loaded modules, so that the
 # same seed would not draw the same games.
 _MAX_CHOICES = 99
+MAX_STRETCHES = 3  # before the challenge, and after it
 
 
 def sample_from(items: Iterable[T]) -> st.SearchStrategy[T]:
@@ -84,11 +85,8 @@ def far_points_of(learner: Learner) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=64)
 def constant_points_of(learner: Learner) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-    """Points whose entries are all one constant in a user's code, such as a code for missing values; and
-    points beside these, or with a constant in the first entry alone.
-
-    None lies outside the learner's `domain`.
-    """
+    """Points within the domain whose entries are all one constant in a user's code, such as a code for
+    missing values; and points beside these, or with a constant in the first entry alone."""
     if type(learner).some_points is not Learner.some_points:
         return (), ()
     constants, shapes = list_constants(learner), _shapes(learner)
@@ -135,9 +133,7 @@ def _accepts(learner: Learner, point: Point) -> bool:
 @lru_cache(maxsize=512)
 def draw_points(learner: Learner, near: tuple[Point, ...] = ()) -> st.SearchStrategy[Point]:
     """A point of `points_of` or, half as often, `far_points_of`, and as often `constant_points_of`.
-
-    As often as all of them, one of `near`, if any.
-    """
+    As often as all of them, one of `near`, if any."""
     constants = [point for points in constant_points_of(learner) for point in points]
     kinds = [*[points_of(learner)] * 2, far_points_of(learner), constants]
     drawn = [sample_from(points) for points in kinds if points]
@@ -184,3 +180,44 @@ def two_different(items: Sequence[T]) -> st.SearchStrategy[tuple[T, T]]:
     return sample_from(places).flatmap(
         lambda a: sample_from([b for b in places if b != a]).map(lambda b: (items[a], items[b]))
     )
+
+
+PATTERNS = ["".join(bits) for length in range(1, 5) for bits in product("01", repeat=length)]
+MEMORIES = sample_from([Memory(kind, bits) for bits in PATTERNS for kind in (ENDS, SEEN)] + [Memory(ODD)])
+
+
+def stretches_around(
+    single: st.SearchStrategy[Step], step: st.SearchStrategy[Step], most: int, limit: int
+) -> st.SearchStrategy[tuple[Step, ...]]:
+    """A step in which the worlds differ, with others before and after it."""
+    before, after = st.lists(step, max_size=most), st.lists(step, min_size=1, max_size=most)
+    return st.tuples(before, single, after).map(
+        lambda parts: shorten_steps([*parts[0], parts[1], *parts[2]], limit)
+    )
+
+
+def place_challenge(
+    learner: Learner, limit: int, challenges: st.SearchStrategy[Step]
+) -> st.SearchStrategy[Step]:
+    """Challenges, one in three at a place that depends on the answers."""
+    times = sample_from([count for count in counts_of(learner, limit) if count > 1] or [1])
+    placed = st.tuples(challenges, times, MEMORIES).map(
+        lambda drawn: attrs.evolve(drawn[0], times=drawn[1], when=drawn[2])  # type: ignore[call-arg]
+    )
+    return st.one_of(challenges, challenges, placed)
+
+
+def shorten_steps(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
+    """The steps with fewer repetitions, in at most `limit` rounds; equal consecutive steps are joined."""
+    left = limit - len(steps)
+    fitting: list[Step] = []
+    for step in steps:
+        times = min(step.rounds, left + 1)
+        left -= times - 1
+        step = step if times == step.rounds else step.shorten(times)
+        last = fitting[-1] if fitting else None
+        is_same = hasattr(step, "times") and type(last) is type(step) and last.shorten(1) == step.shorten(1)
+        if is_same:
+            step = step.shorten(fitting.pop().rounds + times)
+        fitting.append(step)
+    return tuple(fitting)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import attrs
@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from arena import Answer, InvalidArgument, Reply
+from arena.messages import list_answers
 from arena.released import ABSENT, name_suffix
-from arena.replies import list_answers
 from arena.settings import one_of
 from audits.distinguishers.view_features import (
     INFINITE,
@@ -61,8 +61,7 @@ class Score:
         them, their "total", or the "occurrences" of `centre` among them.
     sign: 1, or −1 if small values indicate world 1.
     irregular: whether releases hold text, are not finite or have different entries; their features are finite
-        numbers all the same. `arena.released.columns` says what else of a "value" is a feature.
-
+        numbers all the same. `arena.released` says what else of a "value" is a feature.
     Raises: InvalidArgument.
     """
 
@@ -104,8 +103,8 @@ class Score:
             names = _number_names(views.names, self.feature, len(views.names))
             return self.sign * self._summarise(views.columns(names))
         if self.feature == ENTRIES:
-            released = dict(zip(views.names, views.rows.T, strict=True))
-            return self.sign * self._apply_form(_count_entries(released, len(views.rows)))
+            own = [name_suffix(name) in ("", " text") and name.startswith("value") for name in views.names]
+            return self.sign * self._apply_form((views.rows[:, own] != ABSENT).sum(axis=1).astype(float))
         if self.feature.startswith("pattern "):
             labels = views.columns(tuple(name for name in views.names if name.startswith("answer ")))
             return self.sign * self._apply_form(_count_pattern(labels == 1, self.feature.partition(" ")[2]))
@@ -146,12 +145,6 @@ class Score:
         return ones[:, stretch].sum(axis=1)
 
 
-def _count_entries(columns: Mapping[str, np.ndarray], games: int) -> np.ndarray:
-    """(n,): the number of entries of a release."""
-    names = [name for name in columns if name.startswith("value") and name_suffix(name) in ("", " text")]
-    return np.sum([np.zeros(games), *(columns[name] != ABSENT for name in names)], axis=0)
-
-
 def _count_pattern(ones: np.ndarray, pattern: str) -> np.ndarray:
     """(n,): how often answers in a row were `pattern`; ones: (n, rounds) bool."""
     places = max(0, ones.shape[1] - len(pattern) + 1)
@@ -160,10 +153,8 @@ def _count_pattern(ones: np.ndarray, pattern: str) -> np.ndarray:
 
 
 def _number_names(names: tuple[str, ...], feature: str, limit: int) -> tuple[str, ...]:
-    """The columns of the first numbers of a feature, in the order of the view.
-
-    Those of one release do not depend on what a block or a batch has columns for.
-    """
+    """The columns of the first numbers of a feature, in the order of the view. Those of one release do not
+    depend on what a block or a batch has columns for."""
     if feature != NUMBERS:
         return tuple(f"{feature}[{index}]" for index in range(limit))
     return tuple(name for name in names if is_released(name) and not name_suffix(name))[:limit]
@@ -172,29 +163,23 @@ def _number_names(names: tuple[str, ...], feature: str, limit: int) -> tuple[str
 def simple_scores(views: ViewCounts) -> list[Score]:
     """Scores that may distinguish the worlds of these views, the simplest first."""
     names = [name for name in views.names if _FEATURE.fullmatch(name)]
-    irregular = _is_irregular(views)
+    released = tuple(name for name in views.names if name.startswith("value"))
+    # Releases may be more than equally many finite numbers.
+    irregular = any(map(name_suffix, released)) or bool((np.abs(views.columns(released)) > INFINITE).any())
     simplest: list[str] = [name for name in ("failed", "halted", "answers 1", "answers") if name in names]
     simplest += [ENTRIES] if irregular else []
     rest = [name for name in names if name not in simplest]
     rest.sort(key=lambda name: name.startswith("answer "))
     # Codes of text are categories, which have no order.
     scores = [Score(name) for name in [*simplest, *rest] if name_suffix(name) not in (" text", " shape")]
-    scores += [
-        *_entry_scores(views),
-        *_discriminant_scores(views),
-        *_hypothesis_scores(views),
-        *_pattern_scores(views),
-    ]
+    scores += [*_entry_scores(views), *_discriminant_scores(views), *_hypothesis_scores(views)]
+    if sum(name.startswith("answer ") for name in views.names) >= _MIN_PATTERN_ANSWERS:
+        bits = (bits for length in _PATTERN_LENGTHS for bits in product("01", repeat=length))
+        scores += [Score(f"pattern {''.join(pattern)}") for pattern in bits]
     for name in names:
         if is_released(name):
             scores += _centre_scores(name, views)
     return [attrs.evolve(score, irregular=irregular and "value" in score.feature) for score in scores]
-
-
-def _is_irregular(views: ViewCounts) -> bool:
-    """Whether releases are more than equally many finite numbers."""
-    names = tuple(name for name in views.names if name.startswith("value"))
-    return any(map(name_suffix, names)) or bool((np.abs(views.columns(names)) > INFINITE).any())
 
 
 def _list_vectors(views: ViewCounts) -> dict[str, tuple[str, ...]]:
@@ -250,9 +235,7 @@ def _contrast_directions(
     worlds: np.ndarray, counts: np.ndarray, sizes: np.ndarray
 ) -> Iterator[tuple[np.ndarray, float]]:
     """The sums, with their centres, whose variances differ most between the worlds, in either direction.
-
-    Shapes as in `_discriminant`. Such a sum is constant in one world only if numbers share noise there.
-    """
+    Shapes as in `_discriminant`. Such a sum is constant in one world only if numbers share noise there."""
     share = counts / counts.sum()
     means = np.einsum("k,wkf->wf", share, worlds)
     within = (worlds - means[:, None]) * np.sqrt(share)[:, None]
@@ -271,14 +254,6 @@ def _contrast_directions(
             narrow = 1 if place == 0 else 0
             if np.count_nonzero(weights) > 1:
                 yield weights, float(f"{means[narrow] @ (weights * sizes):.2g}")
-
-
-def _pattern_scores(views: ViewCounts) -> Iterator[Score]:
-    """How often patterns occur in the answers of games of some length."""
-    if sum(name.startswith("answer ") for name in views.names) >= _MIN_PATTERN_ANSWERS:
-        for length in _PATTERN_LENGTHS:
-            for bits in product("01", repeat=length):
-                yield Score(f"pattern {''.join(bits)}")
 
 
 def _discriminant(worlds: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:

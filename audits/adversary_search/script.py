@@ -176,7 +176,6 @@ class Script(Adversary):
 
     @property
     def protocols(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The one that it plays."""
         return (self.protocol,)
 
     @property
@@ -190,7 +189,6 @@ class Script(Adversary):
 
     @property
     def referee(self) -> Referee:
-        """The referee of its games."""
         return REFEREES[self.protocol].with_rounds(self.rounds)
 
     def list_parts(self) -> list[object]:
@@ -203,11 +201,16 @@ class Script(Adversary):
             replies.append((yield move))
         memories = memories_of(self.steps)
         history = AnswerHistory(games, memories)
-        for step, now in _each_round(self.steps, games, history):
-            reply = yield step.move(replies[-1], now, history)
-            if memories:
-                history.add(step.read_answer(replies[-1], reply))
-            replies.append(reply)
+        for step in self.steps:
+            when = getattr(step, "when", None) if step.challenges else None
+            challenged = np.zeros(games, bool)
+            for left in reversed(range(step.rounds)):
+                now = ~challenged & (history.holds(when) if when is not None and left else True)
+                reply = yield step.move(replies[-1], now, history)
+                if memories:
+                    history.add(step.read_answer(replies[-1], reply))
+                replies.append(reply)
+                challenged |= now
         return self._apply_score(replies, games)
 
     def _open(self) -> Iterator[Move]:
@@ -228,19 +231,6 @@ def memories_of(steps: Iterable[Step]) -> list[Memory]:
     """The conditions on answers that steps depend on."""
     memories = [getattr(step, "when", None) for step in steps]
     return list(dict.fromkeys(memory for memory in memories if memory is not None))
-
-
-def _each_round(
-    steps: Iterable[Step], games: int, history: AnswerHistory
-) -> Iterator[tuple[Step, np.ndarray]]:
-    """The step of every round, and in which games the worlds differ in it if it is a challenge."""
-    for step in steps:
-        challenged = np.zeros(games, bool)
-        for left in reversed(range(step.rounds)):
-            when = getattr(step, "when", None) if step.challenges else None
-            now = ~challenged & (history.holds(when) if when is not None and left else True)
-            yield step, now
-            challenged |= now
 
 
 def select_points(use_one: np.ndarray, one: Point, zero: Point) -> np.ndarray:

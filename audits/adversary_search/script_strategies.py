@@ -14,9 +14,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from arena import REFEREES, InvalidArgument, Learner, Sample
-from arena.capabilities import finite_domain
-from arena.neighbours import REPLACING, Example
-from arena.players import read_relation_of
+from arena.claims import REPLACING, Example
+from arena.players import finite_domain, read_relation_of
 from audits.adversary_search.point_strategies import (
     choose_from,
     counts_of,
@@ -156,10 +155,8 @@ def _divide(shares: Sequence[int], size: int) -> list[int]:
 
 
 def neighbours(learner: Learner, data: Sample | None = None) -> st.SearchStrategy[tuple[Sample, Sample]]:
-    """Two samples that are neighbours by the learner's claim.
-
-    If one example is replaced, it differs in its label, or in its point and perhaps its label.
-    """
+    """Two samples that are neighbours by the learner's claim. If one example is replaced, it differs in its
+    label, or in its point and perhaps its label."""
     return draw_neighbours(learner, data).map(lambda drawn: drawn[:2])
 
 
@@ -211,18 +208,14 @@ def _isolate_first(sample: Sample, run: int) -> Sample:
 
 
 def cut_runs(kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
-    """Scripts whose training sets differ, two in five also in how they are divided into runs.
-
-    Neighbours are neighbouring lists: the division is the adversary's choice.
-    """
+    """Scripts whose training sets differ, two in five also in how they are divided into runs. Neighbours are
+    neighbouring lists: the division is the adversary's choice."""
     return st.tuples(kind, sample_from(_PIECES)).map(lambda two: attrs.evolve(two[0], pieces=two[1]))
 
 
 def choose_protocol(learner: Learner, protocol: str | None) -> str:
     """The protocol, by default the first that the learner names and a search can play.
-
-    Raises: InvalidArgument if the learner does not play it, or if it has one world.
-    """
+    Raises: InvalidArgument if the learner does not play it, or if it has one world."""
     if protocol is None:
         playable = [name for name in learner.protocols if name in SPACES]
         if not playable:
@@ -252,10 +245,8 @@ def adversaries(
 ) -> st.SearchStrategy[Script]:
     """Scripts for a protocol in which the worlds differ in something that the learner's claim protects.
 
-    protocol: default: the first that the learner names and a search can play.
     max_rounds: of a game; default: those of its `SearchSpace`, or up to 1,024 if a setting is that large.
     data: the user's, whose examples occur in some samples, with points of the learner's shape.
-
     Raises: InvalidArgument if the claim protects nothing that can differ, or if no protocol is played.
     """
     protocol = protocol or choose_protocol(learner, None)

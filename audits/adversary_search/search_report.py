@@ -9,15 +9,14 @@ import attrs
 import numpy as np
 
 from arena import Claim, Learner
-from arena.capabilities import finite_domain, read_of_samples
+from arena.players import finite_domain
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
 from audits.adversary_search.script import SPACES, Script
 from audits.registry.settings_text import summarize_player
-from audits.reports.document import Document, Facts, Listing, Part, Picture, Prose
 from audits.reports.formatting import nats
 from audits.reports.json_form import to_data
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
 from audits.runs.example_games import write_example_games
 from audits.runs.plan import Plan
 from audits.runs.replay import FOUND, FOUND_FILE, write_adversary
@@ -29,14 +28,7 @@ _DEPENDENT = (
     "{} confirmations on fresh games failed, which is rare if games are independent. Check by "
     "arena.testing.check_learner whether the games of a batch share random numbers."
 )
-_SPECIAL = (
-    "learner",
-    "adversary",
-    "plan",
-    "verdict",
-    "given",
-    "file",
-)  # fields that are not in the JSON as they are
+_SPECIAL = ("learner", "adversary", "plan", "verdict", "given", "file")  # not in the JSON as they are
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -96,9 +88,15 @@ class SearchResult(Report):
         return write_adversary(self.plan, self.verdict, learner=self.given, file=self.file or FOUND_FILE)
 
     def document(self) -> Document:
-        parts: list[Part] = [Facts(_rows(self)), Prose(_explain(self))]
+        failed = self.confirmations - self.refuted
+        doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
+        parts: list[Part] = [Facts(_rows(self)), Prose(_explain_outcome(self) + doubt)]
         if self.plan is not None:
-            parts.append(Listing(_write_games(self.plan), "The smallest game that shows the violation:"))
+            plan = self.plan
+            games = write_example_games(
+                plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults
+            )
+            parts.append(Listing(games, "The smallest game that shows the violation:"))
             if self.file:
                 where = f"The adversary is in {self.file}; commands play it as {self.file}:{FOUND}."
                 parts.append(Prose(where))
@@ -129,7 +127,7 @@ class SearchResult(Report):
 def _describe_script(script: Script, learner: Learner) -> list[str]:
     """The steps of a script, one a line, with what the learner reads of the examples."""
     lines = []
-    reads = read_of_samples(learner)
+    reads = learner.reads
     if script.world_0 is not None:
         lines.append(f"training: {script.world_0.describe(reads=reads)}")
         if script.world_1 is not None:
@@ -177,12 +175,6 @@ def _describe_space(result: SearchResult) -> str:
     return words
 
 
-def _explain(result: SearchResult) -> str:
-    failed = result.confirmations - result.refuted
-    doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
-    return _explain_outcome(result) + doubt
-
-
 def _explain_outcome(result: SearchResult) -> str:
     if result.verdict is not None:
         return (
@@ -200,8 +192,3 @@ def _explain_outcome(result: SearchResult) -> str:
             "response, would have been found with probability 90 %."
         )
     return f"Interrupted. {explanation}" if result.interrupted else explanation
-
-
-def _write_games(plan: Plan) -> str:
-    players = plan.learner, plan.adversary, plan.referee
-    return write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)

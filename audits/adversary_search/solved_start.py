@@ -11,15 +11,14 @@ import attrs
 import numpy as np
 
 from arena import ArenaError, Claim, Learner, PrivacyUnit, Sample
-from arena.capabilities import finite_domain
+from arena.players import finite_domain
 from audits.adversary_search.protocols.query_scripts import Ask
 from audits.adversary_search.script import SPACES, Point, Script, as_point
-from audits.exact_loss.declared_law import check_declared_law
+from audits.exact_loss.exact_audit import check_declared_law
 from audits.exact_loss.view_laws import view_law
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_samples
-from audits.solver.decision_graph import END, extract_decisions
-from audits.solver.game_value import GameSolution
+from audits.solver.game_value import END, GameSolution, extract_decisions
 from audits.solver.linear_game import drop_dominated
 
 _MOST_EXAMPLES = 32  # of a sample, since the solver asks a query between any two

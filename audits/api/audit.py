@@ -10,14 +10,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, Unpack
 
 import attrs
+import numpy as np
 
-from audits.api.arguments import claim_for_function, read_data, split_settings
-from audits.registry.default_adversary import POINT_SWAP
-from audits.registry.given_players import GivenAdversary, GivenLearner
-from audits.registry.match import build_match
+from arena import InvalidArgument, Sample
+from audits.registry.match import POINT_SWAP, PlayerSettings, build_match
+from audits.registry.players import GivenAdversary, GivenLearner, is_function
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
-from audits.runs.first_games import plan_audit
+from audits.runs.blocks import plan_audit
 from audits.runs.plan import PlanArguments, list_arguments
 from audits.runs.run import RunProgress, run
 from audits.runs.verdict import Verdict
@@ -107,3 +107,74 @@ def audit(
     from audits.runs.run_page import RecordedRun  # with sqlite3
 
     return attrs.evolve(verdict, notes=match.notes + notes, record=RecordedRun(recorded))
+
+
+def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSettings:
+    """Settings by player and name, of {name: value} and {"adversary.name": value}, as `--set` has them."""
+    players: PlayerSettings = {player: {} for player in ("learner", "adversary", *labels)}
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InvalidArgument(
+            "settings must be a mapping of names to values",
+            value=settings,
+            remedy='Write settings={"epsilon": 0.5}, or {"adversary.rounds": 100} for the adversary.',
+        )
+    for path, value in (settings or {}).items():
+        player, _, name = str(path).rpartition(".")
+        if (player or "learner") not in players:
+            raise InvalidArgument(f"no player is called {player}", value=path)
+        players[player or "learner"][name] = value
+    return players
+
+
+def read_data(
+    learner: object, data: object, neighbour: object, settings: PlayerSettings
+) -> tuple[Sample | None, PlayerSettings]:
+    """The user's data as a sample, and the settings with what follows from data and neighbour."""
+    if data is None:
+        if neighbour is not None:
+            raise InvalidArgument("neighbour is given without data", remedy="Give data=, too.")
+        return None, settings
+    sample = read_sample("data", data)
+    own, opponent = dict(settings["learner"]), dict(settings["adversary"])
+    if is_function(learner):
+        own.setdefault("receives", "both" if is_labelled(data) else "points")
+        if sample.points.ndim > 1:
+            own.setdefault("dimension", sample.points.shape[1])
+    if neighbour is not None:
+        opponent["neighbour"] = read_sample("neighbour", neighbour)
+    return sample, {**settings, "learner": own, "adversary": opponent}
+
+
+def claim_for_function(
+    learner: object, settings: PlayerSettings, epsilon: object, delta: object
+) -> PlayerSettings:
+    """The settings with the claim under test as that of a function, which has none unless they give one."""
+    if not is_function(learner):
+        return settings
+    claim = {name: value for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
+    return {**settings, "learner": {**claim, **settings["learner"]}}
+
+
+def read_sample(name: str, data: object) -> Sample:
+    """Data as users give them: an array of points (k,) or (k, d), a pair (points, labels), or a `Sample`."""
+    if isinstance(data, Sample):
+        return data
+    points, labels = data if isinstance(data, tuple) and is_labelled(data) else (data, None)
+    try:
+        array = np.asarray(points)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if isinstance(data, str) or array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
+        raise InvalidArgument(
+            f"{name} must be an array of numbers, one row a record, or a pair (points, labels)",
+            value=data if np.isscalar(data) else type(data).__name__,
+            remedy="audits.load_sample reads a CSV file.",
+        )
+    return Sample(array.astype(float), np.zeros(len(array), int) if labels is None else labels)
+
+
+def is_labelled(data: object) -> bool:
+    """Whether data have labels: a pair (points, labels), or a `Sample`."""
+    if isinstance(data, Sample):
+        return True
+    return isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[1])

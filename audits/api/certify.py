@@ -11,15 +11,14 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument
-from arena.points import as_numbers, check_integers, refuse_masks
 from arena.privacy_curves import PrivacyCurve
 from arena.randomness import generator
+from arena.sample import as_numbers, check_integers, refuse_masks
 from arena.settings import at_least, check_value, less_than, more_than, number
+from audits.registry.match import resolve_curve
 from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import resolve_curve
-from audits.reports.document import Document, Facts, Picture, Prose
 from audits.reports.formatting import nats, percent
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Picture, Prose, Report
 from audits.runs.plan import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
 from audits.statistics.betting import Betting, ceiling
 from audits.statistics.score_histogram import ScoreBins
@@ -34,10 +33,8 @@ class Certificate(Report):
 
     epsilon_lower: in nats; with probability at least `confidence`, every claim of a smaller ε at this δ is
         false. ceiling: the epsilon_lower of as many scores that always tell the worlds apart.
-    pairs: the number of pairs of scores used. unpaired: scores of one world without a partner in the other.
-    epsilon, refuted: the claim under test and whether it is false; None without a claim.
-    curve, curve_lower: a privacy curve under test, and the largest member of its family that is certified to
-        be false, with all smaller ones; None without.
+    unpaired: scores of one world without a partner in the other. epsilon, refuted: None without a claim.
+    curve_lower: the largest member of the curve's family that is false, with all smaller ones; None without.
     """
 
     kind: ClassVar[str] = "certificate"
@@ -55,17 +52,20 @@ class Certificate(Report):
 
     @property
     def headline(self) -> str:
-        outcome = "" if self.refuted is None else "refuted, " if self.refuted else "not refuted, "
         bound = f"ε ≥ {nats(self.epsilon_lower)} at δ = {self.delta:.3g}"
         if self.curve_lower is not None:
             bound += f" and more than {self.curve_lower}"
-        return f"{outcome}{bound} certified (confidence {percent(self.confidence)})"
+        return f"{describe_outcome(self.refuted)}{bound} certified (confidence {percent(self.confidence)})"
 
     def document(self) -> Document:
+        claim = "" if self.epsilon is None else f"({nats(self.epsilon)}, {self.delta:.3g})"
+        for_curve = "" if self.curve is None else "nothing is certified"
+        if self.curve_lower is not None:
+            for_curve = f"{self.curve_lower} is false, and so is every smaller curve of its family"
         rows = [
-            ("claim under test", "" if self.epsilon is None else self._describe_claim()),
+            ("claim under test", claim if self.curve is None else f"{self.curve}, and so {claim}"),
             ("certified", f"ε ≥ {nats(self.epsilon_lower)} nats at δ = {self.delta:.3g}"),
-            ("for its curve", "" if self.curve is None else self._describe_curve()),
+            ("for its curve", for_curve),
             ("confidence", percent(self.confidence)),
             ("ceiling", f"ε ≥ {nats(self.ceiling)} nats, had every score told the worlds apart"),
             ("scores", f"{self.pairs:,} pairs, and {self.unpaired:,} scores without a partner"),
@@ -76,20 +76,12 @@ class Certificate(Report):
             else "These scores certify no loss of privacy. That is no proof of privacy."
         )
         bars = [("certified", self.epsilon_lower), ("claimed", self.epsilon), ("ceiling", self.ceiling)]
-        return Document(
-            parts=[Facts(rows), Prose(meaning)],
-            picture=Picture.of_bars(bars, self.headline),
-        )
+        return Document(parts=[Facts(rows), Prose(meaning)], picture=Picture.of_bars(bars, self.headline))
 
-    def _describe_claim(self) -> str:
-        assert self.epsilon is not None
-        point = f"({nats(self.epsilon)}, {self.delta:.3g})"
-        return point if self.curve is None else f"{self.curve}, and so {point}"
 
-    def _describe_curve(self) -> str:
-        if self.curve_lower is None:
-            return "nothing is certified"
-        return f"{self.curve_lower} is false, and so is every smaller curve of its family"
+def describe_outcome(refuted: bool | None) -> str:
+    """The beginning of a headline: whether the claim under test, if there is one, is refuted."""
+    return "" if refuted is None else "refuted, " if refuted else "not refuted, "
 
 
 class Auditor:
@@ -98,19 +90,17 @@ class Auditor:
     A score is what an attack makes of one game: train, or release, on one of two neighbouring data sets,
     world 0 or world 1, and compute a number from the result, higher if it looks like world 1.
 
-    Assumed: games are independent of each other; every game of world b is the same mechanism on data set b;
-    and the score is computed in the same way in all games, chosen without looking at these games (an attack
-    may be fitted on others). The order of the scores in an update does not matter: they are shuffled with a
-    fixed seed. Nothing is assumed about the mechanism or the distribution of the scores.
+    Assumed: games are independent; every game of world b is the same mechanism on data set b; and the score
+    is computed in the same way in all games, chosen without looking at these games (an attack may be fitted
+    on others). Scores of an update are shuffled with a fixed seed. Nothing else is assumed.
 
     Then, with probability at least `confidence`, `certificate.epsilon_lower` never exceeds the true ε at this
-    δ, over all updates together. Proof: docs/proofs/betting.md, with games in pairs, one of each world.
-    Scores of the larger world wait for partners, so the numbers need not be equal.
+    δ, over all updates together. Proof: docs/proofs/betting.md. Surplus scores of one world wait.
 
     delta: a probability; default: 0, or 1e-5 with a curve. epsilon: a claim in nats to test, if any. curve: a
     privacy curve to test instead, as in `audits.audit`; it is tested beside (ε, δ), each with half the error.
-    log_ratios: whether scores are logarithms of the likelihood ratio of world 1 to world 0. Fewer games then
-        refute a claim, since less has to be learned; scores that are no such ratios need a few more.
+    log_ratios: whether scores are logarithms of the likelihood ratio of world 1 to world 0, which then
+        refute a claim in fewer games; scores that are no such ratios need a few more.
 
     >>> auditor = Auditor(delta=0.0, confidence=0.95, epsilon=1.0)
     >>> auditor.update([0.1, 0.3, 0.2] * 50, [2.1, 1.7, 3.0] * 50).certificate.refuted
@@ -143,10 +133,7 @@ class Auditor:
         self._updates = 0
 
     def update(self, scores_0: Scores, scores_1: Scores) -> Auditor:
-        """Use the scores (n,) of more games of world 0, and (m,) of world 1, and return the auditor itself.
-
-        Raises: InvalidArgument if they are not arrays of numbers, or contain NaN.
-        """
+        """Use the scores of more games of world 0, (n,), and of world 1, (m,); returns the auditor itself."""
         rng = generator(np.random.SeedSequence(self._updates))
         arrived = [read_scores(f"scores_{world}", s) for world, s in enumerate((scores_0, scores_1))]
         self._updates += 1
@@ -222,9 +209,8 @@ def certify(
 ) -> Certificate:
     """A lower bound on ε at `delta` from the scores of independent games of two neighbouring worlds.
 
-    scores_0, scores_1: (n,) and (m,), of the games on either data set, higher if they look like world 1.
-    If n and m differ, the surplus of the larger world is not used. delta, epsilon, curve, log_ratios: as of
-    `Auditor`, which takes scores bit by bit, and says what is assumed about them and what is certified.
+    scores_0, scores_1: (n,) and (m,), higher if they look like world 1; the surplus of one world is not used.
+    All else is as of `Auditor`, which says what is assumed about scores and what is certified.
 
     Raises: InvalidArgument if scores are no numbers, or one world has fewer than two.
 
@@ -267,9 +253,7 @@ def read_scores(name: str, scores: object, *, of: str = "game") -> np.ndarray:
     if values.ndim != 1 or (values.dtype.kind not in "biuf" and len(values)):
         raise InvalidArgument(
             f"{name} must be an array of numbers, one for each {of}",
-            value=scores
-            if np.ndim(values) == 0
-            else f"an array of {values.dtype.name}, shape {values.shape}",
+            value=f"an array of {values.dtype.name}, shape {values.shape}" if values.ndim else scores,
         )
     check_integers(name, scores)
     if np.isnan(values.astype(float)).any():

@@ -12,16 +12,14 @@ from arena import InvalidArgument, OneRun, play
 from arena.privacy_curves import PrivacyCurve
 from arena.randomness import block_seed
 from arena.settings import at_least, check_value, less_than, more_than, number, whole
-from audits.api.arguments import split_settings
-from audits.api.certify import Scores, check_claim, read_scores
-from audits.registry.given_players import GivenAdversary, GivenLearner, copy_learner, read_sample
-from audits.registry.match import Match, build_match
+from audits.api.audit import read_data, split_settings
+from audits.api.certify import Scores, check_claim, describe_outcome, read_scores
+from audits.registry.match import Match, build_match, check_protected, read_claim
+from audits.registry.players import GivenAdversary, GivenLearner, copy_learner
 from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import check_protected, read_claim
-from audits.reports.document import Document, Facts, Picture, Prose
 from audits.reports.formatting import nats, percent
-from audits.reports.report import Report
-from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid
+from audits.reports.report import Document, Facts, Picture, Prose, Report
+from audits.statistics.betting import CurveFamily, EpsilonGrid
 from audits.statistics.one_run import (
     MIN_CANARIES,
     check_fair_coins,
@@ -36,13 +34,11 @@ from audits.statistics.one_run import (
 class OneRunCertificate(Report):
     """A certified bound from one run with many canaries.
 
-    epsilon_lower: in nats; every claim of a smaller ε at this δ is false. curve_epsilon_lower: every curve of
-        the family of `curve` with a smaller ε at this δ is false; None without a curve. Both hold together
-        with probability at least `confidence`. curve_lower: the largest of these curves, itself false; None
-        if there is none.
+    epsilon_lower: in nats; every claim of a smaller ε at this δ is false. curve_epsilon_lower: so is every
+        curve of the family of `curve` with a smaller ε at this δ. Both hold together with probability at
+        least `confidence`. curve_lower: the largest of these curves, itself false.
     ceiling: the epsilon_lower of as many canaries, had every guess been right.
-    canaries: m. guesses, right: the guesses at both ends of the scores, and how many of them are right.
-    epsilon, curve: the claims under test. refuted: whether one of them is false; None without a claim.
+    guesses: at both ends of the scores. refuted: whether a claim under test is false; None without one.
     """
 
     kind: ClassVar[str] = "one run"
@@ -62,13 +58,12 @@ class OneRunCertificate(Report):
 
     @property
     def headline(self) -> str:
-        outcome = "" if self.refuted is None else "refuted, " if self.refuted else "not refuted, "
         bound = f"ε ≥ {nats(self.epsilon_lower)}"
         curve = self.curve_epsilon_lower
         member = "" if self.curve_lower is None else f", that of {self.curve_lower}"
         note = "" if curve is None else f" (ε ≥ {nats(curve)} for its privacy curve{member})"
-        confidence = percent(self.confidence)
-        return f"{outcome}{bound}{note} at δ = {self.delta:.3g} certified (confidence {confidence})"
+        bound = f"{describe_outcome(self.refuted)}{bound}{note}"
+        return f"{bound} at δ = {self.delta:.3g} certified (confidence {percent(self.confidence)})"
 
     def document(self) -> Document:
         curve, at = self.curve_epsilon_lower, f"nats at δ = {self.delta:.3g}"
@@ -83,20 +78,15 @@ class OneRunCertificate(Report):
             ("canaries", f"{self.canaries:,}, each in the data by a fair coin"),
             ("guesses", f"{self.right:,} of {self.guesses:,} right, of the most extreme scores"),
         ]
+        claims = [f"no claim of ε < {nats(self.epsilon_lower)} holds"] if self.epsilon_lower else []
+        if curve:
+            claims.append(f"no privacy curve of this family below ε = {nats(curve)} holds")
+        meaning = f"With confidence {percent(self.confidence)}, {', and '.join(claims)}."
+        if not claims:
+            meaning = "These guesses certify no loss of privacy. That is no proof of privacy."
         bars = [("certified", self.epsilon_lower), ("for the curve", curve), ("claimed", self.epsilon)]
-        return Document(
-            parts=[Facts(rows), Prose(self._explain())],
-            picture=Picture.of_bars([*bars, ("ceiling", self.ceiling)], self.headline),
-        )
-
-    def _explain(self) -> str:
-        largest = max(self.epsilon_lower, self.curve_epsilon_lower or 0.0)
-        if largest == 0:
-            return "These guesses certify no loss of privacy. That is no proof of privacy."
-        claims = [] if not self.epsilon_lower else [f"no claim of ε < {nats(self.epsilon_lower)} holds"]
-        if self.curve_epsilon_lower:
-            claims.append(f"no privacy curve of this family below ε = {nats(self.curve_epsilon_lower)} holds")
-        return f"With confidence {percent(self.confidence)}, {', and '.join(claims)}."
+        picture = Picture.of_bars([*bars, ("ceiling", self.ceiling)], self.headline)
+        return Document(parts=[Facts(rows), Prose(meaning)], picture=picture)
 
 
 @explain_arguments
@@ -195,12 +185,11 @@ def audit_one_run(
 ) -> OneRunCertificate:
     """Train a learner once, on data and about half of many canaries, and test its claim by guessing which.
 
-    The game is `arena.OneRun`: the referee tosses a coin for each canary, and the adversary chooses the
-    canaries and scores them by the models that it sees. By default they lie along features that the data do
-    not have, so a linear model, as that of `dp-sgd`, needs more features than the data.
+    The game is `arena.OneRun`. The usual canaries lie along features that the data do not have, so a linear
+    model, as that of `dp-sgd`, needs more features than the data.
 
-    learner, against, settings: as in `audits.audit`. data: points and labels, or a `Sample`. canaries: m. The
-    result is that of `certify_one_run` for the learner's claim.
+    learner, against, settings: as in `audits.audit`. data: points and labels, or a `Sample`. The result is
+    that of `certify_one_run` for the learner's claim.
 
     Raises: InvalidArgument; Unsupported if the claim does not say what adding, removing or zeroing out an
     example costs; the errors of `arena.play`.
@@ -211,15 +200,8 @@ def audit_one_run(
     >>> audit_one_run("dp-sgd", data=people, canaries=500, settings=settings).refuted
     False
     """
-    sample = None if data is None else read_sample("data", data)
-    match = build_match(
-        learner,
-        against,
-        settings=split_settings(settings),
-        data=sample,
-        protocol=OneRun.name,
-        rounds=None,
-    )
+    sample, asked = read_data(learner, data, None, split_settings(settings))
+    match = build_match(learner, against, settings=asked, data=sample, protocol=OneRun.name, rounds=None)
     return certify_match(match, canaries=canaries, seed=seed, confidence=confidence)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,17 +11,22 @@ import attrs
 
 from arena import Adversary, InvalidArgument, Learner, Sample
 from arena.capabilities import HasPracticalConstants
-from audits.api.arguments import split_settings
+from audits.api.audit import read_sample, split_settings
 from audits.races import Race, RaceResult, plan_online_race, plan_predictor_race, run_race
 from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds
-from audits.races.race_plan import concepts_of
-from audits.registry.entrants import LabelledClass, find_entrants
-from audits.registry.given_players import configure_learner, read_sample
-from audits.registry.match import DataSource, PlayerSettings, load_data
-from audits.registry.players import ADVERSARIES
+from audits.races.race import concepts_of
+from audits.registry.match import GivenData, PlayerSettings, load_data
+from audits.registry.players import ADVERSARIES, LEARNERS, GivenAdversary, check_player, configure_learner
 from audits.registry.settings_text import build_player, summarize_player
-from audits.registry.suggestions import explain_arguments
+from audits.registry.suggestions import check_labels, explain_arguments
 from audits.runs.workers import Workers
+from audits.tournaments import TournamentResult, plan_tournament, run_tournament
+from audits.tournaments.tournament_plan import CONFIDENCE
+
+_LABELLED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
+_RESERVED = ("learner", "adversary")  # `--set` uses these for all learners and for the adversary
+
+LabelledClass = tuple[str, type[Learner] | Learner]
 
 
 @explain_arguments
@@ -80,6 +87,25 @@ def race(
     return attrs.evolve(run_race(plan, jobs=jobs, watch=progress), notes=tuple(notes))
 
 
+def find_entrants(texts: Sequence[str | Learner]) -> list[LabelledClass]:
+    """The label of every LEARNER or LABEL=LEARNER, and its class, or the learner itself if it is given."""
+    entrants: list[LabelledClass] = []
+    for text in texts:
+        if not isinstance(text, str):
+            check_player("learner", text, Learner)
+            entrants.append((text.name, text))
+            continue
+        labelled = _LABELLED.fullmatch(text)
+        player = LEARNERS.find(text if labelled is None else labelled[2])
+        entrants.append((player.name if labelled is None else labelled[1], player))
+    labels = [label for label, _ in entrants]
+    for label in labels:
+        if label in _RESERVED:
+            raise InvalidArgument(f"{label} cannot be a label", remedy="Choose another; --set reserves it.")
+    check_labels(labels)
+    return entrants
+
+
 def plan_race(
     entrants: list[LabelledClass],
     settings: PlayerSettings,
@@ -90,13 +116,13 @@ def plan_race(
     agnostic: bool = False,
     marks: int | None = None,
     as_set: bool = False,
-    data: DataSource | Sample | None = None,
+    data: GivenData | None = None,
     **others: Any,
 ) -> tuple[Race, list[str]]:
     """The race of online learners, or of predictors, and notes on how settings were chosen.
 
-    entrants: labels, and classes of the learners or learners as they are set. settings: of "learner" (all
-    learners), of every label, and of "adversary". others: games, confidence and seed; None: the default.
+    settings: of "learner" (all learners), of every label, and of "adversary". others: games, confidence and
+    seed; None: the default.
 
     Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
     """
@@ -182,10 +208,7 @@ def build_predictor(
     as_set: bool,
     sample: Sample | None = None,
 ) -> tuple[Learner, list[str]]:
-    """A learner with its settings, and with practical constants if it has them; and notes about these.
-
-    Raises: InvalidArgument if it does not play so many rounds, or the data are no points of its class.
-    """
+    """A learner with its settings, and with practical constants if it has them; and notes about these."""
     notes = []
     if isinstance(player, Learner):
         learner: Any = configure_learner(player, texts)
@@ -207,3 +230,47 @@ def build_predictor(
             )
         concepts.check(sample.points)
     return learner, [*notes, *learner.shortcomings]
+
+
+@explain_arguments
+def tournament(
+    learners: Sequence[str | Learner] = (),
+    against: Sequence[GivenAdversary] = (),
+    *,
+    protocols: Sequence[str] = (),
+    games: int | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+    jobs: int | Workers = 1,
+    ledger: str | os.PathLike[str] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> TournamentResult:
+    """Audit every learner against every adversary that it can meet, and rank the adversaries.
+
+    learners, against: players or names; default: all of `arena list`. Adversaries that are objects or from
+        files join those of `arena list`, unless another is given by its name.
+    protocols: default: all. In games of one world mistakes or regret are counted, as by `audits.race`.
+    games: of each pair, in each world; default: by protocol, so that all pairs take minutes.
+    confidence: of each pair by itself. seed: from which, and from the names of the players, the seed of each
+        pair is derived. jobs: as in `audits.audit`.
+    ledger: a file that stores finished pairs, so that a killed tournament can be continued.
+    progress: called with the number of pairs so far.
+
+    A player that raises ends its pair only. Raises: InvalidArgument.
+
+    >>> import audits
+    >>> report = audits.tournament(["laplace-count"], ["count-swap", "point-swap"], games=200)
+    >>> [(place.adversary, place.learners) for place in report.ranking]
+    [('count-swap', 1), ('point-swap', 1)]
+    """
+    for role, given in (("learners", learners), ("against", against)):
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise InvalidArgument(
+                f"{role} must be a list of players or names",
+                value=given,
+                remedy='Write ["laplace-count", "svt-1"].',
+            )
+    plan = plan_tournament(
+        learners, against, protocols=protocols, games=games, confidence=confidence, seed=seed
+    )
+    return run_tournament(plan, jobs=jobs, ledger=ledger, watch=progress)

@@ -10,10 +10,10 @@ from arena.privacy_curves import PrivacyCurve
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_report import SearchResult
-from audits.api.arguments import claim_for_function, read_data, split_settings
-from audits.registry.given_players import GivenLearner, configure_learner
+from audits.api.audit import claim_for_function, read_data, split_settings
+from audits.registry.match import change_claim, read_claim, resolve_claim, resolve_curve
+from audits.registry.players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import change_claim, read_claim, resolve_claim, resolve_curve
 from audits.runs.workers import Workers
 
 

@@ -9,24 +9,15 @@ import attrs
 
 from arena import InvalidArgument, Learner, OnlineLaw
 from arena.settings import is_number
-from audits.api.arguments import split_settings
-from audits.registry.given_players import (
-    GivenAdversary,
-    GivenLearner,
-    configure_adversary,
-    configure_learner,
-    read_sample,
-)
-from audits.registry.pairing import find_protocol
+from audits.api.audit import read_data, read_sample, split_settings
+from audits.exact_loss.exact_audit import ExactAudit
+from audits.exact_loss.exact_audit import exact as compute_exact
+from audits.registry.match import build_match, find_protocol
+from audits.registry.players import GivenAdversary, GivenLearner, configure_adversary, configure_learner
 from audits.registry.suggestions import explain_arguments
-from audits.solver.choice_of_samples import (
-    pose_against,
-    pose_every_vote,
-    pose_samples,
-    pose_smallest,
-)
+from audits.solver.choice_of_samples import pose_against, pose_every_vote, pose_samples, pose_smallest
 from audits.solver.linear_game import Watch, ignore_progress
-from audits.solver.posed_game import ExampleGame, PosedGame
+from audits.solver.played_games import ExampleGame, PosedGame
 from audits.solver.solution import solve as solve_game
 from audits.solver.solution_report import Solution
 
@@ -53,14 +44,12 @@ def solve(
     The learner must declare the distribution of its answers or, online, of its hypotheses.
 
     against: the adversary whose training samples are taken; with equal samples, a query of one round differs
-    between the worlds. data, neighbour: samples instead. worst_samples: take the neighbouring samples of the
-    domain from which most is learned, by solving the game of every pair. By default the samples are
-    neighbours on which a learner with one teacher for each example can cast every pair of votes that any
-    neighbours allow. Online, one round's examples differ, which are any of the domain.
-
+        between the worlds. data, neighbour: samples instead. worst_samples: take the neighbouring samples of
+        the domain from which most is learned. By default the samples are neighbours on which a learner with
+        one teacher for each example can cast every pair of votes. Online, one round's examples differ.
     epsilon: one ε in nats or several, at which δ is computed beside that of the claim; the best adversary is
-    told for the first. delta: where the least ε is computed; default: the claim's. seed: of what the
-    adversary draws to choose its samples. watch: receives what is computed, how much is done, and the whole.
+        told for the first. delta: where the least ε is computed; default: the claim's.
+    seed: of the adversary's samples. watch: receives what is computed, how much is done, and the whole.
 
     Raises: InvalidArgument; Unsupported if a distribution is unknown, or the game is too large.
 
@@ -69,10 +58,7 @@ def solve(
     >>> report.outcome.value, round(report.epsilon_at.upper, 9)
     ('proved', 1.0)
     """
-    if isinstance(epsilon, str):
-        raise InvalidArgument("epsilon must be a number or several", value=epsilon)
-    several: Any = [epsilon] if is_number(epsilon) else epsilon
-    epsilons = tuple(several)
+    epsilons = _read_epsilons(epsilon)
     asked = split_settings(settings)
     chosen = [against is not None, data is not None or neighbour is not None, worst_samples]
     if sum(chosen) > 1:
@@ -97,3 +83,41 @@ def solve(
     solution = solve_game(posed, rounds=rounds, epsilons=epsilons, delta=delta, watch=watch)
     given = learner if isinstance(learner, str) else configured.name
     return attrs.evolve(solution, given=given)
+
+
+@explain_arguments
+def exact(
+    learner: GivenLearner,
+    against: GivenAdversary | None = None,
+    *,
+    epsilon: float | Sequence[float] = (),
+    delta: float | None = None,
+    data: Any = None,
+    neighbour: Any = None,
+    protocol: str | None = None,
+    rounds: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> ExactAudit:
+    """Compute the distributions of the adversary's view in two neighbouring worlds, and ε and δ from them.
+
+    The learner must know its output distribution, and the adversary must draw no random numbers.
+
+    epsilon: one ε in nats or several, at which δ is computed beside that of the claim. delta: where ε is
+    computed; default: the claim's. The rest is as in `audits.audit`.
+
+    Raises: InvalidArgument; Unsupported if a distribution is unknown; NothingTested; NotConforming.
+
+    >>> import audits
+    >>> round(audits.exact("laplace-count", "count-swap", settings={"epsilon": 0.5}).epsilon, 6)
+    0.5
+    """
+    sample, asked = read_data(learner, data, neighbour, split_settings(settings))
+    match = build_match(learner, against, settings=asked, data=sample, protocol=protocol, rounds=rounds)
+    epsilons = _read_epsilons(epsilon)
+    return compute_exact(match.learner, match.adversary, match.referee, epsilons=epsilons, delta=delta)
+
+
+def _read_epsilons(epsilon: Any) -> tuple[float, ...]:
+    if isinstance(epsilon, str):
+        raise InvalidArgument("epsilon must be a number or several", value=epsilon)
+    return (epsilon,) if is_number(epsilon) else tuple(epsilon)

@@ -20,12 +20,11 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
-
-from audits.runs.interrupts import handle_signal
 
 # `--jobs` spreads the work over processes. BLAS threads that wait beside them cost 0.2 s of CPU at the start,
 # and a product of matrices may round otherwise with several of them than with one.
@@ -44,13 +43,13 @@ Sections = Mapping[str, Mapping[str, tuple[str, str]]]
 
 _RUNS: Sections = {
     "Commands": {
-        "list": ("runs.list:list_runs", "List the runs whose ledgers are in a folder."),
-        "report": ("runs.report:report", "Write an HTML report on a run."),
-        "watch": ("runs.watch:watch", "Watch a run that another process plays."),
-        "resume": ("runs.resume:resume", "Continue a run that was interrupted."),
-        "merge": ("runs.merge:merge", "Combine the ledgers of several machines."),
-        "verify": ("runs.verify:verify", "Replay some games of a run and compare."),
-        "export": ("runs.export:export", "Write the games of a run as a table."),
+        "list": ("ledgers:list_runs", "List the runs whose ledgers are in a folder."),
+        "report": ("ledgers:report", "Write an HTML report on a run."),
+        "watch": ("ledgers:watch", "Watch a run that another process plays."),
+        "resume": ("resume:resume", "Continue a run that was interrupted."),
+        "merge": ("ledgers:merge", "Combine the ledgers of several machines."),
+        "verify": ("resume:verify", "Replay some games of a run and compare."),
+        "export": ("ledgers:export", "Write the games of a run as a table."),
     }
 }
 _RUNS_HELP = (
@@ -61,7 +60,7 @@ _ARENA: Sections = {
         "play": ("play:play", "Play one pair of games and print the transcript."),
         "audit": ("audit:audit", "Play many games and test a privacy claim."),
         "certify": ("certify:certify", "Bound ε by the scores of games or canaries of your own."),
-        "exact": ("exact:exact", "Compute output distributions and the exact privacy loss."),
+        "exact": ("solve:exact", "Compute output distributions and the exact privacy loss."),
         "solve": ("solve:solve", "Compute how much the best of all adversaries learns."),
         "search": ("search:search", "Search for an adversary that refutes a privacy claim."),
         "race": ("race:race", "Compare learners by mistakes, regret or errors."),
@@ -75,8 +74,8 @@ _ARENA: Sections = {
     "Runs and data": {
         "runs": ("", "List, report, continue and check recorded runs."),
         "fit": ("fit:fit", "Train a learner on your data and print its rules."),
-        "data": ("data:data", "Write the example data to a folder."),
-        "completion": ("common.completion:completion", "Print the line that turns on completion in a shell."),
+        "data": ("new:data", "Write the example data to a folder."),
+        "completion": ("completion:completion", "Print the line that turns on completion in a shell."),
     },
 }
 
@@ -234,27 +233,9 @@ def _report_error(error: Exception) -> int:
     return status
 
 
-def _print_version(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
-    if not requested or context.resilient_parsing:
-        return
-    from importlib import metadata  # slow to import, and rarely needed
-
-    try:
-        version = metadata.version("dp-arena")
-    except metadata.PackageNotFoundError:
-        version = "(not installed)"
-    click.echo(f"arena, dp-arena {version}")
-    context.exit()
-
-
 @click.group(cls=Arena, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Show the version.",
+@click.version_option(
+    package_name="dp-arena", message="arena, dp-arena %(version)s", help="Show the version."
 )
 @click.option(
     "--debug",
@@ -285,7 +266,9 @@ def _end_like_interrupts() -> None:
         return
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            handle_signal(number, _interrupt)
+            previous = signal.signal(number, _interrupt)
+            # A process that is forked, as by a player, has the previous handler again.
+            os.register_at_fork(after_in_child=partial(signal.signal, number, previous))
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import inspect
+import os
+import stat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from arena import OneRun
+from arena import InvalidArgument, OneRun
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.common.command import (
-    Output,
-    Quiet,
+from audits.cli.options import (
+    DataOptions,
+    LedgerOption,
+    MatchOptions,
+    Record,
+    SeedOption,
     TextType,
-    format_command,
+    WorkerOptions,
     list_options,
     option,
     option_groups,
     option_record,
-    print_note,
+    plan_option,
 )
-from audits.cli.common.options import (
-    ChangesOption,
-    DataOptions,
-    GivenArguments,
-    KeyOption,
-    LedgerOption,
-    MatchOptions,
-    SeedOption,
-    WorkerOptions,
-    plan_options,
-)
+from audits.cli.output import Output, Quiet, format_command, print_note
 from audits.data.output_files import check_output_file
 from audits.registry.user_files import UsedFiles
-from audits.runs.first_games import plan_audit
+from audits.runs.blocks import plan_audit
 from audits.runs.plan import Plan, list_arguments
 from audits.runs.run import RunProgress
 from audits.runs.run import run as run_plan
@@ -51,6 +45,8 @@ _OF_ONE_RUN = (  # options of an audit that trains once
     *("learner", "against", "settings", "set_adversary", "one_run", "confidence", "html"),
     *list_options(SeedOption, DataOptions, Output),
 )
+_MIN_KEY, _MAX_KEY = 16, 4096  # bytes; 128 bits cannot be guessed, and a longer file is hardly a key
+_MAKE_KEY = "Make one: (umask 077; head -c 32 /dev/urandom > FILE)."
 
 
 def _parse_part(name: str, text: str) -> RunPart:
@@ -59,14 +55,50 @@ def _parse_part(name: str, text: str) -> RunPart:
     return RunPart.parse(text)
 
 
-@plan_options(*(name for name in list_arguments() if name != "seed"))
-class PlanOptions(GivenArguments):
+def _add_plan_options(group: type[Record]) -> type[Record]:
+    """Make a class an option group of the arguments of a plan, and of its own options after them."""
+    kinds = {name: field.type for name, field in list_arguments().items() if name != "seed"}
+    group.__annotations__ = kinds | inspect.get_annotations(group)
+    for name in kinds:
+        setattr(group, name, plan_option(name))
+    return option_record(group)
+
+
+@_add_plan_options
+class PlanOptions:
     one_run: int | None = option(
         "--one-run",
         metavar="M",
         help="Train once, with M canaries that fair coins include, in place of many games. The adversary "
         "plays OneRun, as planted-canaries does, and the claim is the learner's own.",
     )
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a plan among the options, by name."""
+        return {name: getattr(self, name) for name in list_arguments() if name != "seed"}
+
+
+@option_record
+class ChangesOption:
+    allow_changes: bool = option(
+        "--allow-changes",
+        help="Continue although files or packages of the players have changed. The ledger then holds games "
+        "from before and after the change.",
+    )
+
+
+@option_record
+class KeyOption:
+    key: str | None = option(
+        "--key",
+        metavar="FILE",
+        help="Sign the ledger, and check its signatures, with the secret key in FILE, of at least 16 bytes. "
+        "Default: no signatures.",
+    )
+
+    def load_key(self) -> bytes | None:
+        """The key, if one is given; raises InvalidArgument as `read_key` does."""
+        return None if self.key is None else read_key(self.key)
 
 
 @option_record
@@ -97,7 +129,7 @@ def audit(
     storage: LedgerOption,
     run: RunOptions,
     output: Output,
-) -> None:
+) -> int:
     """Play LEARNER in two neighbouring worlds and certify a lower bound on its privacy loss ε.
 
     The claim under test is the learner's own unless --epsilon or --delta names another. The bound, in nats,
@@ -121,17 +153,16 @@ def audit(
           --set features=1002 --data people.csv --x age --x hours --y income
     """
     if asked.one_run is not None:
-        _audit_one_run(game, asked.one_run, asked.arguments()["confidence"], run.html, output)
+        return _audit_one_run(game, asked.one_run, asked.arguments()["confidence"], run.html, output)
     files = UsedFiles(allow_changes=run.allow_changes)
     plan = make_plan(game, asked, output, files)
-    execute_plan(plan, files, run, workers.build(), output, ledger=storage.ledger, command=format_command())
+    return execute_plan(
+        plan, files, run, workers.build(), output, ledger=storage.ledger, command=format_command()
+    )
 
 
 def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: UsedFiles) -> Plan:
-    """The plan that the options of `arena audit` describe. Prints notes on how it was chosen.
-
-    files: notes the user's files that are read for it.
-    """
+    """The plan that the options describe. files: notes the user's files that are read for it."""
     with files.watch():
         match = game.build()
     output.print_notes(match.notes)
@@ -153,16 +184,13 @@ def execute_plan(
     *,
     ledger: str | None,
     command: str,
-) -> NoReturn:
-    """Play a plan, print the verdict, and exit with its status.
-
-    files: what its players come from. command: its command line, for the notes of a new ledger.
-    """
+) -> int:
+    """Play a plan, whose players come from `files`, print the verdict, and return the exit status."""
     if run.key is not None and ledger is None:
         raise click.UsageError("--key signs a ledger, so it needs --ledger FILE.")
     key = run.load_key()
     if run.part is not None:
-        _play_part(plan, files, run, workers, output, ledger=ledger, command=command, key=key)
+        return _play_part(plan, files, run, workers, output, ledger=ledger, command=command, key=key)
     if run.html is not None:
         from audits.runs.run_page import check_html, write_html  # few audits have a page
 
@@ -171,12 +199,17 @@ def execute_plan(
         if run.html is not None and ledger is None:
             ledger = str(Path(folder, "run.ledger"))  # the page is written from it
         try:
-            with _show_progress(plan, output) as watch:
+            with output.progress_bar("games", plan.games, scaled=True) as bar:
+
+                def update(progress: RunProgress) -> None:
+                    bar.set_postfix_str(f"ε ≥ {progress.epsilon_lower:.2f}", refresh=False)
+                    bar.update(progress.games - bar.n)
+
                 verdict = run_plan(
                     plan,
                     jobs=workers,
                     ledger=ledger,
-                    watch=watch,
+                    watch=update,
                     command=command,
                     files=files,
                     key=key,
@@ -192,7 +225,7 @@ def execute_plan(
                 write_html(ledger, run.html)
             else:
                 print_note("no block of games was finished, so there is no page")
-    click.get_current_context().exit(get_exit_status(verdict))
+    return get_exit_status(verdict)
 
 
 def get_exit_status(verdict: Verdict) -> int:
@@ -210,7 +243,7 @@ def _play_part(
     ledger: str | None,
     command: str,
     key: bytes | None,
-) -> NoReturn:
+) -> int:
     from audits.runs.run_parts import play_part
 
     assert run.part is not None
@@ -235,16 +268,13 @@ def _play_part(
             "resume tests them."
         ),
     )
-    click.get_current_context().exit(INTERRUPTED if played.interrupted else 0)
+    return INTERRUPTED if played.interrupted else 0
 
 
 def _audit_one_run(
     game: MatchOptions, canaries: int, confidence: float, html: str | None, output: Output
-) -> NoReturn:
-    """Train once with so many canaries, print the certificate, and exit with its status.
-
-    Raises: UsageError if an option is given that one run does not have; otherwise as `certify_match`.
-    """
+) -> int:
+    """Train once with so many canaries, print the certificate, and return the exit status."""
     from audits.api.one_run import certify_match  # few audits are of one run
 
     context = click.get_current_context()
@@ -261,15 +291,26 @@ def _audit_one_run(
     output.print_result(result)
     if html is not None:
         result.to_html(html)
-    context.exit(REFUTED if result.refuted else 0)
+    return REFUTED if result.refuted else 0
 
 
-@contextmanager
-def _show_progress(plan: Plan, output: Output) -> Iterator[Callable[[RunProgress], None]]:
-    with output.progress_bar("games", plan.games, scaled=True) as bar:
-
-        def update(progress: RunProgress) -> None:
-            bar.set_postfix_str(f"ε ≥ {progress.epsilon_lower:.2f}", refresh=False)
-            bar.update(progress.games - bar.n)
-
-        yield update
+def read_key(path: str) -> bytes:
+    """The key in a file: all its bytes. Raises: InvalidArgument if it is none, or is not the user's alone."""
+    try:
+        status = os.stat(path)
+        is_small = stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_KEY
+        content = Path(path).read_bytes() if is_small else b""
+    except OSError as error:
+        raise InvalidArgument(
+            f"the key {path} cannot be read ({error.strerror})", remedy=_MAKE_KEY
+        ) from error
+    if len(content) < _MIN_KEY:
+        raise InvalidArgument(
+            f"a key must be a file of {_MIN_KEY} to {_MAX_KEY:,} bytes", value=path, remedy=_MAKE_KEY
+        )
+    if os.name == "posix" and status.st_mode & 0o066:
+        raise InvalidArgument(
+            f"other users can read or write the key {path}, and so sign with it or replace it",
+            remedy=f"Run chmod 600 {path}.",
+        )
+    return content

@@ -11,10 +11,9 @@ from audits.api.certify import Certificate
 from audits.api.certify import certify as certify_games
 from audits.api.one_run import OneRunCertificate, certify_one_run
 from audits.cli import REFUTED
-from audits.cli.common.command import Output, argument, option, option_groups, option_record
-from audits.cli.common.options import plan_option
-from audits.data.csv_scores import load_scores
-from audits.data.output_files import check_output_file
+from audits.cli.options import argument, file_option, option, option_groups, option_record, plan_option
+from audits.cli.output import Output
+from audits.data.csv_files import load_scores
 
 
 @option_record
@@ -51,16 +50,14 @@ class CertifiedClaim:
     confidence: float = option(
         "--confidence", metavar="P", default=0.95, help="The probability that the bound is right."
     )
-    html: str | None = option("--html", metavar="FILE", help="Also write the result as one HTML page.")
-
-    def __attrs_post_init__(self) -> None:
-        if self.html is not None:
-            check_output_file("HTML report", self.html, packages=("matplotlib",))
+    html: str | None = file_option(
+        "--html", "Also write the result as one HTML page.", "HTML report", packages=("matplotlib",)
+    )
 
 
 @click.command("certify")
 @option_groups
-def certify(given: ScoreOptions, claim: CertifiedClaim, output: Output) -> None:
+def certify(given: ScoreOptions, claim: CertifiedClaim, output: Output) -> int:
     """Compute a lower bound on ε from scores in a CSV file, of games or of training runs of your own.
 
     Either each line is the score of an independent game of world 0 or 1 (--world), or of one canary of a
@@ -79,20 +76,14 @@ def certify(given: ScoreOptions, claim: CertifiedClaim, output: Output) -> None:
             "name one column of bits, by --world or by --included",
             remedy="--world NAME if each line is a game of its own, --included NAME for canaries of one run.",
         )
-    settings: dict[str, Any] = {
-        "epsilon": claim.epsilon,
-        "delta": claim.delta,
-        "curve": claim.curve,
-        "confidence": claim.confidence,
-    }
+    settings: Any = {name: getattr(claim, name) for name in ("epsilon", "delta", "curve", "confidence")}
+    scores, bits = load_scores(given.scores, scores=given.column, bits=given.included or str(given.world))
     result: Certificate | OneRunCertificate
-    if given.included is not None:
-        scores, bits = load_scores(given.scores, scores=given.column, bits=given.included)
+    if given.world is None:
         result = certify_one_run(scores, bits, **settings)
     else:
-        scores, bits = load_scores(given.scores, scores=given.column, bits=str(given.world))
         result = certify_games(scores[~bits], scores[bits], **settings)
     output.print_result(result)
     if claim.html is not None:
         result.to_html(claim.html)
-    click.get_current_context().exit(REFUTED if result.refuted else 0)
+    return REFUTED if result.refuted else 0

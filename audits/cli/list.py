@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from arena import REFEREES, InvalidArgument
-from audits.cli.common.command import Json, argument, option, option_groups, option_record, print_note
-from audits.cli.common.completion import complete_protocols
-from audits.registry.players import ADVERSARIES, LEARNERS, PlayerClass, Registry
+from audits.cli.options import argument, option_groups, option_record, protocol_option
+from audits.cli.output import Json, print_note
+from audits.registry.players import ADVERSARIES, LEARNERS, Registry
 from audits.registry.suggestions import unknown_name
 
 _TEST_OBJECTS = "zoo"  # the family of learners that are no learners to use, but mechanisms to test audits on
@@ -26,22 +26,8 @@ _LEAST_WIDTH = 64  # characters, which the longest name and its protocols need
 
 @option_record
 class ListOptions:
-    """Which players are listed."""
-
     word: str | None = argument(metavar="[WORD]", required=False)
-    protocol: str | None = option(
-        "--protocol", metavar="NAME", shell_complete=complete_protocols, help="Only players of this protocol."
-    )
-
-    def choose(self, players: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The players that fit."""
-        word = (self.word or "").casefold()
-        return [
-            player
-            for player in players
-            if (self.protocol is None or self.protocol.casefold() in map(str.casefold, player["protocols"]))
-            and any(word in player[part].casefold() for part in ("name", "summary", "class"))
-        ]
+    protocol: str | None = protocol_option("Only players of this protocol.")
 
 
 def _list_protocols() -> str:
@@ -73,7 +59,17 @@ def list_players(asked: ListOptions, output: Json) -> None:
     )
     if asked.protocol is not None and asked.protocol.casefold() not in map(str.casefold, protocols):
         raise unknown_name("protocol", asked.protocol, protocols)
-    output.print_result({kind: asked.choose(players) for kind, players in every.items()}, _format_text)
+    word = (asked.word or "").casefold()
+    chosen = {
+        kind: [
+            player
+            for player in players
+            if (asked.protocol or "").casefold() in ("", *map(str.casefold, player["protocols"]))
+            and any(word in player[part].casefold() for part in ("name", "summary", "class"))
+        ]
+        for kind, players in every.items()
+    }
+    output.print_result(chosen, _format_text)
 
 
 def _describe_players(registry: Registry) -> list[dict[str, Any]]:
@@ -82,21 +78,16 @@ def _describe_players(registry: Registry) -> list[dict[str, Any]]:
         if isinstance(player, InvalidArgument):
             print_note(str(player))
             continue
+        text = inspect.getdoc(player) or "(it has no description)"
         players.append(
             {
                 "name": name,
                 "protocols": list(player.protocols),
-                "summary": _summarize_docstring(player),
+                "summary": " ".join(text.partition("\n\n")[0].split()).partition(". ")[0].rstrip(".") + ".",
                 "class": f"{player.__module__}:{player.__qualname__}",
             }
         )
     return players
-
-
-def _summarize_docstring(player: PlayerClass) -> str:
-    """The first sentence of the class's docstring."""
-    text = inspect.getdoc(player) or "(it has no description)"
-    return " ".join(text.partition("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
 
 
 def _format_text(players: dict[str, list[dict[str, Any]]]) -> str:
@@ -115,7 +106,7 @@ def format_players(players: dict[str, list[dict[str, Any]]], width: int | None) 
             sections.append(("mechanisms to test audits on, some of them broken on purpose", rest))
     names = [player["name"] for _, chosen in sections for player in chosen]
     column = max(map(len, names), default=0) + 2
-    fill = _filler(width)
+    fill = functools.partial(_fill, width=width)
     return "\n".join(
         "\n".join([title, *_format_families(chosen, column, fill)]) for title, chosen in sections if chosen
     )
@@ -138,20 +129,14 @@ def _format_families(
     return lines
 
 
-def _filler(width: int | None) -> Callable[[str, str, str], str]:
-    """A function that appends a text to the head of a line, and wraps it with an indent at the width."""
-
-    def fill(text: str, head: str, indent: str) -> str:
-        if width is None or len(head) + len(text) <= width:
-            return f"{head}{text}"
-        deep = " " * len(head) if head and len(head) <= width // 2 else indent
-        if head and deep == indent:
-            return (
-                f"{head.rstrip()}\n{textwrap.fill(text, width, initial_indent=deep, subsequent_indent=deep)}"
-            )
-        return textwrap.fill(text, width, initial_indent=head, subsequent_indent=deep)
-
-    return fill
+def _fill(text: str, head: str, indent: str, width: int | None) -> str:
+    """The head of a line with a text, which is wrapped at the width with an indent."""
+    if width is None or len(head) + len(text) <= width:
+        return f"{head}{text}"
+    if head and len(head) <= width // 2:
+        return textwrap.fill(text, width, initial_indent=head, subsequent_indent=" " * len(head))
+    body = textwrap.fill(text, width, initial_indent=indent if head else "", subsequent_indent=indent)
+    return f"{head.rstrip()}\n{body}" if head else body
 
 
 def _find_family(player: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`arena new`: a file with a player of the user's own, and its test."""
+"""`arena new`, a file with a player of the user's own and its test; and `arena data`, example data."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from pathlib import Path
 import click
 
 from arena import REFEREES, InvalidArgument, Release
-from audits.cli.common.command import argument, option, option_groups, option_record
+from audits.cli.options import argument, option, option_groups, option_record
 from audits.data.output_files import check_output_file
 
 _PROTOCOLS = {name: referee for name, referee in REFEREES.items() if referee.template_opponents}
+DATA_SETS = {"adult": "adult.csv.gz", "mushroom": "mushroom.csv.gz"}
 _PACKAGES = {"arena", "learners", "adversaries", "audits"}
 _LEARNER_TEST = '''"""Tests of {name}; run them with pytest."""
 
@@ -93,7 +94,7 @@ def new(asked: NewOptions) -> None:
     for path in texts:
         if path.exists():
             raise InvalidArgument(f"{path} exists already", remedy="Choose another name, or remove it.")
-        check_output_file("player's file", str(path))
+        check_output_file("player's file", path)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
     file, tests = map(str, texts)
@@ -116,3 +117,28 @@ def _check_name(given: str, name: str, module: str) -> None:
             f"a file {module}.py would hide the module {module} of Python, dp-arena or an installed package",
             remedy="Choose another name.",
         )
+
+
+@option_record
+class DataSetOptions:
+    name: str = argument(metavar="|".join(DATA_SETS), type=click.Choice([*DATA_SETS]))
+    folder: str = argument(metavar="[FOLDER]", default=".")
+
+
+@click.command("data")
+@option_groups
+def data(asked: DataSetOptions) -> None:
+    """Write an example data set, a gzipped CSV file with column names, to FOLDER. Default: the current one.
+
+    adult: people and their income. mushroom: mushrooms, poisonous or edible. Both are from the UCI Machine
+    Learning Repository.
+
+    \b
+    Examples:
+      arena data mushroom
+      arena fit rivest --data mushroom.csv.gz --y Poisonous/Edible
+    """
+    path = Path(asked.folder, DATA_SETS[asked.name])
+    check_output_file("data set", path)
+    path.write_bytes(resources.files("audits.data").joinpath("examples", path.name).read_bytes())
+    click.echo(f"The data are in {path}.")

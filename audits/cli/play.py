@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from audits.cli.common.command import Output, option_groups
-from audits.cli.common.options import MatchOptions
+from audits.cli.options import MatchOptions, option_groups
+from audits.cli.output import Output
 from audits.registry.settings_text import summarize_player
 from audits.reports.json_form import describe_players, to_data, to_json
 from audits.runs.example_games import describe_games, format_games, play_example_games

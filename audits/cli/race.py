@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import click
 
-from audits.api.race import plan_race
+from audits.api.race import find_entrants, plan_race
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.common.command import Output, argument, option, option_groups, option_record
-from audits.cli.common.completion import (
-    complete_adversaries,
-    complete_learners,
-    complete_protocols,
-    complete_settings,
+from audits.cli.completion import complete_learners
+from audits.cli.options import (
+    DataOptions,
+    SeedOption,
+    WorkerOptions,
+    adversary_option,
+    argument,
+    file_option,
+    option,
+    option_groups,
+    option_record,
+    parse_settings,
+    protocol_option,
+    settings_option,
 )
-from audits.cli.common.options import DataOptions, PlotOption, SeedOption, WorkerOptions, parse_settings
+from audits.cli.output import Output
 from audits.races import run_race
 from audits.races.online_race import GAMES, MARKS, list_protocols
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
 from audits.races.predictor_race import ROUNDS
-from audits.registry.entrants import find_entrants
 
 
 @option_record
@@ -28,12 +35,9 @@ class EntrantOptions(SeedOption):
     learners: tuple[str, ...] = argument(
         metavar="LEARNER...", nargs=-1, required=True, shell_complete=complete_learners
     )
-    settings: tuple[str, ...] = option(
-        "--set",
-        metavar="NAME=VALUE",
-        shell_complete=complete_settings,
-        help="A setting of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
-        "adversary.NAME=VALUE. `arena show PLAYER` lists them. May be repeated.",
+    settings: tuple[str, ...] = settings_option(
+        "A setting of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
+        "adversary.NAME=VALUE. `arena show PLAYER` lists them. May be repeated."
     )
     as_set: bool = option(
         "--as-set",
@@ -49,11 +53,8 @@ class EntrantOptions(SeedOption):
 
 @option_record
 class RaceOptions(DataOptions, EntrantOptions):
-    against: str | None = option(
-        "--against",
-        metavar="ADVERSARY",
-        shell_complete=complete_adversaries,
-        help="The adversary of every learner. Default for predictors: honest, which draws queries from D.",
+    against: str | None = adversary_option(
+        "The adversary of every learner. Default for predictors: honest, which draws queries from D."
     )
     rounds: int | None = option(
         "--rounds",
@@ -66,11 +67,8 @@ class RaceOptions(DataOptions, EntrantOptions):
         metavar="N",
         help=f"Games of each learner. Default: {GAMES:,}, for predictors {PREDICTOR_GAMES}.",
     )
-    protocol: str | None = option(
-        "--protocol",
-        metavar="NAME",
-        shell_complete=complete_protocols,
-        help=f"{' or '.join(list_protocols())}. Default: the first that all players play.",
+    protocol: str | None = protocol_option(
+        f"{' or '.join(list_protocols())}. Default: the first that all players play."
     )
     agnostic: bool = option(
         "--agnostic",
@@ -83,11 +81,12 @@ class RaceOptions(DataOptions, EntrantOptions):
         help="Maximum number of rounds at which figures are recorded, evenly spaced on a log scale up to T. "
         f"Default: {MARKS}.",
     )
+    plot: str | None = file_option("--plot", "Also draw a chart: FILE.png or FILE.svg.", "chart")
 
 
 @click.command("race")
 @option_groups
-def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: Output) -> None:
+def race(asked: RaceOptions, workers: WorkerOptions, output: Output) -> int:
     """Play each LEARNER many times against ADVERSARY, and count its mistakes, its regret, or its errors.
 
     An adversary is realizable if some concept of the learner's class agrees with all its examples. Against it
@@ -118,6 +117,6 @@ def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: 
     with output.count_progress("games", plan.games * len(plan.entrants), scaled=True) as watch:
         result = run_race(plan, jobs=workers.build(), watch=watch)
     output.print_result(result)
-    if chart.plot is not None:
-        result.write_plot(chart.plot)
-    click.get_current_context().exit(INTERRUPTED if result.interrupted else REFUTED if result.broken else 0)
+    if asked.plot is not None:
+        result.write_plot(asked.plot)
+    return INTERRUPTED if result.interrupted else REFUTED if result.broken else 0

@@ -1,4 +1,4 @@
-"""`arena solve`: how much the best adversary of a game learns."""
+"""`arena solve`, how much the best adversary learns; and `arena exact`, how much one does."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ import click
 from audits.api.solve import DEFAULT_ROUNDS
 from audits.api.solve import solve as solve_game
 from audits.cli import REFUTED
-from audits.cli.common.command import Output, argument, option, option_groups, option_record
-from audits.cli.common.completion import complete_adversaries, complete_learners
-from audits.cli.common.options import PlotOption, SeedOption, parse_settings, settings_option
-from audits.data.output_files import check_output_file
+from audits.cli.completion import complete_learners
+from audits.cli.options import (
+    MatchOptions,
+    SeedOption,
+    adversary_option,
+    argument,
+    file_option,
+    option,
+    option_groups,
+    option_record,
+    parse_settings,
+    settings_option,
+)
+from audits.cli.output import Output
+from audits.exact_loss import exact as compute_exact
 from audits.solver.solution_report import Outcome
 
 
@@ -19,12 +30,9 @@ class SolvedGame(SeedOption):
     """The learner, what the worlds are, and how long the game is."""
 
     learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
-    against: str | None = option(
-        "--against",
-        metavar="ADVERSARY",
-        shell_complete=complete_adversaries,
-        help="Take the training samples of this adversary. If they are the same in both worlds, a query "
-        "differs instead. Default: samples on which the learner's teachers can cast every pair of votes.",
+    against: str | None = adversary_option(
+        "Take the training samples of this adversary. If they are the same in both worlds, a query "
+        "differs instead. Default: samples on which the learner's teachers can cast every pair of votes."
     )
     worst_samples: bool = option(
         "--worst-samples",
@@ -46,36 +54,28 @@ class SolvedGame(SeedOption):
 
 
 @option_record
-class SolutionFiles(PlotOption):
+class SolutionFiles:
     """Files for the solution and the best adversary."""
 
-    strategy: str | None = option(
+    plot: str | None = file_option("--plot", "Also draw a chart: FILE.png or FILE.svg.", "chart")
+    strategy: str | None = file_option(
         "--strategy",
+        "Also write the best adversary as a file, which commands play as FILE.py:best.",
+        "strategy",
         metavar="FILE.py",
-        help="Also write the best adversary as a file, which commands play as FILE.py:best.",
     )
-    graph: str | None = option(
-        "--graph", metavar="FILE", help="Also draw its decisions as a graph: FILE.svg or FILE.png."
+    graph: str | None = file_option(
+        "--graph", "Also draw its decisions as a graph: FILE.svg or FILE.png.", "chart"
     )
-    html: str | None = option("--html", metavar="FILE", help="Also write the report as one HTML page.")
-    csv_file: str | None = option("--csv", metavar="FILE", help="Also write the bounds on δ at each ε.")
-
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        if self.graph is not None:
-            from audits.reports.plots import check_plot
-
-            check_plot(self.graph)
-        if self.html is not None:
-            check_output_file("HTML report", self.html, packages=("matplotlib",))
-        for kind, path in (("strategy", self.strategy), ("CSV file", self.csv_file)):
-            if path is not None:
-                check_output_file(kind, path)
+    html: str | None = file_option(
+        "--html", "Also write the report as one HTML page.", "HTML report", packages=("matplotlib",)
+    )
+    csv_file: str | None = file_option("--csv", "Also write the bounds on δ at each ε.", "CSV file")
 
 
 @click.command("solve")
 @option_groups
-def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
+def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> int:
     """Compute how much the best of all adversaries of LEARNER learns, whatever its strategy.
 
     Lower and upper bounds on δ at each ε, for every adversary that plays at most T rounds and chooses each by
@@ -107,14 +107,66 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> None:
             watch=show,
         )
     output.print_result(solution)
-    if files.csv_file is not None:
-        solution.write_csv(files.csv_file)
-    if files.strategy is not None:
-        solution.write_strategy(files.strategy)
-    if files.graph is not None:
-        solution.draw_strategy(files.graph)
-    if files.plot is not None:
-        solution.write_plot(files.plot)
-    if files.html is not None:
-        solution.to_html(files.html)
-    click.get_current_context().exit(REFUTED if solution.outcome is Outcome.REFUTED else 0)
+    writers = (
+        (files.csv_file, solution.write_csv),
+        (files.strategy, solution.write_strategy),
+        (files.graph, solution.draw_strategy),
+        (files.plot, solution.write_plot),
+        (files.html, solution.to_html),
+    )
+    for path, write in writers:
+        if path is not None:
+            write(path)
+    return REFUTED if solution.outcome is Outcome.REFUTED else 0
+
+
+@option_record
+class ExactOptions:
+    """The figures to compute beside those of the claim, and a file for the views."""
+
+    epsilons: tuple[float, ...] = option(
+        "--epsilon",
+        metavar="E",
+        help="Also compute δ at this ε, in nats, not only at that of the claim. May be repeated.",
+    )
+    delta: float | None = option(
+        "--delta", metavar="D", help="Also compute ε at this δ, a probability. Default: the δ of the claim."
+    )
+    csv_file: str | None = file_option(
+        "--csv", "Also write every view with its probabilities, and the trade-off curve.", "CSV file"
+    )
+
+
+@click.command("exact")
+@option_groups
+def exact(game: MatchOptions, figures: ExactOptions, output: Output) -> int:
+    """Compute the distributions of ADVERSARY's view of LEARNER in two neighbouring worlds, and ε and δ.
+
+    The view is all that the adversary sees. LEARNER must declare its output distribution, and ADVERSARY must
+    draw no random numbers; --seed has no effect. Under Figure1 and Voting every possible course of the game
+    is enumerated, so the adversary must not ask many queries. Exit status: 0 the claim is not refuted, 3
+    refuted, 2 invalid usage.
+
+    \b
+    Examples:
+      arena exact laplace-count --against count-swap
+      arena exact laplace-count --against count-swap --epsilon 0.5 --epsilon 0.1
+      arena exact between-thresholds --against training-swap \\
+          --set size=50 --set adversary.queries=6 --delta 1e-6
+      arena exact static-erm --against training-swap --json --csv views.csv
+    """
+    match = game.build()
+    output.print_notes(match.notes)
+    with output.progress_bar("% of the probability", 100) as bar:
+        result = compute_exact(
+            match.learner,
+            match.adversary,
+            match.referee,
+            epsilons=figures.epsilons,
+            delta=figures.delta,
+            watch=lambda done: bar.update(int(100 * done) - bar.n),
+        )
+    output.print_result(result)
+    if figures.csv_file is not None:
+        result.write_csv(figures.csv_file)
+    return REFUTED if result.refuted else 0

@@ -6,9 +6,19 @@ import click
 
 from arena import REFEREES
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.common.command import Output, argument, format_command, option, option_groups, option_record
-from audits.cli.common.completion import complete_adversaries, complete_learners, complete_protocols
-from audits.cli.common.options import LedgerOption, SeedOption, WorkerOptions
+from audits.cli.completion import complete_learners
+from audits.cli.options import (
+    LedgerOption,
+    SeedOption,
+    WorkerOptions,
+    adversary_option,
+    argument,
+    option,
+    option_groups,
+    option_record,
+    protocol_option,
+)
+from audits.cli.output import Output, format_command
 from audits.data.output_files import check_output_file
 from audits.tournaments import plan_tournament, run_tournament
 from audits.tournaments.tournament_plan import CONFIDENCE
@@ -19,23 +29,13 @@ _GAMES = ", ".join(f"{kind.usual_games:,} under {name}" for name, kind in REFERE
 @option_record
 class TournamentOptions(SeedOption):
     learners: tuple[str, ...] = argument(metavar="[LEARNER]...", nargs=-1, shell_complete=complete_learners)
-    against: tuple[str, ...] = option(
-        "--against",
-        metavar="ADVERSARY",
-        shell_complete=complete_adversaries,
-        help="An adversary; may be repeated. If all are from files, they join those of arena list. Default: "
-        "all of arena list.",
+    against: tuple[str, ...] = adversary_option(
+        "An adversary; may be repeated. If all are from files, they join those of arena list. Default: "
+        "all of arena list."
     )
-    protocols: tuple[str, ...] = option(
-        "--protocol",
-        metavar="NAME",
-        shell_complete=complete_protocols,
-        help="Play this protocol only; may be repeated. Default: all.",
-    )
+    protocols: tuple[str, ...] = protocol_option("Play this protocol only; may be repeated. Default: all.")
     games: int | None = option(
-        "--games",
-        metavar="N",
-        help=f"Games of each pair, in each world. Default: {_GAMES}.",
+        "--games", metavar="N", help=f"Games of each pair, in each world. Default: {_GAMES}."
     )
     confidence: float = option(
         "--confidence", default=CONFIDENCE, help="Confidence of the bound of each pair, by itself."
@@ -60,7 +60,7 @@ class TournamentFiles(LedgerOption):
 @option_groups
 def tournament(
     asked: TournamentOptions, files: TournamentFiles, workers: WorkerOptions, output: Output
-) -> None:
+) -> int:
     """Audit every LEARNER against every ADVERSARY that it can meet, and rank the adversaries.
 
     Default: all players of arena list, in minutes. Under protocols of two worlds each pair is a small audit,
@@ -104,4 +104,4 @@ def tournament(
             result.write_csv(files.csv_file)
         if files.html is not None:
             result.to_html(files.html)
-    click.get_current_context().exit(INTERRUPTED if result.interrupted else REFUTED if result.refuted else 0)
+    return INTERRUPTED if result.interrupted else REFUTED if result.refuted else 0

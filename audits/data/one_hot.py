@@ -12,9 +12,9 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import freeze
+from arena.sample import freeze
 from arena.settings import at_least, at_most, check_value, whole
-from audits.data.csv_samples import Table, read_table, resolve_labels
+from audits.data.csv_files import Table, read_table, resolve_labels
 
 MAX_VALUES = 64  # of a column
 MAX_RANGES = 64  # that a column is cut into
@@ -25,8 +25,7 @@ class OneHotData:
     """Examples of a CSV file as points of 0 and 1.
 
     Shapes: points (n, d) int8, labels (n,) int8, names (d,), such as "Odor = f", column_of (d,), the index of
-    the column of each coordinate.
-    columns: the columns of the points. y: that of the labels. values: its values of label 0 and of label 1.
+    the column of each coordinate. values: those of the column y that are label 0 and label 1.
     """
 
     path: str
@@ -127,10 +126,7 @@ def _parse_numbers(values: np.ndarray) -> np.ndarray | None:
 def _make_ranges(
     values: np.ndarray, numbers: np.ndarray, codes: np.ndarray, quantiles: int
 ) -> tuple[list[str], np.ndarray]:
-    """The ranges of a column, each named by its least and greatest value, and the index of each row's range.
-
-    A range ends at the number at a quantile. Texts of one number, such as 1 and 1.0, are in one range.
-    """
+    """The ranges of a column, named by their least and greatest values, and the index of each row's range."""
     cuts = np.quantile(numbers[codes], np.arange(1, quantiles) / quantiles, method="inverted_cdf")
     range_of_value = np.searchsorted(np.unique(cuts), numbers, side="left")
     order = np.argsort(numbers, kind="stable")

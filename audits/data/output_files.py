@@ -20,11 +20,8 @@ def check_output_file(
 ) -> None:
     """Refuse, before any work is done, a file that could not be written.
 
-    kind: what error messages call the file, such as "chart". packages: those of the extra `report` it needs.
-    ledger: the file that it is written from.
-
-    Raises: InvalidArgument if a package is missing, or the path is a directory, a pipe or a device, in no
-    directory, or the ledger's.
+    kind: what error messages call the file. packages: those of the extra `report` that it needs. ledger: the
+    file that it is written from, which it must not be.
     """
     check_extra(f"the {kind}", *packages)
     location = Path(os.path.realpath(path))
@@ -33,8 +30,7 @@ def check_output_file(
     # A link to a pipe leads nowhere, and one to itself is never resolved.
     if not location.is_file() and (os.path.exists(path) or os.path.lexists(location)):
         raise InvalidArgument(
-            f"the {kind} {path} is a pipe, a device or the like",
-            remedy="Name a regular or a new file.",
+            f"the {kind} {path} is a pipe, a device or the like", remedy="Name a regular or a new file."
         )
     if not location.parent.is_dir():
         raise InvalidArgument(f"the directory of the {kind} {path} does not exist", remedy="Create it first.")
@@ -53,10 +49,7 @@ def check_extra(purpose: str, *packages: str) -> None:
 
 @contextmanager
 def write_atomically(kind: str, path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file to write to, which replaces the file at `path` if the block ends without an error.
-
-    kind: what error messages call the file. Raises: InvalidArgument if it cannot be written.
-    """
+    """A temporary file, which replaces the file at `path` if the block ends without an error."""
     location = Path(os.path.realpath(path))  # a link stays one
     unfinished = location.with_name(f".{location.name}.{os.getpid()}.tmp")
     try:

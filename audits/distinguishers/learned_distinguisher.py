@@ -11,8 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from audits.distinguishers.marginal_ratios import Entries, MarginalCounts
-from audits.distinguishers.quadrant_events import QuadrantEvents, bound_log_ratios
+from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, QuadrantEvents, bound_log_ratios
 from audits.distinguishers.view_classifiers import (
     FEW_FEATURES,
     BoostedTrees,
@@ -24,14 +23,11 @@ from audits.distinguishers.view_classifiers import (
     regress_on_bins,
 )
 from audits.distinguishers.view_features import ViewCounts, follows_a_number, join_views
-from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_events import Events
+from audits.statistics.score_pairs import Events, PairCounts
 
 _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
 _MAX_HELD_OUT_PAIRS = 65_536
-_MAX_CELLS = (
-    2**24
-)  # numbers in the views that are kept for training, 128 MB; beyond, every second pair is kept
+_MAX_CELLS = 2**24  # numbers in the views kept for training, 128 MB; beyond, every second pair is kept
 _PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and every pair is counted in them
 _MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are used
 _FEW_VIEWS = 64  # distinct views up to which nothing but their frequencies is used
@@ -43,10 +39,7 @@ _MAX_BINS = 256  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
 _COSTLY = "regression", "trees"  # beginnings of the names of kinds that may be given up
 _FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn
-_SMALL_LEAF, _LEAVES = (
-    64,
-    100,
-)  # games in a leaf of a tree, at least: so many, or one of so many parts of them
+_SMALL_LEAF, _LEAVES = 64, 100  # games in a leaf of a tree, at least: so many, or one of so many parts
 _THRESHOLDS = 64  # of the events by which kinds are compared
 
 
@@ -63,7 +56,7 @@ class DistinguisherTraining:
     def __init__(self, *, pairs: int, delta: float = 0.0) -> None:
         self._pairs, self._delta = pairs, delta
         self._games = TrainingGames()
-        self._kinds = _Competition()
+        self._lost: set[str] = set()  # kinds that fell far behind and are given up
         self._held_out: list[ViewCounts] = []
         self._seen = self._held_out_pairs = self._learned_from = 0
         self.done = False
@@ -77,8 +70,11 @@ class DistinguisherTraining:
         """Add a block; return a new distinguisher's scores of the blocks it was not trained on, if any."""
         if self.done:
             return None
-        if self._held_out_pairs * _HELD_OUT < self._seen:
-            self._hold_out(block)
+        if self._held_out_pairs * _HELD_OUT < self._seen:  # which are kept depends on their sizes alone
+            self._held_out_pairs += block.pairs
+            self._held_out.append(block)
+            while sum(kept.pairs for kept in self._held_out[1:]) >= _MAX_HELD_OUT_PAIRS:
+                self._held_out.pop(0)
         else:
             self._games.add(block)
         self._seen += block.pairs
@@ -86,24 +82,36 @@ class DistinguisherTraining:
         if not self._held_out or self._seen < (due if 3 * due <= 2 * self._pairs else self._pairs):
             return None
         self._learned_from = self._seen
-        self.distinguisher, scores = self._kinds.choose(self._games, self._held_out, self._delta)
+        self.distinguisher = self._choose()
+        scores = [kept.count_scores(self.distinguisher(kept)) for kept in self._held_out]
         if self._seen >= self._pairs:
             self.done, self._games, self._held_out = True, TrainingGames(), []
         return scores
 
-    def _hold_out(self, block: ViewCounts) -> None:
-        """Keep a block for choices. Which blocks are kept depends on the sizes of blocks alone."""
-        self._held_out_pairs += block.pairs
-        self._held_out.append(block)
-        while sum(kept.pairs for kept in self._held_out[1:]) >= _MAX_HELD_OUT_PAIRS:
-            self._held_out.pop(0)
+    def _choose(self) -> Distinguisher:
+        """The simplest distinguisher with about the largest bound on held-out games."""
+        views, marginals = self._games.join()
+        checked = join_views(self._held_out)
+        learned = {name: fit() for name, fit in _list_kinds(views, marginals) if name not in self._lost}
+        bounds = {
+            name: _bound_epsilon(checked.count_scores(distinguisher(checked)), self._delta)
+            for name, distinguisher in learned.items()
+        }
+        enough = max(bounds.values()) - _TIE * abs(max(bounds.values()))
+        wide = len(views.names) > FEW_FEATURES
+        if views.pairs >= (_TRIAL_PAIRS if wide else 2 * _TRIAL_PAIRS):
+            least = _PROMISING * max(bounds.values())
+            for name, bound in bounds.items():
+                if name.startswith(_COSTLY) and bound < least:
+                    self._lost.add(name)
+                if wide:
+                    least = max(least, bound)
+        return learned[next(name for name, bound in bounds.items() if bound >= enough)]
 
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
     """Learn frequencies from blocks of few distinct views, otherwise boosted trees; without a competition.
-
-    Raises: InvalidArgument if there are many distinct views and scikit-learn is missing.
-    """
+    Raises: InvalidArgument if there are many distinct views and scikit-learn is missing."""
     views = join_views(blocks)
     if len(views.rows) <= _FEW_TO_FIT:
         return ViewFrequencies.fit(views)
@@ -120,7 +128,6 @@ class TrainingGames:
         self._marginals: list[MarginalCounts] | None = None
 
     def add(self, block: ViewCounts) -> None:
-        """Add a block."""
         for marginals in self._marginals or ():
             marginals.add(block)
         self._blocks.append(block.thin(self._stride))
@@ -140,36 +147,6 @@ class TrainingGames:
         if views.pairs >= _PILOT_PAIRS:
             self._marginals = found
         return views, found
-
-
-class _Competition:
-    """Kinds of distinguishers, of which those that fall far behind are given up."""
-
-    def __init__(self) -> None:
-        self._lost: set[str] = set()
-
-    def choose(
-        self, games: TrainingGames, held_out: Sequence[ViewCounts], delta: float
-    ) -> tuple[Distinguisher, list[PairCounts]]:
-        """The simplest distinguisher with about the largest bound on held-out games, and their scores."""
-        views, marginals = games.join()
-        checked = join_views(held_out)
-        learned = {name: fit() for name, fit in _list_kinds(views, marginals) if name not in self._lost}
-        bounds = {
-            name: _bound_epsilon(checked.count_scores(distinguisher(checked)), delta)
-            for name, distinguisher in learned.items()
-        }
-        enough = max(bounds.values()) - _TIE * abs(max(bounds.values()))
-        best = learned[next(name for name, bound in bounds.items() if bound >= enough)]
-        wide = len(views.names) > FEW_FEATURES
-        if views.pairs >= (_TRIAL_PAIRS if wide else 2 * _TRIAL_PAIRS):
-            least = _PROMISING * max(bounds.values())
-            for name, bound in bounds.items():
-                if name.startswith(_COSTLY) and bound < least:
-                    self._lost.add(name)
-                if wide:
-                    least = max(least, bound)
-        return best, [block.count_scores(best(block)) for block in held_out]
 
 
 def _list_kinds(

@@ -45,9 +45,7 @@ Locate = Callable[[np.ndarray], np.ndarray]
 @attrs.frozen(eq=False)
 class LevelScores:
     """Scores as indices of levels.
-
-    Shapes: levels (k,), increasing, the smallest ratio of each level; of_game (n,), the level of each game.
-    """
+    levels: (k,), increasing, the smallest ratio of each level; of_game: (n,), the level of each game."""
 
     levels: np.ndarray
     of_game: np.ndarray
@@ -61,7 +59,7 @@ class LikelihoodRatio:
     """log P(view in world 1) − log P(view in world 0), by level.
 
     Shapes: levels (k,); level (m,), the level of each listed view or cell. locate: maps views or values (n,
-        ...) to their indices (n,) among these.
+    ...) to their indices (n,) among these.
     """
 
     levels: np.ndarray
@@ -111,17 +109,15 @@ def _ratio_of_answers(learner: Learner, adversary: Adversary, referee: Referee) 
     rows = np.zeros((len(views), max(len(view) for view in views)))
     for row, view in zip(rows, views, strict=True):
         row[: len(view)] = list(view)
-    # After a halt nothing is shown, whatever letters follow in the batch.
-    return _ratio_of_list(rows, masses, lambda letters: _drop_after_halt(letters, rows.shape[1]))
 
+    def drop_after_halt(letters: np.ndarray) -> np.ndarray:
+        """The letters of each game as in enumerated views: after a halt nothing is shown."""
+        shown = np.zeros((len(letters), rows.shape[1]))
+        shown[:, : letters.shape[1]] = letters[:, : rows.shape[1]]
+        shown[np.cumsum(shown >= 4, axis=1) - (shown >= 4) > 0] = 0.0
+        return shown
 
-def _drop_after_halt(letters: np.ndarray, rounds: int) -> np.ndarray:
-    """The letters of each game (n, rounds) up to the first that shows a halt, as in enumerated views."""
-    shown = np.zeros((len(letters), rounds))
-    shown[:, : letters.shape[1]] = letters[:, :rounds]
-    halted_before = np.cumsum(shown >= 4, axis=1) - (shown >= 4) > 0
-    shown[halted_before] = 0.0
-    return shown
+    return _ratio_of_list(rows, masses, drop_after_halt)
 
 
 def _ratio_of_values(world_0: ValueLaw, world_1: ValueLaw) -> LikelihoodRatio:
@@ -212,19 +208,17 @@ def _ratio_of_parts(world_0: Independent, world_1: Independent) -> LikelihoodRat
     ratios = [_ratio_of_values(*pair) for pair in zip(world_0.parts, world_1.parts, strict=True)]
     differing = [index for index, ratio in enumerate(ratios) if ratio.levels.any()]
     if len(differing) == 1:
-        (index,) = differing
-        single = ratios[index]
-        return LikelihoodRatio(single.levels, single.level, lambda values: single.locate(values[:, index]))
+        (place,) = differing
+        single = ratios[place]
+        return LikelihoodRatio(single.levels, single.level, lambda values: single.locate(values[:, place]))
 
     def add_ratios(values: np.ndarray) -> np.ndarray:
         # Sums of exact ratios: if the games of a pair share their noise, their sums differ by little else.
-        return sum(
-            (
-                _difference(*(law.parts[index].log_density(values[:, index]) for law in (world_0, world_1)))
-                for index in differing
-            ),
-            start=np.zeros(len(values)),
-        )
+        total = np.zeros(len(values))
+        for index in differing:
+            logs = (law.parts[index].log_density(values[:, index]) for law in (world_0, world_1))
+            total = total + _difference(*logs)
+        return total
 
     return _sort_into_fixed_levels(add_ratios)
 

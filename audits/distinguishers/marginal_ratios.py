@@ -1,22 +1,30 @@
-"""Additive distinguishers: the sum of the log ratios of the bins into which the entries of a view fall.
+"""Additive distinguishers, and those for rare events, quadrants in the plane of two columns that summarise a
+view.
 
-For entries with independent noise this is the log-likelihood ratio of the view, up to the width of the bins.
+An additive one sums the log ratios of the bins into which the entries of a view fall: for entries with
+independent noise the log-likelihood ratio of the view, up to the width of the bins. The loss of some
+mechanisms is largest in an event of a few games in a thousand: one number is small while another is large. A
+classifier that is fitted to all games hardly sees it, so each quadrant is judged by the bound that it
+certifies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations, product
 
 import attrs
 import numpy as np
 
-from audits.distinguishers.view_features import ViewCounts, follows_a_number
+from audits.distinguishers.view_features import ViewCounts, follows_a_number, summarise_rows
 
 RESOLUTIONS = (2, 8, 32)  # quantiles at which the values of an entry are cut
 _TAIL_GAMES = 64  # beyond the outermost of the finest cuts; further cuts lie at halves of the tail
 _FEW_CUTS = 64  # up to which comparing with each of them is faster than a binary search
 _LISTED = 32  # distinct values of an entry up to which each value is a bin of its own
 _POINT_MASS = 1 / 64  # share of the games from which on a value is a bin of its own
+_STANDARD_ERRORS = 2.0  # by which the bound of a quadrant is below its estimate
+_PLANES = 2  # with the best quadrants, whose bounds are combined
 
 
 @attrs.frozen(eq=False)
@@ -24,7 +32,7 @@ class Entries:
     """What is binned: the features themselves, or their differences.
 
     differences: each entry of a released vector minus the one before it, since the noise that a running sum
-        has gathered cancels in them.
+    has gathered cancels in them.
     """
 
     names: tuple[str, ...]
@@ -44,8 +52,7 @@ class MarginalCounts:
     """How often each pair of bins of each entry occurs, over any number of pairs of games.
 
     cuts: for each entry and each of `RESOLUTIONS` the increasing cuts between bins; finer ones include
-        coarser ones. counts: for each entry (K, K), the pairs by the finest bins of their games in world 0
-        and in world 1.
+    coarser ones. counts: for each entry (K, K), the pairs by the finest bins of their games in each world.
     """
 
     entries: Entries
@@ -83,10 +90,7 @@ class MarginalCounts:
 
     def ratios(self, resolution: int, *, pooled: bool = False) -> MarginalRatios:
         """The distinguisher with the bins of `RESOLUTIONS[resolution]`.
-
-        pooled: whether entries with equally many bins share their log ratios, which are then learned from all
-            of them.
-        """
+        pooled: whether entries with equally many bins share their log ratios, learned from all of them."""
         merged = [
             _merge_bins(counts, of_entry, resolution)
             for of_entry, counts in zip(self.cuts, self.counts, strict=True)
@@ -97,21 +101,15 @@ class MarginalCounts:
                 totals[len(counts)] = totals.get(len(counts), 0) + counts
             merged = [totals[len(counts)] for counts in merged]
         tables = [_shrink_log_ratios(counts) for counts in merged]
-        used = [index for index, table in enumerate(tables) if table.any()]
-        return MarginalRatios(
-            self.entries,
-            tuple(used),
-            tuple(self.cuts[index][resolution] for index in used),
-            tuple(tables[index] for index in used),
-        )
+        used = tuple(index for index, table in enumerate(tables) if table.any())
+        cuts = tuple(self.cuts[index][resolution] for index in used)
+        return MarginalRatios(self.entries, used, cuts, tuple(tables[index] for index in used))
 
 
 @attrs.frozen(eq=False)
 class MarginalRatios:
     """Scores a view by the sum of the log ratios of its entries' bins.
-
-    used: the entries that say something. cuts, tables: of each of them, (k,) and (k + 1,).
-    """
+    used: the entries that say something. cuts, tables: of each of them, (k,) and (k + 1,)."""
 
     entries: Entries
     used: tuple[int, ...]
@@ -140,9 +138,7 @@ def find_bins(column: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 def choose_cuts(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, ...]:
     """The cuts at each of `RESOLUTIONS`, for values (m,) that occurred `times` (m,).
-
-    Quantiles are those of the values that are no point masses.
-    """
+    Quantiles are those of the values that are no point masses."""
     order = np.argsort(column, kind="stable")
     first = np.flatnonzero(np.diff(column[order], prepend=-np.inf) > 0)
     values, mass = column[order][first], np.add.reduceat(times[order], first)
@@ -188,3 +184,103 @@ def _shrink_log_ratios(counts: np.ndarray) -> np.ndarray:
     if signal <= noise:
         return np.zeros(len(in_0))
     return np.asarray((1 - noise / signal) * np.log((in_1 + 0.5) / (in_0 + 0.5)))
+
+
+@attrs.frozen(eq=False)
+class Plane:
+    """The bounds of the quadrants of two columns.
+
+    bounds: (2, K, L), for each bin of the columns `first` and `second` the largest bound of the quadrants
+    that contain it, at least 0; row b for the quadrants that are likelier in world b.
+    """
+
+    first: int
+    second: int
+    bounds: np.ndarray
+
+
+@attrs.frozen(eq=False)
+class QuadrantEvents:
+    """Scores a view by the largest bound on a log ratio of the quadrants that contain it.
+
+    Quadrants that are likelier in world 1 raise the score, and those that are likelier in world 0 lower it.
+    additive: its score is a column, next to the summary of the view. cuts: of each column, (k,).
+    """
+
+    names: tuple[str, ...]
+    additive: MarginalRatios
+    cuts: tuple[np.ndarray, ...]
+    planes: tuple[Plane, ...]
+
+    @classmethod
+    def fit(cls, views: ViewCounts, additive: MarginalRatios) -> QuadrantEvents:
+        """Choose the pairs of columns with the best quadrants in these games."""
+        empty = cls(views.names, additive, (), ())
+        columns = empty.columns(views)
+        times = views.by_world().sum(axis=1)
+        cuts = tuple(choose_cuts(column, times)[-1] for column in columns)
+        bins = [
+            find_bins(column, of_column).astype(np.int64)[views.which.T]
+            for column, of_column in zip(columns, cuts, strict=True)
+        ]
+        sizes = [len(of_column) + 1 for of_column in cuts]
+        planes = [
+            Plane(i, j, _bound_quadrants(views, (bins[i], bins[j]), (sizes[i], sizes[j])))
+            for i, j in combinations(range(len(columns)), 2)
+        ]
+        planes.sort(key=lambda plane: -plane.bounds.max())
+        return attrs.evolve(empty, cuts=cuts, planes=tuple(planes[:_PLANES]))
+
+    def columns(self, views: ViewCounts) -> list[np.ndarray]:
+        """The columns (m,) of the views."""
+        return [*summarise_rows(views.columns(self.names)), self.additive(views)]
+
+    def __call__(self, views: ViewCounts) -> np.ndarray:
+        columns = self.columns(views)
+        best = np.zeros((2, len(views.rows)))
+        for plane in self.planes:
+            first, second = (find_bins(columns[i], self.cuts[i]) for i in (plane.first, plane.second))
+            best = np.maximum(best, plane.bounds[:, first, second])
+        return np.asarray(best[1] - best[0])
+
+
+def bound_log_ratios(
+    world: np.ndarray, both: np.ndarray, *, pairs: int, delta: float, errors: float
+) -> np.ndarray:
+    """(2, ...): about the ε (nats) that events certify, row b for those that are likelier in world b.
+
+    The log ratio of the event's probabilities, minus so many standard errors, which guards against rare
+    events that look good by chance. Pairs with both games in the event add nothing to the error.
+    Shapes: world (2, ...), the games of each world in the events; both (...), the pairs with both in them.
+    """
+    chances = (world + 0.5) / (pairs + 1)
+    gain, loss = np.maximum(chances - delta, 1e-300), chances[::-1]
+    scatter = np.maximum(1 / gain + 1 / loss - 2 * both / (pairs + 1) / (gain * loss), 0)
+    return np.asarray(np.log(gain / loss) - errors * np.sqrt(scatter / pairs))
+
+
+def _bound_quadrants(
+    views: ViewCounts, bins: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]
+) -> np.ndarray:
+    """The bounds (2, K, L) of a plane; shape: K and L, the numbers of bins. Shapes: bins, of each column (2,
+    k), the bins of the two games of each pair."""
+    largest = np.zeros((2, *shape))
+    for flips in product((1, -1), repeat=2):  # quadrants hold all bins from one on, or up to one
+        first, second = (
+            of_games if flip > 0 else size - 1 - of_games
+            for of_games, flip, size in zip(bins, flips, shape, strict=True)
+        )
+        cells = first * shape[1] + second
+        in_both = first.min(axis=0) * shape[1] + second.min(axis=0)
+        # How many are in each cell or, in both columns, in a later one.
+        tables = [
+            np.bincount(cell, views.counts, minlength=shape[0] * shape[1]).reshape(shape)[::-1, ::-1]
+            for cell in (*cells, in_both)
+        ]
+        *world, both = (table.cumsum(axis=0).cumsum(axis=1)[::-1, ::-1] for table in tables)
+        bounds = bound_log_ratios(
+            np.stack(world), both, pairs=views.pairs, delta=0.0, errors=_STANDARD_ERRORS
+        )
+        bounds = np.maximum.accumulate(np.maximum.accumulate(bounds, axis=1), axis=2)
+        largest = np.maximum(largest, bounds[:, :: flips[0], :: flips[1]])
+    return largest

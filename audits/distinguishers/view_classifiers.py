@@ -14,8 +14,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument, suggest_extra
 from audits.distinguishers.marginal_ratios import MarginalCounts, MarginalRatios, find_bins
-from audits.distinguishers.view_features import ViewCounts, summarise_rows
-from audits.statistics.score_pairs import distinct
+from audits.distinguishers.view_features import ViewCounts, distinct, summarise_rows
 
 Distinguisher = Callable[[ViewCounts], np.ndarray]
 
@@ -28,10 +27,7 @@ _GRID = 33  # quantiles by which ranks are found
 
 @attrs.frozen(eq=False)
 class ViewFrequencies:
-    """Scores a view by the log ratio of its frequencies in world 1 and world 0; 0 if it did not occur.
-
-    Shapes: rows (m, F), scores (m,).
-    """
+    """Scores a view by the log ratio of its frequencies in world 1 and world 0; 0 if it did not occur."""
 
     names: tuple[str, ...]
     rows: np.ndarray
@@ -53,9 +49,7 @@ class ViewFrequencies:
 @attrs.frozen(eq=False)
 class BoostedTrees:
     """Scores a view by the log odds of world 1 under boosted trees, of its features and an additive score.
-
-    summary: whether, instead of all features, the trees see their sum, their extremes and where these are.
-    """
+    summary: whether, instead of all features, they see their sum, their extremes and where these are."""
 
     names: tuple[str, ...]
     summary: bool
@@ -64,10 +58,7 @@ class BoostedTrees:
 
     @classmethod
     def fit(cls, views: ViewCounts, additive: MarginalRatios, *, leaf: int, summary: bool) -> BoostedTrees:
-        """Learn from games; leaf: the least number of games in a leaf.
-
-        Raises: InvalidArgument if scikit-learn is missing.
-        """
+        """Learn from games; leaf: the least number of games in a leaf."""
         require_sklearn(len(views.rows))
         from sklearn.ensemble import HistGradientBoostingClassifier  # an extra, and slow to import
 
@@ -101,19 +92,14 @@ class BoostedTrees:
 @attrs.frozen(eq=False)
 class Regression:
     """Scores a view by the log odds of world 1 under a logistic regression.
-
-    terms: views -> (m, T), what is weighed. weights: (T,).
-    """
+    terms: views -> (m, T), what is weighed. weights: (T,)."""
 
     terms: Callable[[ViewCounts], np.ndarray]
     weights: np.ndarray
 
     @classmethod
     def fit(cls, views: ViewCounts, terms: Callable[[ViewCounts], np.ndarray], width: int) -> Regression:
-        """Learn from games; width: the number of terms.
-
-        Raises: InvalidArgument if scikit-learn is missing.
-        """
+        """Learn from games; width: the number of terms."""
         views = _limit_cells(views, width)
         rows = terms(views)
         spread = rows.std(axis=0)
@@ -126,18 +112,14 @@ class Regression:
 
 
 def regress_on_bins(views: ViewCounts, marginals: MarginalCounts, resolution: int) -> MarginalRatios:
-    """Log ratios of the bins of all entries, fitted together, so that entries may say the same.
-
-    Raises: InvalidArgument if scikit-learn is missing.
-    """
+    """Log ratios of the bins of all entries, fitted together, so that entries may say the same. Raises:
+    InvalidArgument if scikit-learn is missing."""
     cuts = [of_entry[resolution] for of_entry in marginals.cuts]
     sizes = [len(of_entry) + 1 for of_entry in cuts]
     views = _limit_cells(views, sum(sizes))
     columns = marginals.entries.columns(views)
     bins = [find_bins(column, of_entry) for column, of_entry in zip(columns, cuts, strict=True)]
-    rows = np.concatenate(
-        [np.eye(size)[of_entry] for size, of_entry in zip(sizes, bins, strict=True)], axis=1
-    )
+    rows = np.concatenate([np.eye(size)[own] for size, own in zip(sizes, bins, strict=True)], axis=1)
     tables = np.split(_regress(rows, views), np.cumsum(sizes)[:-1])
     return MarginalRatios(marginals.entries, tuple(range(len(cuts))), tuple(cuts), tuple(tables))
 
@@ -158,10 +140,7 @@ def _regress(rows: np.ndarray, views: ViewCounts) -> np.ndarray:
 @attrs.frozen(eq=False)
 class SmoothTerms:
     """The terms of a regression: standardised features and, unless `linear`, their absolute values, squares
-    and ranks.
-
-    Shapes: grid (F, g), the quantiles of each feature; centre and scale (F,).
-    """
+    and ranks. Shapes: grid (F, g), the quantiles of each feature; centre and scale (F,)."""
 
     names: tuple[str, ...]
     linear: bool
@@ -171,7 +150,6 @@ class SmoothTerms:
 
     @classmethod
     def fit(cls, views: ViewCounts, *, linear: bool) -> SmoothTerms:
-        """The centres, scales and quantiles of the features in these games."""
         views = _limit_cells(views, len(views.names), _PILOT_CELLS)
         ranks = np.concatenate([[_OUTERMOST], np.arange(1, _GRID) / _GRID, [1 - _OUTERMOST]])
         grid = np.quantile(views.rows, ranks, axis=0, method="nearest").T
@@ -184,7 +162,6 @@ class SmoothTerms:
 
     @property
     def width(self) -> int:
-        """The number of terms."""
         return len(self.names) * (1 if self.linear else 4)
 
     def __call__(self, views: ViewCounts) -> np.ndarray:
@@ -205,7 +182,6 @@ class MarginalTerms:
 
     @property
     def width(self) -> int:
-        """The number of terms."""
         return sum(len(ratios.used) for ratios in self.ratios)
 
     def __call__(self, views: ViewCounts) -> np.ndarray:
@@ -225,9 +201,7 @@ def require_sklearn(views: int) -> None:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Keep the libraries beneath scikit-learn to one thread, as jobs are for the user to choose.
-
-    More threads wait for each other on a busy machine, and sum in another order.
-    """
+    More threads wait for each other on a busy machine, and sum in another order."""
     with _thread_controller().limit(limits=1):
         yield
 
@@ -245,11 +219,8 @@ def _stack_worlds(rows: np.ndarray, views: ViewCounts) -> tuple[np.ndarray, np.n
     times = views.by_world().T
     occurs = [np.flatnonzero(of_world) for of_world in times]
     worlds = np.repeat([0, 1], [len(places) for places in occurs])
-    return (
-        rows[np.concatenate(occurs)],
-        worlds,
-        np.concatenate([t[o] for t, o in zip(times, occurs, strict=True)]),
-    )
+    often = np.concatenate([own[places] for own, places in zip(times, occurs, strict=True)])
+    return rows[np.concatenate(occurs)], worlds, often
 
 
 def _limit_cells(views: ViewCounts, width: int, cells: int = _MAX_CELLS) -> ViewCounts:

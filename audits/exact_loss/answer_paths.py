@@ -1,4 +1,4 @@
-"""Learner state that follows a prescribed path of answers in each game, and records the branches it leaves.
+"""Players of exact audits: learner states that follow a path of answers, and adversaries without randomness.
 
 See docs/proofs/exact_privacy_loss.md.
 """
@@ -6,25 +6,125 @@ See docs/proofs/exact_privacy_loss.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import pickle
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
 
-from arena import AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported
+from arena import (
+    Adversary,
+    AnswerLaw,
+    Claim,
+    GameAdversary,
+    InvalidArgument,
+    Learner,
+    Moves,
+    Sample,
+    Training,
+    Unsupported,
+)
 
 MAX_ROUNDS = 10_000
 _PREFERENCES = (0.0, 0.25, 0.5, 1.0)  # powers of the probability with which sampled paths choose an outcome
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd; 2**64 over the golden ratio
+
+
+@attrs.frozen(eq=False)
+class PresetStates(Learner):
+    """A learner that starts batches of games in given states, in order, and ignores its random generator."""
+
+    learner: Learner
+    states: Iterator[Any]
+    name: str  # type: ignore[misc]
+    protocols: tuple[str, ...]  # type: ignore[misc]
+
+    @classmethod
+    def of(cls, learner: Learner, *states: Any) -> PresetStates:
+        return cls(learner, iter(states), learner.name, learner.protocols)
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return self.learner.point_shape
+
+    @property
+    def claim(self) -> Claim:
+        return self.learner.claim
+
+    def users_of(self, points: np.ndarray) -> np.ndarray:
+        return self.learner.users_of(points)
+
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        return next(self.states)
+
+
+def forbid_randomness(adversary: Adversary) -> Adversary:
+    """The adversary; playing it raises Unsupported as soon as it draws a random number."""
+    if isinstance(adversary, GameAdversary):
+        return _DeterministicGameAdversary(adversary, adversary.name, adversary.protocols)
+    return _DeterministicAdversary(adversary, adversary.name, adversary.protocols)
+
+
+@attrs.frozen(eq=False)
+class _DeterministicAdversary(Adversary):
+    adversary: Adversary
+    name: str  # type: ignore[misc]
+    protocols: tuple[str, ...]  # type: ignore[misc]
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        return _check_moves(lambda: self.adversary.play(games, rng), rng, self.name)
+
+
+@attrs.frozen(eq=False)
+class _DeterministicGameAdversary(GameAdversary):
+    adversary: GameAdversary
+    name: str  # type: ignore[misc]
+    protocols: tuple[str, ...]  # type: ignore[misc]
+
+    def play_one(self, rng: np.random.Generator) -> Moves:
+        return _check_moves(lambda: self.adversary.play_one(rng), rng, self.name)
+
+
+def _check_moves(begin: Callable[[], Moves], rng: np.random.Generator, name: str) -> Moves:
+    before = _generator_state(rng)
+    moves = begin()
+    # The engine refuses anything that is not a generator.
+    return _relay_moves(moves, rng, before, name) if isinstance(moves, Generator) else moves
+
+
+def _relay_moves(moves: Moves, rng: np.random.Generator, before: bytes, name: str) -> Moves:
+    reply: Any = None
+    move: Any
+    while True:
+        move, ended = None, None
+        try:
+            move = moves.send(reply)
+        except StopIteration as end:
+            ended = end
+        if _generator_state(rng) != before:
+            raise Unsupported(
+                f"exact audits need an adversary without randomness, and {name} draws random numbers",
+                remedy="Fix these choices in its settings, or use `arena audit`, which plays games.",
+            )
+        if ended is not None:
+            return ended.value
+        reply = yield move
+
+
+def _generator_state(rng: np.random.Generator) -> bytes:
+    """What changes when a random number is drawn or a generator is spawned."""
+    bits = rng.bit_generator
+    return pickle.dumps((bits.state, getattr(bits.seed_seq, "n_children_spawned", 0)))
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class Path:
     """A world and the outcomes of the queries so far.
 
-    mass: the probability of the path.
+    mass: the probability of the path. asked: a fingerprint of the queries.
     measure: (m,) joint probabilities of the path and each hidden state of the learner; None before the first
         query and after a halt.
-    asked: a fingerprint of the queries so far.
     """
 
     world: bool
@@ -46,9 +146,7 @@ class PrunedBranch:
 
 class AnswerLaws:
     """The answer distributions of a learner, one for each sample.
-
-    defects: (2,) by how much the masses of each world may fail to add up.
-    """
+    defects: (2,) by how much the masses of each world may fail to add up."""
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
@@ -56,10 +154,7 @@ class AnswerLaws:
         self.defects = np.zeros(2)
 
     def of(self, sample: Sample) -> AnswerLaw:
-        """The distribution for a sample.
-
-        Raises: Unsupported if the learner's output distribution is unknown or is not one of answers.
-        """
+        """The distribution for a sample. Raises: Unsupported if it is unknown, or is not one of answers."""
         if sample not in self._laws:
             law = self._learner.law(sample)
             if not isinstance(law, AnswerLaw):
@@ -186,38 +281,38 @@ class PathState:
             masses = after.sum(axis=2)
             best = masses.argmax(axis=0)
             for place, game in enumerate(group):
-                self._leave(law, game, query, masses[:, place], after[:, place], int(best[place]))
+                own, reached = masses[:, place], after[:, place]
+                chosen = self._choose(game, query, own, reached, int(best[place]))
+                self.alive[game] = own[chosen] >= self._prune
+                self.outcomes[game].append(chosen)
+                self.masses[game] = own[chosen]
+                self._measures[game] = (
+                    None if self.outcome(game, chosen, query)[1] else reached[chosen].copy()
+                )
 
-    def _leave(
-        self, law: AnswerLaw, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int
-    ) -> None:
+    def _choose(self, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int) -> int:
+        """The outcome that a game follows; the others are noted as branches."""
         for outcome in np.flatnonzero(masses):
             if masses[outcome] < self._prune:
                 self.pruned.append(PrunedBranch(game, query, int(outcome), float(masses[outcome])))
             elif outcome != best:
                 halts = self.outcome(game, int(outcome), query)[1]
-                self.branches.append(
-                    Path(
-                        world=self._paths[game].world,
-                        outcomes=(*self.outcomes[game], int(outcome)),
-                        mass=float(masses[outcome]),
-                        measure=None if halts else after[outcome].copy(),
-                        asked=int(self._asked[game]),
-                    )
+                branch = Path(
+                    world=self._paths[game].world,
+                    outcomes=(*self.outcomes[game], int(outcome)),
+                    mass=float(masses[outcome]),
+                    measure=None if halts else after[outcome].copy(),
+                    asked=int(self._asked[game]),
                 )
-        self.alive[game] = masses[best] >= self._prune
-        self.outcomes[game].append(best)
-        self.masses[game] = masses[best]
-        self._measures[game] = None if self.outcome(game, best, query)[1] else after[best].copy()
+                self.branches.append(branch)
+        return best
 
 
 class PathSampler(PathState):
     """State of a learner in n games that each follow one path, chosen at random, and leave no branches.
 
-    The number of paths that are followed at all is the sum, over paths, of 1; a random path that is chosen
-    with probability q stands for 1/q of them. So 1/q is an unbiased estimate of their number.
-
-    log_counts: (n,) the logarithm of that estimate. limit: the logarithm at which the game is given up.
+    A random path that is chosen with probability q stands for 1/q paths, an unbiased estimate.
+    log_counts: (n,) its logarithm. limit: the logarithm at which the game is given up.
     """
 
     def __init__(
@@ -228,9 +323,7 @@ class PathSampler(PathState):
         self._limit = limit
         self._rng = rng
 
-    def _leave(
-        self, law: AnswerLaw, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int
-    ) -> None:
+    def _choose(self, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int) -> int:
         followed = np.flatnonzero(masses >= self._prune)
         chosen, chance = best, 1.0
         if len(followed):
@@ -243,10 +336,7 @@ class PathSampler(PathState):
         self.log_counts[game] -= math.log(chance)
         if self.log_counts[game] > self._limit:
             raise TooManyPaths("the sampled paths suffice")
-        self.alive[game] = len(followed) > 0
-        self.outcomes[game].append(chosen)
-        self.masses[game] = masses[chosen]
-        self._measures[game] = None if self.outcome(game, chosen, query)[1] else after[chosen].copy()
+        return chosen
 
 
 class TooManyPaths(Unsupported):
@@ -259,9 +349,6 @@ def _not_reproducible() -> Unsupported:
         "one made other moves after the same replies",
         remedy="`arena.testing.check_adversary` looks for the cause.",
     )
-
-
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd; 2**64 over the golden ratio
 
 
 def _fingerprint(before: np.ndarray, x: np.ndarray) -> np.ndarray:

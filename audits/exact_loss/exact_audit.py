@@ -2,23 +2,229 @@
 
 from __future__ import annotations
 
+import csv
 import math
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arena import Adversary, Learner, NothingTested, Referee
+from arena import Adversary, Claim, InvalidArgument, Learner, NothingTested, Referee, Unsupported
 from arena.engine import check_protocol
 from arena.settings import at_least, at_most, check_value, less_than
-from audits.exact_loss.declared_law import check_declared_law
-from audits.exact_loss.exact_report import DeltaBracket, EpsilonBracket, ExactAudit, ViewProbabilities
-from audits.exact_loss.privacy_loss import PrivacyLoss
-from audits.exact_loss.released_values import LabelledLoss
-from audits.exact_loss.view_laws import MAX_PATHS, view_law
-from audits.registry.tested_claim import check_protected, read_claim
+from arena.testing import RATE
+from arena.testing.laws.comparison import compare_with_law
+from arena.testing.laws.goodness_of_fit import Comparison
+from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
+from audits.exact_loss.view_laws import MAX_PATHS, LabelledLoss, ViewLaw, view_law
+from audits.registry.match import check_protected, read_claim
+from audits.registry.settings_text import summarize_player
+from audits.reports.formatting import WIDTH, wrap
+from audits.reports.json_form import describe_players, to_data
+from audits.reports.plots import BLUE, GREY, set_title
+from audits.reports.report import Document, Facts, Part, Picture, Prose, Report, Table
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLUMNS = ("view", "p0", "p1", "privacy_loss", "alpha", "beta")
 _MAX_REVEALING = 10  # views in the report
+
+
+@attrs.frozen
+class DeltaBracket(Bracket):
+    """Bounds on the least δ at `epsilon`, nats."""
+
+    epsilon: float
+
+
+@attrs.frozen
+class EpsilonBracket(Bracket):
+    """Bounds on the least ε in nats at `delta`."""
+
+    delta: float
+
+
+@attrs.frozen(kw_only=True)
+class ViewProbabilities:
+    """A view, or a cell of views: its probability in each world and its privacy loss log(p1/p0) in nats."""
+
+    view: str
+    p0: float
+    p1: float
+    privacy_loss: float
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ExactAudit(Report):
+    """The result of an exact audit.
+
+    claim: the learner's. refuted: it is false, by more than all stated errors.
+    epsilon: the pure ε of the view in nats, infinite where a view is possible in one world only. It is a
+        lower bound if not `complete`, i.e. if unlikely paths were given up.
+    delta: the δ that the claim's ε requires; None if nothing is claimed. deltas: the same at other ε.
+    epsilon_at: the ε that the view requires at the δ asked for. score: the largest ε that the adversary's
+        score could certify at that δ; None if it is unknown.
+    views: the number of cells of views. error: how much a δ at ε = 0 may be off, apart from their width.
+    comparison: of games with the declared output distribution, of which alone the figures speak.
+    worst, most_revealing: the views with the largest loss, and with the largest loss times probability.
+    """
+
+    kind: ClassVar[str] = "exact"
+    derived: ClassVar[tuple[str, ...]] = ("epsilon_infinite",)  # fields of its JSON that are properties
+
+    learner: str
+    adversary: str
+    protocol: str
+    claim: Claim
+    refuted: bool
+    epsilon: float
+    complete: bool
+    delta: Bracket | None
+    deltas: tuple[DeltaBracket, ...]
+    epsilon_at: EpsilonBracket
+    score: EpsilonBracket | None
+    views: int
+    error: float
+    comparison: Comparison
+    worst: ViewProbabilities
+    most_revealing: tuple[ViewProbabilities, ...]
+    law: ViewLaw = attrs.field(repr=False)
+    players: tuple[Learner, Adversary] = attrs.field(repr=False)
+
+    @property
+    def epsilon_infinite(self) -> bool:
+        """Whether no finite ε holds at δ = 0."""
+        return math.isinf(self.epsilon)
+
+    def table(self) -> list[tuple[str, float, float, float, float, float]]:
+        """Every view, from the most to the least indicative of world 1, with the trade-off curve.
+
+        Columns: the view, its probability in world 0 and in world 1, its mean privacy loss, and the errors α
+        and β of the test that decides for world 1 on this view and all those before it.
+        """
+        loss, order = self.law.loss, self.law.loss.order
+        alpha, beta = loss.tradeoff()
+        columns = (loss.p0[order], loss.p1[order], loss.mean[order], alpha[1:], beta[1:])
+        figures = zip(*(column.tolist() for column in columns), strict=True)
+        text = self.law.views.text
+        return [(text(int(cell)), *row) for cell, row in zip(order, figures, strict=True)]
+
+    def write_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write every view with its probabilities and the trade-off curve: see `table`."""
+        try:
+            with Path(path).open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(_COLUMNS)
+                writer.writerows(self.table())
+        except OSError as error:
+            raise InvalidArgument(f"the CSV file {path} cannot be written ({error.strerror})") from error
+
+    @property
+    def headline(self) -> str:
+        pure = "infinite" if math.isinf(self.epsilon) else f"{self.epsilon:.6g}"
+        outcome = "refuted" if self.refuted else "not refuted"
+        return f"{self.learner} against {self.adversary}: claim {outcome}, exact ε {pure} at δ = 0"
+
+    def document(self) -> Document:
+        parts: list[Part] = [Facts(self._rows()), Prose(self.explain())]
+        if self.most_revealing:
+            headers = ("probability in world 0", "in world 1", "loss in nats", "view")
+            lines = [
+                (f"{cell.p0:.6g}", f"{cell.p1:.6g}", f"{cell.privacy_loss:.4g}", cell.view)
+                for cell in self.most_revealing
+            ]
+            parts.append(Table(headers, lines, "The most revealing views, by loss times probability:"))
+        return Document(parts=parts, picture=Picture(self._draw))
+
+    def _draw(self, axes: Axes) -> None:
+        alpha, beta = self.law.loss.tradeoff()
+        axes.plot(alpha, beta, color=BLUE, linewidth=2, label="the best guess from this view")
+        axes.plot([0, 1], [1, 0], color=GREY, linestyle=":", label="a guess without any view")
+        axes.set(xlabel="type I error (probability)", ylabel="type II error (probability)", aspect="equal")
+        set_title(axes, f"{self.learner} against {self.adversary}", "No guess is better than the solid line")
+
+    def _describe(self) -> dict[str, Any]:
+        return {**to_data(self), **describe_players(*self.players)}
+
+    def _rows(self) -> list[tuple[str, str]]:
+        learner, adversary = (summarize_player(player) for player in self.players)
+        at_least = "" if self.complete else "at least "
+        score = "unknown; at most that of the view" if self.score is None else _epsilon(self.score)
+        of_claim = [] if self.delta is None else [(self.claim.epsilon, self.delta)]
+        deltas = [*of_claim, *((delta.epsilon, delta) for delta in self.deltas)]
+        return [
+            ("learner", learner),
+            ("adversary", adversary),
+            ("protocol", self.protocol),
+            ("claim", str(self.claim)),
+            ("pure ε", "infinite" if self.epsilon_infinite else f"{at_least}{self.epsilon:.10g} nats"),
+            *((f"δ at ε = {epsilon:.4g}", _delta(delta)) for epsilon, delta in deltas),
+            (f"ε at δ = {self.epsilon_at.delta:.3g}", _epsilon(self.epsilon_at)),
+            ("ε of the score alone", score),
+            ("views", f"{self.views:,}"),
+            ("error", f"probabilities may be off by {self.error:.1e}, of the declared output distribution"),
+            ("compared with games", wrap(str(self.comparison), WIDTH - 24)),
+        ]
+
+    def explain(self) -> str:
+        """What the audit says about the claim, in sentences."""
+        if self.epsilon == 0 and self.complete:
+            explanation = "The view has the same distribution in both worlds: this adversary learns nothing."
+        # An infinite ε alone may also mean that paths were pruned.
+        elif self.epsilon_infinite and math.isinf(self.worst.privacy_loss):
+            explanation = "Some view is possible in one world only: at δ = 0 no finite ε holds."
+        elif self.epsilon_infinite:
+            explanation = "The privacy loss is unbounded: at δ = 0 no finite ε holds."
+        else:
+            explanation = ""
+        if self.claim.empty:
+            verdict = "Nothing is claimed, so there is nothing to refute."
+        elif self.refuted:
+            verdict = (
+                "Refuted: the claim is false of the declared output distribution, by the exact distribution "
+                "of this adversary's view."
+            )
+        else:
+            verdict = (
+                "Not refuted: against this adversary the claim holds of the declared output distribution, up "
+                "to the stated error. Another adversary may see more."
+            )
+        return f"{verdict} {explanation}".rstrip()
+
+
+def _epsilon(bracket: Bracket) -> str:
+    if math.isinf(bracket.lower):
+        return "infinite"
+    if math.isinf(bracket.upper):
+        return f"at least {bracket.lower:.6g} nats"
+    return f"{_middle(bracket)} nats" if bracket.lower > 0 else f"at most {bracket.upper:.2g} nats"
+
+
+def _delta(bracket: Bracket) -> str:
+    return _middle(bracket) if bracket.lower > 0 else f"at most {bracket.upper:.2g}"
+
+
+def _middle(bracket: Bracket) -> str:
+    half = (bracket.upper - bracket.lower) / 2
+    return f"{bracket.middle:.6g}" + (f" (± {half:.1e})" if half else "")
+
+
+def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee) -> Comparison:
+    """Compare the learner's games against this adversary, in both worlds, with its output distribution.
+
+    A subclass may inherit `law` and change the answers; then no figure computed from it holds.
+    Raises: NotConforming; Unsupported if it declares none; whatever a referee raises in a game.
+    """
+    comparison = compare_with_law(learner, adversary, referee, rate=RATE)
+    if comparison is None:
+        raise Unsupported(
+            f"{adversary.name} plays no games that could be compared with what {learner.name} declares"
+        )
+    return comparison
 
 
 def exact(
@@ -34,8 +240,8 @@ def exact(
     """Audit `learner` by the exact distribution of what `adversary` sees of it.
 
     epsilons: further ε in nats at which δ(ε) is computed. delta: at which ε(δ) is; default: the claim's.
-    max_paths: the number of paths that may be played, if views are enumerated. watch: called with the part
-        of the probability that is done, between 0 and 1.
+    max_paths: the number of paths that may be played, if views are enumerated. watch: called with the part of
+    the probability that is done.
 
     Raises: InvalidArgument if these are out of range, if a player does not play the protocol, or if the
         worlds differ in something that the learner does not promise to protect; NothingTested if they do not
@@ -57,6 +263,9 @@ def exact(
         )
     comparison = check_declared_law(learner, adversary, referee)
     loss = law.loss
+    # The cell with the largest absolute loss; the most likely of several.
+    worst = int(np.lexsort((np.maximum(loss.p0, loss.p1), np.abs(loss.mean)))[-1])
+    of_score = None if law.score is None else law.score.epsilon_at(delta)
     return ExactAudit(
         learner=learner.name,
         adversary=adversary.name,
@@ -67,25 +276,16 @@ def exact(
         complete=loss.complete,
         delta=None if claim.empty else loss.delta(claim.epsilon),
         deltas=tuple(DeltaBracket(**attrs.asdict(loss.delta(at)), epsilon=at) for at in map(float, epsilons)),
-        epsilon_at=_epsilon_at(loss, delta),
-        score=None if law.score is None else _epsilon_at(law.score, delta),
+        epsilon_at=EpsilonBracket(**attrs.asdict(loss.epsilon_at(delta)), delta=delta),
+        score=None if of_score is None else EpsilonBracket(**attrs.asdict(of_score), delta=delta),
         views=len(loss.p0),
         error=loss.stated_error,
         comparison=comparison,
-        worst=_describe_cell(law.views, _worst_cell(loss)),
+        worst=_describe_cell(law.views, worst),
         most_revealing=tuple(_describe_cell(law.coarse, cell) for cell in _revealing_cells(law.coarse.loss)),
         law=law,
         players=(learner, adversary),
     )
-
-
-def _epsilon_at(loss: PrivacyLoss, delta: float) -> EpsilonBracket:
-    return EpsilonBracket(**attrs.asdict(loss.epsilon_at(delta)), delta=delta)
-
-
-def _worst_cell(loss: PrivacyLoss) -> int:
-    """The cell with the largest absolute loss; the most likely of several."""
-    return int(np.lexsort((np.maximum(loss.p0, loss.p1), np.abs(loss.mean)))[-1])
 
 
 def _revealing_cells(loss: PrivacyLoss) -> list[int]:

@@ -6,6 +6,7 @@ Derivations: docs/proofs/exact_privacy_loss.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -25,6 +26,10 @@ _EQUAL = 1e-12  # nats; closer losses count as equal
 _OUTSIDE = 2e-15  # probability of a density below its `low` and above its `high`
 _MOVING = 1e-6  # nats; smaller differences of far losses are rounding
 _FAR = 2.0 ** np.arange(10)  # scales beyond the ends at which the tails are inspected
+_BINS = 3_000  # of the range of losses, into which light cells are merged
+_MAX_EXACT_PAIRS = 2**16  # pairs of cells that are kept one by one
+_CHUNK = 2**20  # pairs of cells in memory at a time
+_SAME = 1e-13  # nats; a part that differs by less does not count
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -58,22 +63,14 @@ class LossCells:
         return len(self.p0)
 
     def select(self, which: np.ndarray) -> LossCells:
-        """Some of the cells."""
         return attrs.evolve(self, **{name: getattr(self, name)[which] for name in _ARRAYS})
 
     def merge(self, starts: np.ndarray) -> LossCells:
         """Merge neighbouring cells: those from each of `starts` up to the next."""
         if not len(starts):
             return self
-        return attrs.evolve(
-            self,
-            p0=np.add.reduceat(self.p0, starts),
-            p1=np.add.reduceat(self.p1, starts),
-            low=np.minimum.reduceat(self.low, starts),
-            high=np.maximum.reduceat(self.high, starts),
-            left=np.minimum.reduceat(self.left, starts),
-            right=np.maximum.reduceat(self.right, starts),
-        )
+        arrays: Any = {name: join.reduceat(getattr(self, name), starts) for name, join in _ARRAYS.items()}
+        return attrs.evolve(self, **arrays)
 
     def merge_equal(self) -> LossCells:
         """Merge neighbouring cells of equal loss."""
@@ -104,7 +101,9 @@ class LossCells:
         return PrivacyLoss(**cells, unlisted=self.unlisted, error=error, reach=self.reach)
 
 
-_ARRAYS = ("p0", "p1", "low", "high", "left", "right")
+# The arrays, with what joins neighbouring cells.
+_ARRAYS: dict[str, np.ufunc] = {"p0": np.add, "p1": np.add, "low": np.minimum, "high": np.maximum}
+_ARRAYS |= {"left": np.minimum, "right": np.maximum}
 
 
 def concatenate_cells(parts: Sequence[LossCells]) -> LossCells:
@@ -167,9 +166,12 @@ def _evaluate_cells(
     possible = np.isfinite(logs[0]).any(axis=1) | np.isfinite(logs[1]).any(axis=1)
     with np.errstate(invalid="ignore"):
         loss = (logs[1] - logs[0])[possible]  # NaN where both vanish
+        steps = np.diff(loss, axis=1)
     p0, p1, left, right = (array[possible] for array in (p0, p1, left, right))
     low, high = np.fmin.reduce(loss, axis=1), np.fmax.reduce(loss, axis=1)
-    return LossCells(p0=p0, p1=p1, low=low, high=high, left=left, right=right), _loss_turns(loss)
+    slack = _EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(loss), loss, 0.0)).max(axis=1, initial=0.0))
+    turns = (steps > slack[:, None]).any(axis=1) & (steps < -slack[:, None]).any(axis=1)
+    return LossCells(p0=p0, p1=p1, low=low, high=high, left=left, right=right), turns
 
 
 def _log_density(law: Density, nodes: np.ndarray) -> np.ndarray:
@@ -177,14 +179,6 @@ def _log_density(law: Density, nodes: np.ndarray) -> np.ndarray:
     if np.isnan(log).any() or (log == np.inf).any():
         raise InvalidArgument("a log density must be a number or -inf", value=float(log[~(log < np.inf)][0]))
     return log
-
-
-def _loss_turns(loss: np.ndarray) -> np.ndarray:
-    """(k,) bool: whether losses at successive nodes (k, nodes) both rise and fall."""
-    with np.errstate(invalid="ignore"):
-        steps = np.diff(loss, axis=1)
-    slack = _EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(loss), loss, 0.0)).max(axis=1, initial=0.0))
-    return np.asarray((steps > slack[:, None]).any(axis=1) & (steps < -slack[:, None]).any(axis=1))
 
 
 def _count_pieces(cells: LossCells, turns: np.ndarray, done: Sequence[LossCells], most: float) -> np.ndarray:
@@ -252,3 +246,64 @@ def _distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """(k,): |one − other|, 0 where they are equal and infinite."""
     with np.errstate(invalid="ignore"):
         return np.where(one == other, 0.0, np.abs(one - other))
+
+
+def product_cells(parts: Sequence[LossCells]) -> LossCells:
+    """The cells of a vector of independent parts, of which those with equal distributions do not count.
+    If there are too many, cells of nearly equal loss are merged; their bounds contain the members'."""
+    differing = [part for part in parts if max(-part.reach[0], part.reach[1]) > _SAME]
+    total = LossCells.of_views(np.ones(1), np.ones(1))
+    for part in differing:
+        total = _add_losses(total, part)
+    reach = (sum(part.reach[0] for part in differing), sum(part.reach[1] for part in differing))
+    return attrs.evolve(total, unlisted=sum(part.unlisted for part in parts), reach=reach)
+
+
+def _add_losses(one: LossCells, other: LossCells) -> LossCells:
+    """The cells of all pairs. Pairs of losses ∞ and −∞ are impossible in both worlds and are left out."""
+    if len(one) * len(other) > _MAX_EXACT_PAIRS:
+        one, other = _merge_bins(one, _loss_range(one)), _merge_bins(other, _loss_range(other))
+    ends = _loss_range(one)[0] + _loss_range(other)[0], _loss_range(one)[1] + _loss_range(other)[1]
+    rows = max(1, _CHUNK // max(len(other), 1))
+    chunks = []
+    for start in range(0, len(one), rows):
+        pairs = _pair_cells(one.select(np.arange(start, min(start + rows, len(one)))), other)
+        chunks.append(pairs if len(one) * len(other) <= _MAX_EXACT_PAIRS else _merge_bins(pairs, ends))
+    cells = concatenate_cells(chunks)
+    cells = cells.select(np.argsort(cells.low, kind="stable")).merge_equal()
+    return cells if len(cells) <= _MAX_EXACT_PAIRS else _merge_bins(cells, ends)
+
+
+def _pair_cells(one: LossCells, other: LossCells) -> LossCells:
+    def outer(name: str, ufunc: np.ufunc) -> np.ndarray:
+        return np.asarray(ufunc.outer(getattr(one, name), getattr(other, name)).ravel())
+
+    with np.errstate(invalid="ignore"):
+        low, high = outer("low", np.add), outer("high", np.add)
+    p0, p1 = outer("p0", np.multiply), outer("p1", np.multiply)
+    nowhere = np.full(len(p0), np.nan)
+    pairs = LossCells(p0=p0, p1=p1, low=low, high=high, left=nowhere, right=nowhere)
+    return pairs.select(((p0 > 0) | (p1 > 0)) & ~np.isnan(low) & ~np.isnan(high))
+
+
+def _loss_range(cells: LossCells) -> tuple[float, float]:
+    bounds = np.concatenate([cells.low, cells.high])
+    bounds = bounds[np.isfinite(bounds)]
+    return (float(bounds.min()), float(bounds.max())) if len(bounds) else (0.0, 0.0)
+
+
+def _merge_bins(cells: LossCells, losses: tuple[float, float]) -> LossCells:
+    """Merge cells of nearly equal loss. Heavy cells are kept, since they would hide the most."""
+    heavy = (cells.p0 + cells.p1 > 4 / _BINS) | ~np.isfinite(cells.low) | ~np.isfinite(cells.high)
+    kept, rest = cells.select(heavy), cells.select(~heavy)
+    width = (losses[1] - losses[0]) / _BINS or 1.0
+    place = np.floor(((rest.low + rest.high) / 2 - losses[0]) / width)
+    # Cells with wide bounds are light but would widen the bounds of heavy bins: they get their own bins.
+    spread = np.ceil(np.log2(np.maximum((rest.high - rest.low) / width, 1.0)))
+    order = np.lexsort((place, spread))
+    rest, place, spread = rest.select(order), place[order], spread[order]
+    new = np.ones(len(rest), bool)
+    new[1:] = (place[1:] != place[:-1]) | (spread[1:] != spread[:-1])
+    starts = np.flatnonzero(new)
+    kept = kept.select(np.argsort(kept.low, kind="stable")).merge_equal()
+    return concatenate_cells([kept, rest.merge(starts)])

@@ -10,18 +10,18 @@ from itertools import pairwise
 import numpy as np
 
 from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, PrivacyUnit, Referee, Unsupported, play
+from arena.messages import list_answers
 from arena.randomness import block_seed, generator
-from arena.replies import list_answers
 from audits.exact_loss.answer_paths import (
     AnswerLaws,
     Path,
     PathSampler,
     PathState,
-    PrunedBranch,
+    PresetStates,
     TooManyPaths,
+    forbid_randomness,
 )
 from audits.exact_loss.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
-from audits.exact_loss.wrapped_players import PresetStates, forbid_randomness
 
 PRUNE = 1e-15  # paths of less probability are given up
 _MANY = 32  # branches of a batch after which the number of paths is estimated,
@@ -42,8 +42,7 @@ class PathEnumeration:
     4 where the learner is seen to have halted. A halt ends the view, since nothing is shown afterwards.
 
     prune: paths of less probability are given up. max_paths: the number of paths that may be played.
-    watch: called with the probability of the paths played so far, between 0 and 1.
-    challenges: what the worlds differ in.
+    watch: called with the probability of the paths played so far. challenges: what the worlds differ in.
     """
 
     def __init__(
@@ -72,10 +71,7 @@ class PathEnumeration:
         self.challenges: set[PrivacyUnit] = set()
 
     def run(self) -> None:
-        """Play all paths.
-
-        Raises: Unsupported if there are too many paths, or if a view depends on other games of the batch.
-        """
+        """Play all paths. Raises: Unsupported if there are too many, or if a view depends on other games."""
         waiting = [Path(world=False), Path(world=True)]
         paths, sampled = len(waiting), False
         while waiting:
@@ -134,8 +130,13 @@ class PathEnumeration:
         if not self._pruned:
             return PrivacyLoss.of_views(*masses, error=error), views
         may_add, in_views, lost = self._sum_pruned(views)
-        reach, error = _certain_reach(masses, may_add), error + in_views
-        return PrivacyLoss.of_views(*masses, error=error, unlisted=lost, reach=reach, complete=False), views
+        # The loss of each listed view, as close to 0 as pruned paths could make it.
+        least = log_ratio(masses[0] + may_add[0], masses[1])
+        greatest = log_ratio(masses[0], masses[1] + may_add[1])
+        nearest = np.where(least > 0, least, np.where(greatest < 0, greatest, 0.0))
+        reach = float(nearest.min(initial=0.0)), float(nearest.max(initial=0.0))
+        rest = {"error": error + in_views, "unlisted": lost, "reach": reach, "complete": False}
+        return PrivacyLoss.of_views(*masses, **rest), views
 
     def views(self) -> tuple[list[bytes], np.ndarray]:
         """Every view, and its probability in each world (2, v)."""
@@ -192,8 +193,12 @@ class PathEnumeration:
             else:
                 self._scores[float(played.score[game])][world[game]] += state.masses[game]
         for branch in state.pruned:
-            view = _view_of(_branch_letters(branch, letters[:, branch.game], state))
-            self._pruned[view][world[branch.game]] += branch.mass
+            # The letters of the game as they would have been on the pruned branch.
+            branch_letters = letters[: branch.query + 1, branch.game].copy()
+            if branch_letters[branch.query] % _HALTED:  # the label is shown, so the branch would show its own
+                label, halts = state.outcome(branch.game, branch.outcome, branch.query)
+                branch_letters[branch.query] = label + 1 + _HALTED * halts
+            self._pruned[_view_of(branch_letters)][world[branch.game]] += branch.mass
 
     def _check_prefixes(self) -> None:
         """No view is a prefix of another: the view itself must determine whether the game continues."""
@@ -220,28 +225,11 @@ class PathEnumeration:
         return may_add, float(in_views.max()), float(lost.max())
 
 
-def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, float]:
-    """The least and greatest loss of listed views, each as close to 0 as pruned paths could make it."""
-    least = log_ratio(masses[0] + may_add[0], masses[1])
-    greatest = log_ratio(masses[0], masses[1] + may_add[1])
-    nearest = np.where(least > 0, least, np.where(greatest < 0, greatest, 0.0))
-    return float(nearest.min(initial=0.0)), float(nearest.max(initial=0.0))
-
-
 def answer_letters(played: Played) -> np.ndarray:
     """(rounds, n) uint8: the letters of the answers of a recorded batch."""
     answers = list_answers(played.replies)
     shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
-
-
-def _branch_letters(branch: PrunedBranch, letters: np.ndarray, state: PathState) -> np.ndarray:
-    """The letters (rounds,) of a game as they would have been on the pruned branch."""
-    branch_letters = letters[: branch.query + 1].copy()
-    if branch_letters[branch.query] % _HALTED:  # the label is shown, so the branch would show its own
-        label, halts = state.outcome(branch.game, branch.outcome, branch.query)
-        branch_letters[branch.query] = label + 1 + _HALTED * halts
-    return branch_letters
 
 
 def _view_of(letters: np.ndarray) -> bytes:

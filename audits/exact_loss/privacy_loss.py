@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arena import Claim, InvalidArgument
-from arena.points import freeze
+from arena.sample import freeze
 from arena.settings import at_least, at_most, check_value, less_than
 
 ROUNDING = 1e-13  # error of a sum of masses, each of which is correct to its last bits
@@ -47,8 +47,7 @@ class PrivacyLoss:
     only.
 
     Shapes, all (k,): p0, p1, the masses of the cells, at least one of them positive; low, high, bounds on the
-    privacy loss within each cell, equal for a single view. They are logarithms because ratios leave the range
-    of floating point.
+    privacy loss within each cell, equal for a single view.
 
     unlisted: the mass, in either world, of views in no cell.
     error: by how much the mass of a set of cells may be off, beyond rounding.
@@ -84,16 +83,12 @@ class PrivacyLoss:
             )
         if not ((self.p0 >= 0).all() and (self.p1 >= 0).all() and np.isfinite(self.p0 + self.p1).all()):
             raise InvalidArgument("the masses of cells must be finite and at least 0")
-        self._check_bounds()
-
-    def _check_bounds(self) -> None:
         mean = log_ratio(self.p0, self.p1)
         finite = ~np.isnan(mean) & (self.p0 > 0) & (self.p1 > 0)
         with np.errstate(invalid="ignore"):
             off = np.maximum(self.low - mean, mean - self.high)[finite]
-        if (self.low > self.high).any() or (
-            off * np.maximum(self.p0, self.p1)[finite] > 1e-9 + self.error
-        ).any():
+        off *= np.maximum(self.p0, self.p1)[finite]
+        if (self.low > self.high).any() or (off > 1e-9 + self.error).any():
             raise InvalidArgument("the mean ratio of a cell must lie within the bounds of the cell")
 
     @cached_property
@@ -117,14 +112,13 @@ class PrivacyLoss:
     @property
     def epsilon(self) -> float:
         """The pure ε in nats: the largest absolute loss of any view; of any listed one if not `complete`."""
-        least, greatest = self._reach()
-        return max(-least, greatest, 0.0)
+        if self.reach is not None:
+            return max(-self.reach[0], self.reach[1], 0.0)
+        return max(-float(self.low.min()), float(self.high.max()), 0.0) if len(self.low) else 0.0
 
     def delta(self, epsilon: float) -> Bracket:
         """Bounds on the least δ for which the worlds are (ε, δ)-indistinguishable both ways; ε in nats.
-
-        Raises: InvalidArgument unless 0 ≤ ε < ∞.
-        """
+        Raises: InvalidArgument unless 0 ≤ ε < ∞."""
         forward, backward = self.one_sided_delta(epsilon), self.reversed.one_sided_delta(epsilon)
         return Bracket(max(forward.lower, backward.lower), max(forward.upper, backward.upper))
 
@@ -140,13 +134,14 @@ class PrivacyLoss:
 
     def epsilon_at(self, delta: float) -> Bracket:
         """Bounds on the least ε ≥ 0 in nats for which the worlds are (ε, δ)-indistinguishable both ways.
-
-        Raises: InvalidArgument unless 0 ≤ δ ≤ 1.
-        """
+        Raises: InvalidArgument unless 0 ≤ δ ≤ 1."""
         check_value("delta", delta, at_least(0), at_most(1))
         if delta == 0 and self.reach is not None and self.complete:
             return Bracket(self.epsilon, self.epsilon)
-        far = self._far
+        # An ε beyond which nothing changes: only infinite losses remain, and errors of mass hide those.
+        losses = np.abs(np.concatenate([self.low, self.high]))
+        far = float(losses[np.isfinite(losses)].max(initial=0.0)) + 1.0
+        far = max(far, 1.0 - math.log(self.error)) if self.error else far
         lower = _least_epsilon(lambda epsilon: self.delta(epsilon).lower <= delta, far)
         upper = _least_epsilon(lambda epsilon: self.delta(epsilon).upper <= delta, self._turning_point(far))
         if self.complete and (self.reach is not None or not self.error):
@@ -170,19 +165,14 @@ class PrivacyLoss:
     def tradeoff(self) -> tuple[np.ndarray, np.ndarray]:
         """The trade-off curve of the most powerful tests of world 0 against world 1.
 
-        Shapes: two arrays (k + 1,), the type I errors α, increasing from 0, and type II errors β, decreasing
-            to 0, of the tests that decide for world 1 on the first cells in `order`. Randomised tests
-            interpolate linearly, so the curve is convex.
+        Two arrays (k + 1,), the type I errors α, increasing from 0, and type II errors β, decreasing to 0, of
+        the tests that decide for world 1 on the first cells in `order`. Randomised tests interpolate
+        linearly.
         """
         order = self.order
         alpha = np.concatenate([[0.0], np.cumsum(self.p0[order])])
         beta = np.concatenate([np.cumsum(self.p1[order][::-1])[::-1], [0.0]])
         return alpha, beta
-
-    def _reach(self) -> tuple[float, float]:
-        if self.reach is not None:
-            return self.reach
-        return (float(self.low.min()), float(self.high.max())) if len(self.low) else (0.0, 0.0)
 
     def _largest_hidden_delta(self, epsilon: float) -> float:
         """How much δ cells with losses around ε could hide: their two-point extreme less their mean."""
@@ -203,13 +193,6 @@ class PrivacyLoss:
         with np.errstate(over="ignore"):
             off = ROUNDING + (float(self.error * (1 + np.exp(epsilon))) if self.error else 0.0)
         return delta - off, delta + self._largest_hidden_delta(epsilon) + off + self.unlisted
-
-    @property
-    def _far(self) -> float:
-        """An ε beyond which nothing changes: only infinite losses remain, and errors of mass hide those."""
-        losses = np.abs(np.concatenate([self.low, self.high]))
-        far = float(losses[np.isfinite(losses)].max(initial=0.0)) + 1.0
-        return max(far, 1.0 - math.log(self.error)) if self.error else far
 
     def _turning_point(self, far: float) -> float:
         """Where the upper bound on δ(ε) is least: it is convex in e^ε, and errors of mass grow with e^ε."""

@@ -1,8 +1,9 @@
-"""The distribution of the adversary's view in both worlds."""
+"""The distribution of the adversary's view in both worlds, of answers or of one released value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -11,28 +12,160 @@ import numpy as np
 from arena import (
     Adversary,
     AnswerLaw,
+    Branches,
+    Density,
     Finite,
     Hypothesis,
+    Independent,
+    InvalidArgument,
     Learner,
     PrivacyUnit,
     Referee,
     Sample,
     Training,
+    Transformed,
     Unsupported,
     ValueLaw,
     play,
 )
 from arena.concepts import ConceptClass
+from arena.laws import check_same_function, simplify_laws
 from arena.randomness import block_seed, generator
 from arena.referees import name_protocols
+from arena.released import fit_rows
+from audits.exact_loss.answer_paths import PresetStates, forbid_randomness
+from audits.exact_loss.loss_cells import HIDDEN, LossCells, concatenate_cells, density_cells, product_cells
 from audits.exact_loss.path_enumeration import PRUNE, PathEnumeration, format_view
 from audits.exact_loss.privacy_loss import PrivacyLoss
-from audits.exact_loss.released_values import LabelledLoss, losses_of_values
-from audits.exact_loss.wrapped_players import PresetStates, forbid_randomness
 from audits.registry.settings_text import blame_player
 
 MAX_PATHS = 200_000
 _MAX_SCORED = 4_096  # values of a finite distribution that are played to find their scores
+
+
+@attrs.frozen(eq=False)
+class LabelledLoss:
+    """A privacy loss, with a text that describes each of its cells."""
+
+    loss: PrivacyLoss
+    text: Callable[[int], str]
+
+
+def loss_of_values(world_0: ValueLaw, world_1: ValueLaw) -> PrivacyLoss:
+    """The privacy loss between two distributions of one released value.
+    Raises: InvalidArgument if they are not of the same kind and shape, or are not distributions."""
+    return losses_of_values(world_0, world_1)[0].loss
+
+
+def losses_of_values(
+    world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HIDDEN
+) -> tuple[LabelledLoss, LabelledLoss]:
+    """The privacy loss in cells that hide at most `hidden` of δ each, for figures, and in few cells for
+    reports."""
+    pair = world_0, world_1 = simplify_laws(world_0, world_1)
+    if isinstance(world_0, Transformed) and isinstance(world_1, Transformed):
+        check_same_function(world_0, world_1)
+        return losses_of_values(world_0.law, world_1.law, hidden=hidden)
+    if isinstance(world_0, Branches) and isinstance(world_1, Branches):
+        parts = _pair_parts(world_0, world_1, "both worlds must have the same branches")
+        branches = [_branch_cells(*part, hidden) for part in parts]
+        bands = [branch.merge_bands() for branch in branches]
+        return _label_cells(branches, "branch"), _label_cells(bands, "branch")
+    if isinstance(world_0, Finite) and isinstance(world_1, Finite):
+        cells, values = _finite_cells(world_0, world_1)
+        form = partial(np.array2string, precision=6, threshold=64, max_line_width=1_000)
+        listed = LabelledLoss(cells.loss(), lambda cell: f"value {form(np.asarray(values[cell]))}")
+        return listed, listed
+    if isinstance(world_0, Density) and isinstance(world_1, Density):
+        cells = density_cells(world_0, world_1, hidden=hidden)
+        return _label_cells([cells]), _label_cells([cells.merge_bands()])
+    if isinstance(world_0, Independent) and isinstance(world_1, Independent):
+        parts = _pair_parts(world_0, world_1, "the vectors of both worlds must have the same length")
+        listed = _label_cells([product_cells([_part_cells(*part, hidden) for part in parts])])
+        return listed, listed
+    raise InvalidArgument(
+        "both worlds need distributions of the same kind: Finite, Density, Independent or Branches, a "
+        "Transformed of these, or a Mixture of Finite and Density",
+        value=[type(law).__name__ for law in pair],
+        remedy="Use `arena audit`: likelihood ratios need no more than log_density.",
+    )
+
+
+def _finite_cells(world_0: Finite, world_1: Finite) -> tuple[LossCells, np.ndarray]:
+    """The cells of values possible in some world, and the values (k, ...)."""
+    values = [world_0.values, world_1.values]
+    if values[0].shape[1:] != values[1].shape[1:]:  # releases with other numbers of entries
+        if max(law.ndim for law in values) > 2:
+            raise InvalidArgument(
+                "the values of both worlds must have the same shape", value=[law.shape[1:] for law in values]
+            )
+        width = max(law.shape[1] if law.ndim == 2 else 2 for law in values)
+        values = [fit_rows(law, width)[0] for law in values]
+    both = np.concatenate(values)
+    _, first, place = np.unique(both.reshape(len(both), -1), axis=0, return_index=True, return_inverse=True)
+    masses = np.zeros((2, len(first)))
+    place, count = place.ravel(), len(world_0.values)
+    masses[0, place[:count]] = world_0.probabilities
+    masses[1, place[count:]] = world_1.probabilities
+    possible = masses.any(axis=0)
+    return LossCells.of_views(*masses), both[first][possible]
+
+
+def _pair_parts(
+    one: Branches | Independent, other: Branches | Independent, rule: str
+) -> list[tuple[Any, Any]]:
+    """The parts of both worlds in pairs; rule: the error if their numbers differ."""
+    if len(one.parts) != len(other.parts):
+        raise InvalidArgument(rule, value=[len(law.parts) for law in (one, other)])
+    return list(zip(one.parts, other.parts, strict=True))
+
+
+def _part_cells(one: ValueLaw, other: ValueLaw, hidden: float) -> LossCells:
+    one, other = simplify_laws(one, other)
+    if isinstance(one, Branches) and isinstance(other, Branches):
+        return concatenate_cells(
+            [_branch_cells(*pair, hidden) for pair in zip(one.parts, other.parts, strict=True)]
+        )
+    if isinstance(one, Finite) and isinstance(other, Finite):
+        return _finite_cells(one, other)[0]
+    if isinstance(one, Density) and isinstance(other, Density):
+        return density_cells(one, other, hidden=hidden)
+    raise InvalidArgument("a part must be Finite in both worlds or have a density in both")
+
+
+def _branch_cells(one: float | Density, other: float | Density, hidden: float) -> LossCells:
+    """The cells of one branch. A number that is released in one world only reveals the world for certain."""
+    laws = (one, other)
+    densities = [law for law in laws if isinstance(law, Density)]
+    if len(densities) == 2:
+        return density_cells(*densities, hidden=hidden)
+    without_number = LossCells.of_views(
+        *(np.array([0.0 if isinstance(law, Density) else law], float) for law in laws)
+    )
+    if not densities:
+        return without_number
+    zero = attrs.evolve(densities[0], log=lambda x: np.full(np.shape(x), -np.inf))
+    with_number = density_cells(*(law if isinstance(law, Density) else zero for law in laws), hidden=hidden)
+    return concatenate_cells([with_number, without_number])
+
+
+def _label_cells(parts: list[LossCells], name: str = "") -> LabelledLoss:
+    """The loss of all parts, whose cells are described by their place and, with a name, by their part."""
+    cells = concatenate_cells(parts)
+    part = np.repeat(np.arange(len(parts)), [len(each) for each in parts])
+
+    def text(cell: int) -> str:
+        place = f"from {cells.left[cell]:.6g} to {cells.right[cell]:.6g}"
+        nowhere = np.isnan(cells.left[cell])
+        if name:
+            return f"{name} {part[cell]}{'' if nowhere else f', number {place}'}"
+        if not nowhere:
+            return f"value {place}"
+        low, high = cells.low[cell], cells.high[cell]
+        losses = f"of {low:.6g}" if low == high else f"from {low:.6g} to {high:.6g}"
+        return f"all values of a privacy loss {losses}"
+
+    return LabelledLoss(cells.loss(), text)
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -51,7 +184,6 @@ class ViewLaw:
 
     @property
     def loss(self) -> PrivacyLoss:
-        """The privacy loss of the view."""
         return self.views.loss
 
 
@@ -67,9 +199,7 @@ def view_law(
     """The distribution of what `adversary` sees of `learner`, from the learner's output distribution.
 
     Where learners answer queries, every path of answers is played; where they release a value, one game in
-    each world.
-
-    prune, max_paths, watch: as in `PathEnumeration`. The mass of pruned paths is stated as an error.
+    each world. prune, max_paths, watch: as in `PathEnumeration`.
 
     Raises: Unsupported if the output distribution is unknown, the adversary uses randomness or leads to too
         many paths, or under another protocol; whatever a referee raises in a game.
@@ -93,8 +223,8 @@ def view_law(
 def value_laws(learner: Learner, adversary: Adversary, referee: Referee) -> tuple[ValueLaw, ValueLaw]:
     """The distribution of the released value, in world 0 and in world 1.
 
-    Raises: Unsupported if the output distribution is unknown, or the adversary uses randomness or gives no
-        sample; whatever the referee raises.
+    Raises: Unsupported if it is unknown, or the adversary uses randomness or gives no sample; whatever the
+        referee raises.
     """
     laws, _, _ = _read_laws(learner, forbid_randomness(adversary), referee)
     if not laws:
@@ -125,9 +255,9 @@ def _law_of_release(learner: Learner, adversary: Adversary, referee: Referee) ->
     if not laws:
         nothing = LabelledLoss(PrivacyLoss.of_views([1.0], [1.0]), lambda cell: "nothing")
         return ViewLaw(views=nothing, coarse=nothing, score=None, challenges=challenges)
-    losses = losses_of_values(*laws)
+    fine, coarse = losses_of_values(*laws)
     score = _score_of_values(learner, adversary, referee, concepts, *laws)
-    return ViewLaw(views=losses.fine, coarse=losses.coarse, score=score, challenges=challenges)
+    return ViewLaw(views=fine, coarse=coarse, score=score, challenges=challenges)
 
 
 def _value_law(learner: Learner, sample: Sample) -> ValueLaw:

@@ -5,7 +5,7 @@ Online learners are compared by mistakes or regret, predictors by the errors of 
 
 from audits.races.online_race import OnlineStanding, plan_online_race, spread_marks
 from audits.races.predictor_race import PredictorStanding, plan_predictor_race
-from audits.races.race_plan import BoundTest, Race
+from audits.races.race import BoundTest, Race
 from audits.races.race_result import RaceResult, run_race
 from audits.statistics.quantiles import Quantile
 

@@ -24,10 +24,9 @@ from arena import (
 )
 from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
-from audits.races.race_plan import Entrant, Measure, Race, Standing, set_fields
-from audits.registry.entrants import check_labels
-from audits.registry.suggestions import suggest
-from audits.reports.document import Table
+from audits.races.race import Entrant, Race, Standing, set_fields
+from audits.registry.suggestions import check_labels, suggest
+from audits.reports.report import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,35 +54,30 @@ class OnlineStanding(Standing):
 
 
 @attrs.frozen(kw_only=True)
-class MistakeCount(Measure):
-    """Mistakes, or regret against the best concept of the learner's class in hindsight.
+class OnlineRace(Race):
+    """A race by mistakes, or by regret against the best concept of the learner's class in hindsight."""
 
-    realizable: whether some concept of that class explains every game; then mistakes are counted.
-    """
-
-    derived: ClassVar[tuple[str, ...]] = ("realizable",)
+    derived: ClassVar[tuple[str, ...]] = (*Race.derived, "quantity", "marks", "realizable")
     least_height: ClassVar[float] = 1.0
 
     @property
     def realizable(self) -> bool:
+        """Whether some concept of that class explains every game; then mistakes are counted."""
         return self.quantity == MISTAKES
 
     @property
     def least_figure(self) -> float:
-        return 0 if self.realizable else -self.marks[-1]
+        return 0 if self.realizable else -self.rounds
 
     def scorebook(self, entrant: Entrant) -> Scorebook:
         """What is recorded about the games of an entrant."""
         return Scorebook(marks=self.marks, concepts=None if self.realizable else entrant.concepts)
 
     def check(self, entrant: Entrant) -> None:
-        """Refuse an invalid bound, and an adversary whose games depend on each other.
-
-        Raises: InvalidArgument; NotConforming if the adversary fails `arena.testing.check_adversary`.
-        """
+        """Refuse an invalid bound, and an adversary that fails `arena.testing.check_adversary`."""
         super().check(entrant)
         adversary, referee = entrant.adversary, entrant.referee
-        if "rounds" in attrs.fields_dict(type(adversary)) and self.marks[-1] > _CHECKED_ROUNDS:
+        if "rounds" in attrs.fields_dict(type(adversary)) and self.rounds > _CHECKED_ROUNDS:
             try:
                 adversary = set_fields(adversary, rounds=_CHECKED_ROUNDS)
                 referee = REFEREES[referee.name](T=_CHECKED_ROUNDS)  # type: ignore[call-arg]
@@ -106,9 +100,8 @@ class MistakeCount(Measure):
         assert record is not None
         return record.mistakes if record.least is None else record.mistakes - record.least
 
-    def make_standing(self, race: Race, entrant: Entrant, figures: np.ndarray) -> OnlineStanding:
-        """The standing of a learner, from the figures (k, n) of its games."""
-        summary = race.summarise(entrant, figures, figures[-1])
+    def make_standing(self, entrant: Entrant, figures: np.ndarray) -> OnlineStanding:
+        summary = self.summarise(entrant, figures, figures[-1])
         medians = summary["median"].values
         log_t, positive = np.log(self.marks), medians > 0
         return OnlineStanding(
@@ -118,17 +111,17 @@ class MistakeCount(Measure):
             log_slope=_fit_slope(log_t, medians),
         )
 
-    def explain_inapplicable(self, bound: Bound, protocol: str) -> str:
+    def explain_inapplicable(self, bound: Bound) -> str:
         # In realizable games the best concept makes no mistake, so a bound on regret is one on mistakes.
         if bound.of == ERROR:
             return "it bounds the errors of predictors"
         if bound.of != REGRET and not self.realizable:
             return f"it bounds {bound.of} in realizable games"
-        if bound.oblivious and not REFEREES[protocol].committed:
+        if bound.oblivious and not REFEREES[self.protocol].committed:
             return "it is proved for oblivious adversaries only"
         return ""
 
-    def describe(self, race: Race, standings: Sequence[Any]) -> tuple[str, Table, list[str]]:
+    def describe(self, standings: Sequence[Any]) -> tuple[str, Table, list[str]]:
         kind = (
             "realizable: some concept of the learner's class explains every game"
             if self.realizable
@@ -146,19 +139,19 @@ class MistakeCount(Measure):
             for standing in standings
         ]
         headers = ("learner", "mean", "median", "95 % quantile", "worst", "power of t", "slope on ln t")
-        title = f"{self.quantity.capitalize()} after {race.rounds:,} rounds, {race.games:,} games of each:"
+        title = f"{self.quantity.capitalize()} after {self.rounds:,} rounds, {self.games:,} games of each:"
         sentences = [
             "The last two columns are the slopes of ln median and of the median on ln t, by least squares "
             f"over {len(self.marks)} marks."
         ]
-        always_wrong = [standing.label for standing in standings if standing.mean[-1] == race.rounds]
+        always_wrong = [standing.label for standing in standings if standing.mean[-1] == self.rounds]
         if self.realizable and always_wrong:
             sentences.append(
-                f"Wrong in all {race.rounds:,} rounds of every game, and so without any sign of learning: "
+                f"Wrong in all {self.rounds:,} rounds of every game, and so without any sign of learning: "
                 f"{', '.join(always_wrong)}. A private learner may need more rounds, a larger ε "
                 "(--set epsilon=…) or a smaller class (--set concepts=…)."
             )
-        return f"{race.protocol}, {race.rounds:,} rounds; {kind}", Table(headers, rows, title), sentences
+        return f"{self.protocol}, {self.rounds:,} rounds; {kind}", Table(headers, rows, title), sentences
 
     def label_axes(self, axes: Axes) -> None:
         axes.set_xscale("log")
@@ -183,7 +176,7 @@ def plan_online_race(
     realizable, the referee enforces it and mistakes are counted; otherwise, or if `agnostic`, regret is.
 
     protocol: by default one that all play, if possible that of the adversary's field.
-    marks: the maximal number of marks. settings: confidence and seed, as in `GamePlan`.
+    marks: the maximal number of marks. settings: confidence and seed.
 
     Raises: InvalidArgument if there are no such games; Unsupported if a class is not finite, or too large.
     """
@@ -202,12 +195,17 @@ def plan_online_race(
             attrs.evolve(entrant, referee=Realizable(referee, entrant.concepts))  # type: ignore[arg-type]
             for entrant in entrants
         ]
-    quantity = MISTAKES if realizable else REGRET
-    measure = MistakeCount(quantity=quantity, marks=spread_marks(rounds, marks))
+    race = OnlineRace(
+        entrants=tuple(entrants),
+        games=games,
+        quantity=MISTAKES if realizable else REGRET,
+        marks=spread_marks(rounds, marks),
+        block=_choose_block(entrants, games, realizable),
+        **settings,
+    )
     for entrant in entrants:
-        measure.scorebook(entrant).check(rounds)
-    block = _choose_block(entrants, games, realizable)
-    return Race(entrants=tuple(entrants), games=games, measure=measure, block=block, **settings)
+        race.scorebook(entrant).check(rounds)
+    return race
 
 
 def spread_marks(rounds: int, count: int) -> tuple[int, ...]:

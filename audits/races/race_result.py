@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import accumulate
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arena import ERROR, Bound
-from audits.races.race_plan import BoundTest, Race, Standing, Watch, play_games
+from arena import ERROR
+from audits.races.race import Race
+from audits.registry.match import read_claim
 from audits.registry.settings_text import summarize_player
-from audits.registry.tested_claim import read_claim
-from audits.reports.document import Document, Facts, Listing, Picture, Prose, Table
 from audits.reports.formatting import WIDTH, percent, wrap
 from audits.reports.json_form import to_data
 from audits.reports.plots import choose_colour, draw_curve, set_title
-from audits.reports.report import Report
-from audits.runs.workers import Workers
+from audits.reports.report import Document, Facts, Listing, Picture, Prose, Report, Table
+from audits.runs.workers import Workers, map_missing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARKERS = "osD^vPX"  # distinguish learners in grey prints
 _BOUND_REACH = 2.5  # the axis of a chart reaches up to bounds within this multiple of the largest figure
+Watch = Callable[[int], None]
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
 class RaceResult(Report):
-    """The standings of all learners, in the order of the race.
+    """The standings of all learners, in the order of the race, and what an interruption left out, as text.
 
-    race: with the games that were finished. standings: of the kind that the measure of the race makes.
-    interruption: what is missing, as text. notes: how settings were chosen.
+    race: with the games that were finished. notes: how settings were chosen.
     """
 
     kind: ClassVar[str] = "race"
@@ -54,34 +56,60 @@ class RaceResult(Report):
     @property
     def headline(self) -> str:
         end = ", interrupted" if self.interrupted else ", a promised bound is violated" if self.broken else ""
-        quantity = self.race.measure.quantity
-        name = "errors" if quantity == ERROR else quantity
-        return f"{name.capitalize()} of {_describe_players(self.race)}{end}"
+        name = "errors" if self.race.quantity == ERROR else self.race.quantity
+        return f"{name.capitalize()} of {self.race}{end}"
 
     def document(self) -> Document:
-        race, standings = self.race, self.standings
-        protocol, table, sentences = race.measure.describe(race, standings)
+        race = self.race
+        protocol, table, sentences = race.describe(self.standings)
         head = [
             ("adversary", summarize_player(race.adversary)),
             ("protocol", protocol),
             ("games", f"{race.games:,} of each learner, in batches of {race.block:,}; seed {race.seed}"),
         ]
-        tests = [(standing.label, *_describe_test(standing.bound_test, race.games)) for standing in standings]
+        learners, tests = [], []
+        for standing in self.standings:
+            learner, test = standing.entrant.learner, standing.bound_test
+            text = f"{summarize_player(learner)}; class {standing.entrant.concepts}; {read_claim(learner)}"
+            learners.append((standing.label, wrap(text, WIDTH - 20)))
+            result = ("none", "") if test is None else (test.describe_bound(), test.describe(race.games))
+            tests.append((standing.label, *result))
         limits = (
             "Limits in brackets are order statistics. They hold for every distribution of games, at all "
-            f"{len(race.measure.marks)} marks, for both quantiles and all learners at once, with confidence "
+            f"{len(race.marks)} marks, for both quantiles and all learners at once, with confidence "
             f"{percent(race.confidence)} (Bonferroni); ? stands where there are too few games for one."
         )
-        prose = [limits, *sentences, *_explain_bounds(self), self.interruption]
+        prose = [limits, *sentences, *self._explain_bounds(), self.interruption]
         parts = [
             Listing("\n".join(f"note: {note}" for note in self.notes)),
             Facts(head),
-            Facts([(standing.label, _describe_learner(standing)) for standing in standings]),
+            Facts(learners),
             table,
             Table(("learner", "bound", "does it hold?"), tests, "Bounds of the theorems:"),
             *map(Prose, filter(None, prose)),
         ]
         return Document(parts=parts, picture=Picture(self._draw))
+
+    def _explain_bounds(self) -> list[str]:
+        tests = {one.label: one.bound_test for one in self.standings if one.bound_test is not None}
+        bounds = [test.bound for test in tests.values() if not test.inapplicable]
+        sentences = []
+        if any(bound.beta != 0 for bound in bounds):
+            sentences.append(
+                "A bound that is not refuted is not thereby proved. Bounds that a game may exceed with "
+                "probability β are tested by the number of games that do, bounds on an expectation by "
+                "Anderson's limit on the mean. All tests together refute a true bound with a probability of "
+                f"at most {percent(1 - self.race.confidence)}."
+            )
+        if not all(bound.promised for bound in bounds):
+            sentences.append(
+                "The theorem promises a bound for the printed constants only. A learner with smaller "
+                "constants is measured against it, but breaks no promise by exceeding it."
+            )
+        if tests:
+            theorems = "; ".join(f"{label}: {test.bound.theorem}" for label, test in tests.items())
+            sentences.append(f"Bounds: {theorems}.")
+        return sentences
 
     def _describe(self) -> dict[str, Any]:
         learners = [
@@ -95,116 +123,88 @@ class RaceResult(Report):
             for standing in self.standings
         ]
         outcome = {"interrupted": self.interrupted, "broken": self.broken, "learners": learners}
-        return {**to_data(self.race), **to_data(self.race.measure), **outcome}
+        return {**to_data(self.race), **outcome}
 
     def _draw(self, axes: Axes) -> None:
         """Draw the curves of all learners, without their legend."""
-        race = self.race
-        low, high = span = _choose_span(self.standings, race.measure.least_height)
+        race, marks = self.race, np.array(self.race.marks)
+        low, high = self._choose_span()
         for number, standing in enumerate(self.standings):
-            _draw_standing(axes, standing, np.array(race.measure.marks), number, span)
+            median, test = standing.median, standing.bound_test
+            colour = choose_colour(number)
+            limits = np.clip([median.lower, median.upper], low, high)
+            style: Any = {
+                "label": standing.label,
+                "marker": _MARKERS[number % len(_MARKERS)],
+                "markersize": 4,
+            }
+            draw_curve(axes, marks, median.values, limits, color=colour, **style)
+            if test is not None and not test.inapplicable:
+                label = f"{standing.label}: bound {test.describe_bound()}"
+                label += ", above the chart" if standing.bounds.min() > high else ""
+                axes.plot(marks, standing.bounds, color=colour, linestyle="--", linewidth=1.2, label=label)
         axes.set_ylim(low, high)
-        race.measure.label_axes(axes)
+        race.label_axes(axes)
         confidence = f"{percent(race.confidence)} for all of them together"
         explanation = f"Median of the games; shaded, its limits at the marked rounds ({confidence})"
-        set_title(axes, _describe_players(race), explanation)
+        set_title(axes, str(race), explanation)
+
+    def _choose_span(self) -> tuple[float, float]:
+        """The ends of the axis of figures."""
+        medians = [standing.median for standing in self.standings]
+        figures = np.concatenate([values for m in medians for values in (m.lower, m.values, m.upper)])
+        figures = figures[np.isfinite(figures)]
+        low, high = min(0.0, float(figures.min())), max(self.race.least_height, float(figures.max()))
+        bounds = np.concatenate([standing.bounds for standing in self.standings])
+        near = bounds[np.isfinite(bounds) & (bounds <= _BOUND_REACH * high)]
+        high = max(high, float(near.max(initial=0.0)))
+        margin = 0.05 * (high - low)
+        return low - margin, high + 2 * margin
 
 
 def run_race(race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None) -> RaceResult:
-    """Play a race; jobs, watch, interrupts and errors as in `play_games`.
-
-    Raises: also InvalidArgument or NotConforming, before the games, if an entrant is unfit; see
-    `Measure.check`.
-    """
+    """Play a race, as `play_games` does. Raises: also InvalidArgument or NotConforming, before the games."""
     for entrant in race.entrants:
-        race.measure.check(entrant)
+        race.check(entrant)
     return make_result(*play_games(race, jobs=jobs, watch=watch))
 
 
 def make_result(race: Race, figures: list[np.ndarray], interruption: str = "") -> RaceResult:
     """The result of a race from what `play_games` returns."""
-    pairs = zip(race.entrants, figures, strict=True)
-    standings = tuple(race.measure.make_standing(race, *pair) for pair in pairs)
+    standings = tuple(map(race.make_standing, race.entrants, figures))
     return RaceResult(race=race, standings=standings, interruption=interruption)
 
 
-def _describe_players(race: Race) -> str:
-    """Who plays a race, in one line."""
-    learners = f"{len(race.entrants)} learners" if len(race.entrants) > 1 else race.entrants[0].label
-    return f"{learners} against {race.adversary.name}, {race.games:,} games each"
+def play_games(
+    race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None
+) -> tuple[Race, list[np.ndarray], str]:
+    """Play all games; return the race, the figures (..., k, n) of each learner's n games, and an empty text.
 
+    A keyboard interrupt ends them early. Then it is the race of the games that were finished, equally many of
+    every learner that has any, and the text says which are missing. If none were, the interrupt is raised.
 
-def _describe_learner(standing: Standing) -> str:
-    """A learner with its settings, its class and its claim."""
-    learner, concepts = standing.entrant.learner, standing.entrant.concepts
-    return wrap(f"{summarize_player(learner)}; class {concepts}; {read_claim(learner)}", WIDTH - 20)
-
-
-def _describe_bound(bound: Bound) -> str:
-    """A bound, and the sense in which it holds."""
-    sense = "on the expectation" if bound.beta is None else f"β = {bound.beta:.3g}"
-    return f"{bound.at_most:,.4g} ({sense})"
-
-
-def _describe_test(test: BoundTest | None, games: int) -> tuple[str, str]:
-    if test is None:
-        return "none", ""
-    if test.inapplicable:
-        return _describe_bound(test.bound), f"not tested: {test.inapplicable}"
-    if test.bound.beta is None:
-        observed = f"the mean is at least {test.mean_lower:,.4g}"
-    elif test.bound.beta > 0:
-        observed = f"{test.exceeding:,} of {games:,} games exceed it, up to {test.allowed:,} may"
-    else:
-        observed = f"{test.exceeding:,} games exceed it" if test.broken else "in every game"
-    if test.bound.beta != 0 or test.broken:
-        observed = f"{'no' if test.broken else 'not refuted'}: {observed}"
-    return _describe_bound(test.bound), observed + ("" if test.bound.promised else " (not promised)")
-
-
-def _explain_bounds(result: RaceResult) -> list[str]:
-    tests = {one.label: one.bound_test for one in result.standings if one.bound_test is not None}
-    bounds = [test.bound for test in tests.values() if not test.inapplicable]
-    sentences = []
-    if any(bound.beta != 0 for bound in bounds):
-        sentences.append(
-            "A bound that is not refuted is not thereby proved. Bounds that a game may exceed with "
-            "probability β are tested by the number of games that do, bounds on an expectation by Anderson's "
-            "limit on the mean. All tests together refute a true bound with a probability of at most "
-            f"{percent(1 - result.race.confidence)}."
-        )
-    if not all(bound.promised for bound in bounds):
-        sentences.append(
-            "The theorem promises a bound for the printed constants only. A learner with smaller constants "
-            "is measured against it, but breaks no promise by exceeding it."
-        )
-    if tests:
-        theorems = "; ".join(f"{label}: {test.bound.theorem}" for label, test in tests.items())
-        sentences.append(f"Bounds: {theorems}.")
-    return sentences
-
-
-def _draw_standing(
-    axes: Axes, standing: Standing, marks: np.ndarray, number: int, span: tuple[float, float]
-) -> None:
-    colour, marker, median = choose_colour(number), _MARKERS[number % len(_MARKERS)], standing.median
-    limits = np.clip([median.lower, median.upper], *span)
-    draw_curve(
-        axes, marks, median.values, limits, label=standing.label, color=colour, marker=marker, markersize=4
+    watch: called with the number of games so far.
+    Raises: whatever a referee or a player raises in a game; WorkersFailed if workers fail.
+    """
+    blocks, learners = range(ceil(race.games / race.block)), range(len(race.entrants))
+    tasks = [(number, block) for block in blocks for number in learners]
+    played = [0, *accumulate(race.games_in(block) for _, block in tasks)]  # after so many tasks
+    results, interrupted = map_missing(
+        lambda task: race.play_block(*task),
+        tasks,
+        {},
+        jobs,
+        watch=None if watch is None else lambda done: watch(played[done]),
     )
-    if standing.bound_test is not None and not standing.bound_test.inapplicable:
-        label = f"{standing.label}: bound {_describe_bound(standing.bound_test.bound)}"
-        label += ", above the chart" if standing.bounds.min() > span[1] else ""
-        axes.plot(marks, standing.bounds, color=colour, linestyle="--", linewidth=1.2, label=label)
-
-
-def _choose_span(standings: tuple[Standing, ...], least_height: float) -> tuple[float, float]:
-    medians = [standing.median for standing in standings]
-    figures = np.concatenate([values for m in medians for values in (m.lower, m.values, m.upper)])
-    figures = figures[np.isfinite(figures)]
-    low, high = min(0.0, float(figures.min())), max(least_height, float(figures.max()))
-    bounds = np.concatenate([standing.bounds for standing in standings])
-    near = bounds[np.isfinite(bounds) & (bounds <= _BOUND_REACH * high)]
-    high = max(high, float(near.max(initial=0.0)))
-    margin = 0.05 * (high - low)
-    return low - margin, high + 2 * margin
+    finished = [[results[n, block] for block in blocks if (n, block) in results] for n in learners]
+    figures = [np.concatenate(arrays, axis=-1) for arrays in finished if arrays]
+    if not interrupted:
+        return race, figures, ""
+    if not figures:
+        raise KeyboardInterrupt
+    games = min(array.shape[-1] for array in figures)  # the first learners may be a block ahead
+    text = f"Interrupted: figures rest on the first {games:,} of {race.games:,} games."
+    unplayed = [entrant.label for entrant in race.entrants[len(figures) :]]
+    text += f" No games of {', '.join(unplayed)} were finished." if unplayed else ""
+    shorter = attrs.evolve(race, entrants=race.entrants[: len(figures)], games=games)
+    return shorter, [array[..., :games] for array in figures], text

@@ -17,10 +17,10 @@ import numpy as np
 from arena.capabilities import UsesPackages
 from arena.errors import InvalidArgument, is_users_file
 from arena.randomness import STREAMS
-from audits.registry.own_packages import OWN
+from audits.registry import OWN_PACKAGES
 
 # Top-level modules that are compared otherwise, or on which no figure depends.
-_NOT_COMPARED = {*sys.stdlib_module_names, *OWN, "audits", "numpy", "attr", "attrs"}
+_NOT_COMPARED = {*sys.stdlib_module_names, *OWN_PACKAGES, "audits", "numpy", "attr", "attrs"}
 
 Origins = Mapping[str, Mapping[str, str]]  # digests of "files" and versions of "packages", by name
 
@@ -42,10 +42,7 @@ def find_changes(recorded: Mapping[str, str], present: Mapping[str, str]) -> dic
 
 
 def check_origins(path: Path, recorded: Origins, present: Origins, where: str = "now") -> None:
-    """Compare what the ledger at `path` records with the present, or with what another ledger records.
-
-    where: what is compared is, in words. Raises: InvalidArgument that names what differs.
-    """
+    """Raises: InvalidArgument if values present `where` differ from those of the ledger at `path`."""
     changes = [
         f"{name} ({recorded[entry][name]!s:.18} in {path}, {value!s:.18} {where})"
         for entry in recorded
@@ -71,10 +68,8 @@ def versions() -> dict[str, str]:
 def find_packages(
     players: Iterable[object], *, sources: Iterable[Path] = (), more: Collection[str] = ()
 ) -> dict[str, str]:
-    """The versions of the packages that players, their settings and source files of the user's come from.
-
-    They are by the name of the distribution. more: top-level modules of further packages.
-    """
+    """The versions, by distribution, of the packages that players, their settings and source files of the
+    user's come from. more: top-level modules of further packages."""
     roots = {root for player in players for root in _list_roots(player)} | set(more)
     files = (str(getattr(sys.modules.get(root), "__file__", None)) for root in roots)
     own = {Path(file) for file in files if file.endswith(".py") and is_users_file(file)}

@@ -13,7 +13,8 @@ import importlib
 import inspect
 import os
 import pkgutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -23,23 +24,20 @@ import attrs
 
 from arena.errors import RAISED, InvalidArgument, describe_error
 from arena.players import Adversary, Learner
-from audits.registry.own_packages import import_own_package
+from arena.sample import Sample
+from audits.registry import import_own_package
+from audits.registry.settings_text import build_player
 from audits.registry.suggestions import suggest, unknown_name
 from audits.registry.user_files import load_module
 
 PlayerClass = type[Learner] | type[Adversary]
 FUNCTION_LEARNER = "function"  # name of the learner that plays a function, and of its setting for it
 _FILE_FORM = "; or path/to/file.py:ClassName"
-_WITH_ARTICLE = {"learner": "a learner", "adversary": "an adversary"}
 
 
 @attrs.frozen
 class Registry:
-    """The players of one kind.
-
-    kind: "learner" or "adversary". base: their base class. package: the package of the shipped players.
-    group: the entry point group of installed packages.
-    """
+    """The players of one kind. package: of the shipped ones. group: of entry points of installed packages."""
 
     kind: str
     base: PlayerClass
@@ -47,32 +45,26 @@ class Registry:
     group: str
 
     def find(self, text: str) -> Any:
-        """The class of the player named `text`, or at `path/to/file.py:ClassName`.
-
-        Raises: InvalidArgument if there is none or more than one, or if it cannot be loaded or is no player.
-        """
+        """The class of the player named `text`, or at path/to/file.py:ClassName. Raises: InvalidArgument."""
         if _is_file(text):
             player = _load_from_file(text, self)
             self._check(player, text)
             return player
         # Unless a file has the name in its text, all modules are imported.
-        shipped = self._load_by_text(text).get(text) or self._load_shipped().get(text)
+        shipped = self.load_by_text(text).get(text) or self._load_shipped().get(text)
         entry_points = self._list_entry_points(text)
         if shipped is None and not entry_points:
             for other in (LEARNERS, ADVERSARIES):
                 if other is not self and text in other.list_names():
                     raise InvalidArgument(
-                        f"{text} is {_WITH_ARTICLE[other.kind]}, not {_WITH_ARTICLE[self.kind]}",
+                        f"{text} is {_add_article(other.kind)}, not {_add_article(self.kind)}",
                         remedy="The learner is the argument, the adversary follows --against.",
                     )
             raise unknown_name(self.kind, text, self.list_names(), _FILE_FORM)
         return self._choose(text, shipped, entry_points)
 
     def find_instance(self, text: str) -> Any | None:
-        """The player at `path/to/file.py:name`, an instance; None if `text` denotes something else.
-
-        Raises: InvalidArgument if the file cannot be loaded, or has no such name.
-        """
+        """The player at `path/to/file.py:name`, an instance; None if `text` denotes something else."""
         item = _load_from_file(text, self) if _is_file(text) else None
         return item if isinstance(item, self.base) else None
 
@@ -107,10 +99,6 @@ class Registry:
         """Whether an installed package announces a player of that name."""
         return bool(self._list_entry_points(name))
 
-    def has_file_or_entry_point(self, name: str) -> bool:
-        """Whether a file that has the name in its text defines the player, or an installed package does."""
-        return name in self._load_by_text(name) or self.is_announced(name)
-
     def _choose(
         self, name: str, shipped: PlayerClass | None, entry_points: list[metadata.EntryPoint]
     ) -> PlayerClass:
@@ -120,8 +108,8 @@ class Registry:
             raise _name_clash(self.kind, name, [*locations, *(point.value for point in entry_points)])
         return self._load_entry_point(entry_points[0]) if shipped is None else shipped
 
-    def _load_by_text(self, name: str) -> dict[str, PlayerClass]:
-        """The players in files with the line `name = "laplace-count"`: the others need not be imported."""
+    def load_by_text(self, name: str) -> dict[str, PlayerClass]:
+        """The shipped players in files with the line `name = "laplace-count"`, without importing others."""
         root, line = import_own_package(self.package), f'name = "{name}"'.encode()
         paths = (
             path.relative_to(folder)
@@ -188,17 +176,11 @@ class Registry:
         if inspect.isabstract(player):
             missing = ", ".join(sorted(player.__abstractmethods__))
             return f"is abstract: it does not define {missing}", "Define what is missing, or name a subclass."
-        if not _is_decorated(player):
+        if "__attrs_attrs__" not in vars(player):  # attrs may have made a class that it inherits from
             return "is not an attrs class", "Decorate it with @attrs.frozen."
         if not isinstance(player.name, str) or not player.name:
             return "has no name", f'Give it one: name = "my-{self.kind}".'
         return None
-
-
-def _is_decorated(player: type) -> bool:
-    """Whether attrs made the class itself, and not only a class that it inherits from."""
-    inherited = [attrs.fields(parent) for parent in player.__mro__[1:] if attrs.has(parent)]
-    return attrs.has(player) and all(attrs.fields(player) is not fields for fields in inherited)
 
 
 LEARNERS = Registry("learner", Learner, "learners", "arena.learners")
@@ -216,7 +198,7 @@ def find_player(text: str) -> Any:
             )
         return (LEARNERS if issubclass(player, Learner) else ADVERSARIES).find(text)
     registries = (LEARNERS, ADVERSARIES)
-    holders = [registry for registry in registries if registry.has_file_or_entry_point(text)]
+    holders = [own for own in registries if text in own.load_by_text(text) or own.is_announced(text)]
     if not holders:
         holders = [registry for registry in registries if text in registry.list_names()]
     if not holders:
@@ -228,10 +210,7 @@ def find_player(text: str) -> Any:
 
 
 def resolve_learner(text: str) -> tuple[str, dict[str, str]]:
-    """The name of the learner that `text` denotes, and settings that come with it.
-
-    A function at `path/to/file.py:function` denotes the learner `function` with that function as its setting.
-    """
+    """The name of the learner that `text` denotes, and the setting that comes with it if it is a function."""
     path, _, name = text.rpartition(":")
     item = vars(load_module(path)).get(name) if path.endswith(".py") else None
     if not callable(item) or inspect.isclass(item):
@@ -277,3 +256,97 @@ def _name_clash(kind: str, name: str, locations: list[str]) -> InvalidArgument:
 
 def _format_location(player: PlayerClass) -> str:
     return f"{player.__module__}:{player.__qualname__}"
+
+
+def _add_article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+GivenLearner = Learner | str | Callable[..., Any]
+GivenAdversary = Adversary | str
+_FORMS = {
+    "learner": "Give a learner, the name of one, path/to/file.py:name, or a function f(data, rng).",
+    "adversary": "Give an adversary, the name of one, or path/to/file.py:name.",
+    "referee": "Give a referee, such as arena.Release().",
+}
+
+
+def check_player(role: str, player: object, base: type) -> None:
+    """Raises: InvalidArgument for what is no instance of the base class of a role, "learner", "adversary" or
+    "referee", and for adversaries whose data are something else than a `Sample`."""
+    rule = f"{_add_article(role)} is given as an instance"
+    rule += "" if role == "referee" else " or a name"
+    if inspect.isclass(player):
+        raise InvalidArgument(
+            f"{rule}, got the class {player.__name__}",
+            remedy=f"Write {player.__name__}(...), with its settings by name.",
+        )
+    if not isinstance(player, base):
+        raise InvalidArgument(rule, value=player, remedy=_FORMS[role])
+    name, sample = getattr(player, "name", role), getattr(player, "sample", None)
+    has_data = role == "adversary" and "sample" in attrs.fields_dict(type(player))  # type: ignore[arg-type]
+    if has_data and sample is not None and not isinstance(sample, Sample):
+        raise InvalidArgument(
+            f"sample of {name} must be an arena.Sample, got a {type(sample).__name__}",
+            remedy="Write Sample(points, labels).",
+        )
+
+
+def is_function(learner: object) -> bool:
+    """Whether a learner is given as a function: the function itself, or path/to/file.py:function."""
+    if isinstance(learner, str):
+        return learner.rpartition(":")[0].endswith(".py") and resolve_learner(learner)[0] == FUNCTION_LEARNER
+    return callable(learner) and not inspect.isclass(learner) and not isinstance(learner, Learner | Adversary)
+
+
+def configure_learner(learner: object, settings: Mapping[str, Any], sample: Sample | None = None) -> Learner:
+    """The learner that is given. settings: by name, as text or as values; for an instance there are none."""
+    if isinstance(learner, str):
+        name, own_settings = resolve_learner(learner)
+        named: Learner = build_player(LEARNERS.find(name), own_settings | dict(settings), sample=sample)
+        return named
+    if is_function(learner):
+        function: Learner = build_player(
+            LEARNERS.find(FUNCTION_LEARNER), {FUNCTION_LEARNER: learner, **settings}
+        )
+        return function
+    check_player("learner", learner, Learner)
+    assert isinstance(learner, Learner)
+    _refuse_settings(learner, settings)
+    return learner
+
+
+def copy_learner(learner: Learner) -> Learner:
+    """A copy of which no adversary has a hold; the same learner if it cannot be copied."""
+    try:
+        return deepcopy(learner)
+    except Exception:  # settings that are objects of other libraries may raise anything
+        return learner
+
+
+def configure_adversary(
+    adversary: object, settings: Mapping[str, Any], *, learner: Learner, sample: Sample | None = None
+) -> Adversary:
+    """The adversary that is given, with the user's data if there are any. As `configure_learner`."""
+    if isinstance(adversary, str):
+        adversary = ADVERSARIES.find_instance(adversary) or adversary
+    if isinstance(adversary, str):
+        named: Adversary = build_player(ADVERSARIES.find(adversary), settings, sample=sample, learner=learner)
+        return named
+    check_player("adversary", adversary, Adversary)
+    assert isinstance(adversary, Adversary)
+    _refuse_settings(adversary, settings)
+    if sample is None:
+        return adversary
+    if getattr(adversary, "sample", None) is not None:
+        raise InvalidArgument(f"{adversary.name} has data of its own", remedy="Leave out data=.")
+    return attrs.evolve(adversary, sample=sample)  # type: ignore[call-arg]
+
+
+def _refuse_settings(player: Learner | Adversary, settings: Mapping[str, Any]) -> None:
+    if settings:
+        raise InvalidArgument(
+            f"{player.name} is given as an instance, which has its settings already",
+            value=", ".join(settings),
+            remedy="Set them where it is made, or give its name instead of the instance.",
+        )

@@ -23,11 +23,7 @@ _STEP = 4  # of indentation
 
 
 def write_assignment(name: str, record: Any) -> str:
-    """Python code that imports what it needs and assigns a record to a name, one field a line.
-
-    Fields that have their default are left out. For what cannot be imported, such as a local function, a line
-    says what to paste there.
-    """
+    """Python code that imports what it needs and assigns a record, without its defaults, to a name."""
     writer = _Writer()
     code = attrs.evolve(writer.write(record), exploded=True).lay_out()
     imports = [f"from {module} import {', '.join(sorted(names))}" for module, names in writer.imports.items()]
@@ -37,10 +33,7 @@ def write_assignment(name: str, record: Any) -> str:
 
 @attrs.frozen
 class _Code:
-    """An expression: `opening` alone, or the parts of a call or of a sequence between it and `closing`.
-
-    exploded: whether every part has a line of its own, even if they fit on one.
-    """
+    """An expression: `opening` alone, or parts between it and `closing`. exploded: one line for each part."""
 
     opening: str
     parts: Sequence[_Code] = ()

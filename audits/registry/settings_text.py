@@ -7,7 +7,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from types import FunctionType
@@ -17,7 +17,7 @@ import attrs
 
 from arena.concepts import ConceptClass
 from arena.errors import ArenaError, InvalidArgument, describe_error, is_users_file, locate_error
-from arena.fingerprint import callable_name
+from arena.parcels import callable_name
 from arena.players import Adversary, Learner
 from arena.sample import Sample
 from audits.registry.suggestions import suggest
@@ -27,13 +27,9 @@ Player = Learner | Adversary
 P = TypeVar("P", Learner, Adversary)
 
 # Fields that the match fills in: no text can express a dataset or an opponent.
-FILLED_FIELDS = {
-    "sample": "filled from --data",
-    "learner": "filled with the opponent's configuration",
-}
+FILLED_FIELDS = {"sample": "filled from --data", "learner": "filled with the opponent's configuration"}
 _MAX_EXPONENT = 18  # decimal exponent of the largest integer that a text may denote
-_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True}
-_BOOLEANS |= {"false": False, "no": False, "off": False, "0": False}
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 def build_player(
@@ -41,8 +37,7 @@ def build_player(
 ) -> P:
     """A configuration of class `player` with the fields named in `texts` set to the values of the texts.
 
-    A value that is no text is taken as it is.
-    sample, learner: values of its fields of these names, if it declares them.
+    A value that is no text is taken as it is. sample, learner: of the fields of these names, if there are.
 
     Raises: InvalidArgument if a field is unknown, cannot be set by text, or refuses the value.
     """
@@ -68,9 +63,9 @@ def build_player(
         name: parse_value(name, text, kinds[name]) if isinstance(text, str) else text
         for name, text in texts.items()
     }
-    filled = {"sample": sample, "learner": learner}
-    declared = attrs.fields_dict(player)
-    values |= {name: value for name, value in filled.items() if name in declared and value is not None}
+    for name, value in (("sample", sample), ("learner", learner)):
+        if name in attrs.fields_dict(player) and value is not None:
+            values[name] = value
     missing = [name for name in get_required_fields(player) if name not in values]
     if missing:
         given = [f"It is {FILLED_FIELDS[name]}." for name in missing if name in FILLED_FIELDS]
@@ -85,12 +80,7 @@ def build_player(
 
 @contextmanager
 def blame_player(name: str, action: str) -> Iterator[None]:
-    """Turn exceptions of a player's code into refusals that name the player.
-
-    action: what was done with the player, a participle such as "created". Refusals pass unchanged.
-
-    Raises: InvalidArgument.
-    """
+    """Turn exceptions of a player's code into InvalidArgument. action: a participle such as "created"."""
     try:
         yield
     except ArenaError:
@@ -214,20 +204,17 @@ def _parse_int(name: str, text: str) -> int:
 
 
 def _parse_float(name: str, text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InvalidArgument(f"{name} must be a finite number", value=text)
-    return number
+    with suppress(ValueError):
+        if math.isfinite(number := float(text)):
+            return number
+    raise InvalidArgument(f"{name} must be a finite number", value=text)
 
 
 def _parse_bool(name: str, text: str) -> bool:
-    try:
-        return _BOOLEANS[text.strip().casefold()]
-    except KeyError:
-        raise InvalidArgument(f"{name} must be true or false", value=text) from None
+    word = text.strip().casefold()
+    if word not in (*_TRUE, *_FALSE):
+        raise InvalidArgument(f"{name} must be true or false", value=text)
+    return word in _TRUE
 
 
 def _parse_pair(name: str, text: str) -> tuple[float, float]:
@@ -237,8 +224,7 @@ def _parse_pair(name: str, text: str) -> tuple[float, float]:
     return _parse_float(name, numbers[0]), _parse_float(name, numbers[1])
 
 
-_Parser = Callable[[str, str], Any]
-_PARSERS: dict[Any, _Parser] = {
+_PARSERS: dict[Any, Callable[[str, str], Any]] = {
     bool: _parse_bool,
     int: _parse_int,
     float: _parse_float,
@@ -248,7 +234,7 @@ _PARSERS: dict[Any, _Parser] = {
 }
 
 
-def _find_parser(kind: Any) -> _Parser | None:
+def _find_parser(kind: Any) -> Callable[[str, str], Any] | None:
     """The parser for a field annotated `kind`. The player itself checks which concept class it is."""
     if isinstance(kind, type) and issubclass(kind, ConceptClass):
         from arena.concepts import parse_concept_class  # with all classes, which few settings need

@@ -1,11 +1,11 @@
-"""Names that are misspelt: suggestions, and the errors, of calls among them."""
+"""Names that are misspelt, unknown or used twice: the errors, with suggestions, of calls among them."""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
 from arena.errors import InvalidArgument
@@ -16,22 +16,28 @@ R = TypeVar("R")
 _FEW = 10  # names that a message lists
 
 
-def suggest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str:
+def suggest(name: str, names: Iterable[str]) -> str:
     """The sentence "Did you mean ...? " with at most three names close to `name`; empty if none is."""
-    close = difflib.get_close_matches(name, list(names), n=3, cutoff=cutoff)
+    close = difflib.get_close_matches(name, list(names))
     return f"Did you mean {' or '.join(close)}? " if close else ""
 
 
 def unknown_name(kind: str, name: str, names: Collection[str], alternative: str = "") -> InvalidArgument:
-    """The error for a name that is none of `names`, which are names of players if they are many.
-
-    alternative: what may be given instead of a name.
-    """
-    if len(names) <= _FEW:
-        remedy = f"{suggest(str(name), names)}There are: {', '.join(names)}{alternative}."
-    else:
-        remedy = f"{suggest(str(name), names)}Give a name from `arena list`{alternative}."
+    """The error for a name that is none of `names`. alternative: what may be given instead of a name."""
+    known = f"There are: {', '.join(names)}" if len(names) <= _FEW else "Give a name from `arena list`"
+    remedy = f"{suggest(str(name), names)}{known}{alternative}."
     return InvalidArgument(f"there is no {kind} of that name", value=name, remedy=remedy)
+
+
+def check_labels(labels: Sequence[str]) -> None:
+    """Raises: InvalidArgument if there are no labels of learners, or two are equal."""
+    if not labels:
+        raise InvalidArgument("a race needs at least one learner")
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InvalidArgument(
+                f"two learners are called {label}", remedy=f"Label one, as in other={label}."
+            )
 
 
 def explain_arguments(verb: Callable[P, R]) -> Callable[P, R]:

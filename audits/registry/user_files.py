@@ -1,7 +1,7 @@
 """Python files of the user: their modules, the functions in them, and what tells whether they have changed.
 
-A plan names its players. What they compute also depends on the modules that a plug-in imports, and on data.
-Their digests tell whether two parts of a run were played by the same players.
+What players compute depends on the modules that a plug-in imports, and on data. Their digests tell whether
+two parts of a run were played by the same players.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import attrs
 from arena.errors import InvalidArgument, describe_error, is_users_file
 from arena.parcels import register_source
 from arena.settings import file_guard, read_file
+from audits.registry import OWN_PACKAGES, import_own_package
 from audits.registry.origins import list_imports
-from audits.registry.own_packages import OWN, import_own_package
 
 OUTSIDE = ".../"  # begins the name of a file that is in no plug-in's folder
 _MAX_SIZE = 4  # MiB
@@ -42,11 +42,7 @@ def load_function(text: str) -> Callable[..., Any]:
 
 
 def load_module(path: str) -> ModuleType:
-    """The module in a file. It is imported once, and again if the file has changed.
-
-    It may import files in its folder. Worker processes receive its source, and those of these files, so they
-    need not be able to find them.
-    """
+    """The module in a file, which may import others of its folder. Imported again if the file has changed."""
     source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
     location = Path(os.path.realpath(path))
     # The name distinguishes versions of a file, and does not depend on its folder.
@@ -64,12 +60,8 @@ def load_module(path: str) -> ModuleType:
 
 
 def _make_importable(folder: Path) -> None:
-    """Let a plug-in import the files of its folder, unless Python or a package has a module of that name.
-
-    If a plug-in of another folder has imported a file of the same name, that is forgotten. A folder of the
-    user's may be called `learners`: dp-arena's own packages are imported before.
-    """
-    for name in OWN:
+    """Let a plug-in import the files of its folder, unless Python or a package has a module of that name."""
+    for name in OWN_PACKAGES:
         import_own_package(name)
     others = [path for path in _folders if path != str(folder)]
     if str(folder) in _folders or str(folder) not in sys.path:
@@ -118,8 +110,7 @@ class UsedFiles:
     """The files of one command: those that its options name, and the modules that its plug-ins import.
 
     trusted: whether code may run, and other files than those of the digests `agreed` be read.
-    allow_changes: whether a run continues with other files than before.
-    digests: SHA-256 in hexadecimal, by path, when the file was first read. folders: of the plug-ins.
+    digests: SHA-256 in hexadecimal when the file was first read. folders: of the plug-ins.
     """
 
     trusted: bool = True

@@ -32,10 +32,7 @@ class ReportFigure(Figure):
         return file.getvalue()
 
     def to_svg(self, *, of: str = "report", description: str = "") -> str:
-        """The figure as an SVG element in the colours of the page.
-
-        of: the subject, from which identifiers are derived. description: for readers who cannot see it.
-        """
+        """The figure as an SVG element in the colours of the page. of: the subject, for identifiers."""
         file, metadata = io.StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
         with chart_style(of, font_size=11):
             self.savefig(file, format="svg", transparent=True, metadata=metadata)
@@ -59,10 +56,7 @@ def make_figure(
     size: tuple[float, float] = _SIZE,
     font_size: float = 11,
 ) -> ReportFigure:
-    """The figure on whose axes `draw` draws, with a legend below unless it drew one.
-
-    of: the subject. bars: a low figure, in place of one of this size in inches.
-    """
+    """The figure on whose axes `draw` draws, with a legend below unless it drew one. bars: a low figure."""
     with chart_style(of, font_size=font_size):
         figure = ReportFigure(figsize=_BAR_SIZE if bars else size, layout="constrained")
         axes = figure.subplots()

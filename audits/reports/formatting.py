@@ -43,9 +43,6 @@ def nats(epsilon: float) -> str:
 
 
 def escape_controls(text: str, *, one_line: bool = False) -> str:
-    """The text, with characters that steer a terminal, or hide or reorder text, as Python writes them.
-
-    one_line: newlines and tabs too.
-    """
+    """The text, with characters that steer a terminal, or hide or reorder text, as Python writes them."""
     text = _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
     return text.replace("\n", "\\n").replace("\t", "\\t") if one_line else text

@@ -25,10 +25,7 @@ def to_json(record: object, header: Mapping[str, Any] | None = None) -> str:
 
 
 def describe_header(kind: str, command: str | None = None) -> dict[str, Any]:
-    """The entries with which every JSON object begins: what it is, and which version and command made it.
-
-    command: the command line; None where there is none.
-    """
+    """The first entries of every JSON object: what it is, and which version and command line made it."""
     header: dict[str, Any] = {"schema": SCHEMA, "kind": kind, "version": versions()["dp-arena"]}
     return header if command is None else {**header, "command": command}
 

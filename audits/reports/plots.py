@@ -25,10 +25,7 @@ LONGEST = 1e9  # nats: charts cut a larger ε off, since matplotlib overflows ne
 
 
 def check_plot(path: str | os.PathLike[str]) -> None:
-    """Refuse, before any game is played, a chart that could not be drawn or written.
-
-    Raises: InvalidArgument if the file is neither PNG nor SVG, or as `check_output_file` does.
-    """
+    """Raises: InvalidArgument if a chart is neither PNG nor SVG, or could not be drawn or written."""
     if Path(path).suffix.lower() not in _ENDINGS:
         raise InvalidArgument(
             "a chart must be a PNG or an SVG", value=str(path), remedy="Name a file .png or .svg."
@@ -40,9 +37,7 @@ def check_plot(path: str | os.PathLike[str]) -> None:
 def plot(path: str | os.PathLike[str], *, of: str, columns: int) -> Iterator[Axes]:
     """Axes to draw on; at the end of the block the chart is written, with its legend below it.
 
-    of: the subject of the chart, from which identifiers within an SVG are derived. columns: of the legend.
-
-    Raises: InvalidArgument as `check_plot` does, or if the file cannot be written.
+    of: the subject, from which identifiers within an SVG are derived. columns: of the legend.
     """
     check_plot(path)
     from matplotlib.figure import Figure  # an extra, and slow to import
@@ -89,7 +84,7 @@ def set_title(axes: Axes, subject: str, explanation: str) -> None:
     axes.set_title(f"{subject}\n{explanation}", fontsize=11, loc="left")
 
 
-def draw_bars(axes: Axes, rows: Sequence[tuple[str, float]], *, label: str, title: str) -> None:
+def draw_bars(axes: Axes, rows: Sequence[tuple[str, float]], *, title: str, label: str = "ε (nats)") -> None:
     """One horizontal bar for each name and value; the first one is emphasised."""
     names, values = zip(*rows, strict=True)
     places: Any = range(len(rows))

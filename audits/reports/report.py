@@ -1,20 +1,234 @@
-"""What every result can do: a summary, a chart, a page, and plain data."""
+"""A result as people read it: parts of a document, shown as a summary, a chart, a page and plain data."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from html import escape
+from importlib import resources
+from string import Template
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
 
 from arena import InvalidArgument
 from audits.data.output_files import check_extra, check_output_file, write_atomically
-from audits.reports.document import Chart, Document, Picture, render_page
+from audits.reports.formatting import column_table, escape_controls, name_table, wrap
 from audits.reports.json_form import describe_header, to_data
-from audits.reports.plots import plot
+from audits.reports.plots import draw_bars, plot
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from audits.reports.figure import ReportFigure
+
+_COPY_SCRIPT = """
+const button = document.getElementById("copy"), command = document.getElementById("command");
+button.hidden = false;
+button.addEventListener("click", async () => {
+  try {
+    await navigator.clipboard.writeText(command.textContent);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(command);
+    button.textContent = "Selected: copy it with Ctrl+C";
+  }
+});
+"""
+
+
+class Part(ABC):
+    """A part of a document. What only a page shows is no text."""
+
+    def text(self) -> str:
+        """The part for a terminal; empty if it is not shown there."""
+        return ""
+
+    @abstractmethod
+    def html(self) -> str:
+        """The part as HTML, with all texts of strangers escaped."""
+
+
+@attrs.frozen
+class Facts(Part):
+    """Names and values; those with an empty value are left out."""
+
+    rows: Sequence[tuple[str, str]] = attrs.field(converter=lambda rows: [row for row in rows if row[1]])
+
+    def text(self) -> str:
+        return name_table(self.rows)
+
+    def html(self) -> str:
+        rows = (
+            f'<tr><th scope="row">{_safe(name)}</th><td>{_safe(value)}</td></tr>' for name, value in self.rows
+        )
+        return "\n".join(['<table class="facts">', *rows, "</table>"])
+
+
+@attrs.frozen
+class Prose(Part):
+    """A paragraph. role: its class on a page, such as "note"."""
+
+    prose: str
+    role: str = ""
+
+    def text(self) -> str:
+        return wrap(self.prose)
+
+    def html(self) -> str:
+        role = f' class="{self.role}"' if self.role else ""
+        return f"<p{role}>{_safe(self.prose)}</p>"
+
+
+@attrs.frozen
+class Table(Part):
+    """A table below a sentence that introduces it."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    introduction: str = ""
+
+    def text(self) -> str:
+        table = column_table(self.rows, self.headers)
+        return f"{self.introduction}\n{table}" if self.introduction else table
+
+    def html(self) -> str:
+        head = "".join(f"<th>{_safe(name)}</th>" for name in self.headers)
+        lines = ("".join(f"<td>{_safe(cell)}</td>" for cell in row) for row in self.rows)
+        table = [f"<thead><tr>{head}</tr></thead>", *(f"<tr>{line}</tr>" for line in lines)]
+        before = [f"<p>{_safe(self.introduction)}</p>"] if self.introduction else []
+        return "\n".join([*before, "<table>", *table, "</table>"])
+
+
+@attrs.frozen
+class Listing(Part):
+    """Lines that stay as they are, below a sentence that introduces them. None are not shown."""
+
+    lines: str
+    introduction: str = ""
+
+    def text(self) -> str:
+        return f"{self.introduction}\n\n{self.lines}" if self.introduction else self.lines
+
+    def html(self) -> str:
+        if not self.lines:
+            return ""
+        before = f"<p>{_safe(self.introduction)}</p>\n" if self.introduction else ""
+        return f'{before}<pre tabindex="0">{_safe(self.lines)}</pre>'
+
+
+@attrs.frozen
+class Heading(Part):
+    """The heading of a section, on a page only."""
+
+    title: str
+
+    def html(self) -> str:
+        return f"<h2>{_safe(self.title)}</h2>"
+
+
+@attrs.frozen
+class Conclusion(Part):
+    """What a result says, at the head of a page. alarming: whether it is bad news."""
+
+    word: str
+    explanation: str
+    meaning: str
+    alarming: bool
+
+    def html(self) -> str:
+        return (
+            f'<div class="verdict{" refuted" if self.alarming else ""}">\n'
+            f"<p><strong>{_safe(self.word)}</strong>: {_safe(self.explanation)}</p>\n"
+            f'<p class="note">{_safe(self.meaning)}</p>\n</div>'
+        )
+
+
+@attrs.frozen
+class Chart(Part):
+    """A chart with its caption. svg: as it stands on the page; empty if it cannot be drawn."""
+
+    svg: str
+    caption: str = ""
+
+    def html(self) -> str:
+        caption = f"\n<figcaption>{_safe(self.caption)}</figcaption>" if self.caption else ""
+        return f"<figure>\n{self.svg}{caption}\n</figure>"
+
+
+@attrs.frozen
+class CommandLine(Part):
+    """A command, with a button that copies it. A page has one at most."""
+
+    command: str
+
+    def html(self) -> str:
+        return (
+            f'<pre class="command" id="command">{_safe(self.command)}</pre>\n'
+            '<button id="copy" type="button" hidden>Copy the command</button>'
+        )
+
+
+@attrs.frozen
+class Picture:
+    """A chart that matplotlib draws on its axes. bars: whether it is low, since it shows a few bars."""
+
+    draw: Callable[[Axes], object]
+    bars: bool = False
+
+    @classmethod
+    def of_bars(cls, rows: Iterable[tuple[str, float | None]], title: str) -> Picture:
+        """One bar for each name and value of ε that is known."""
+        known = [(name, value) for name, value in rows if value is not None]
+        return cls(partial(draw_bars, rows=known, title=title), bars=True)
+
+
+@attrs.frozen(kw_only=True)
+class Document:
+    """The parts of a result in order, and its picture, if it has one."""
+
+    parts: Sequence[Part]
+    picture: Picture | None = None
+
+    def text(self) -> str:
+        """The document for a terminal."""
+        return "\n\n".join(filter(None, (part.text() for part in self.parts)))
+
+
+def render_page(title: str, heading: str, parts: Iterable[Part]) -> str:
+    """One HTML page that loads nothing from the network: the same bytes for the same parts."""
+    shown = [*parts]
+    script = _COPY_SCRIPT if any(isinstance(part, CommandLine) for part in shown) else ""
+    content = [part.html() for part in shown] + ([f"<script>{script}</script>"] if script else [])
+    skeleton = resources.files("audits.reports").joinpath("page.html").read_text(encoding="utf-8")
+    return Template(skeleton).substitute(
+        policy=escape(make_policy(script)),
+        title=_safe(title),
+        heading=_safe(heading),
+        content="\n".join(content),
+    )
+
+
+def _safe(text: str) -> str:
+    """Text of strangers, without markup and without characters that would reorder the page."""
+    return escape(escape_controls(text))
+
+
+def make_policy(script: str = "") -> str:
+    """The policy of a page that loads nothing, sends nothing, and runs at most one script, of this text.
+
+    Pages hold texts of strangers, such as names in a ledger that was sent to the reader.
+    """
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    allowed = f"'sha256-{digest}'" if script else "'none'"
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; base-uri 'none'; "
+        "form-action 'none'"
+    )
 
 
 class Report(ABC):
@@ -38,10 +252,7 @@ class Report(ABC):
         return self.document().text()
 
     def plot(self) -> ReportFigure:
-        """A chart of the result: a matplotlib figure, which notebooks display.
-
-        Raises: InvalidArgument without matplotlib, or if the result has none.
-        """
+        """A chart of the result: a matplotlib figure, which notebooks display. Raises: InvalidArgument."""
         check_extra("a chart", "matplotlib")
         from audits.reports.figure import make_figure  # an extra, and slow to import
 
@@ -49,10 +260,7 @@ class Report(ABC):
         return make_figure(picture.draw, of=self.kind, bars=picture.bars)
 
     def write_plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw the chart into a file, PNG or SVG: the same bytes for the same figures.
-
-        Raises: as `plot`, and as `audits.reports.plots.plot` does.
-        """
+        """Draw the chart into a file, PNG or SVG: the same bytes for the same figures."""
         with plot(path, of=self.kind, columns=2) as axes:
             self._get_picture().draw(axes)
 
@@ -64,22 +272,17 @@ class Report(ABC):
 
     def _describe(self) -> dict[str, Any]:
         """The entries of `to_dict` after its header."""
-        entries: dict[str, Any] = to_data(self)
-        return entries
+        return dict(to_data(self))
 
     def to_dict(self, command: str | None = None) -> dict[str, Any]:
-        """The result as dicts, lists, numbers and strings, ready for `json.dumps`.
+        """The result as dicts, lists, numbers and strings, ready for `json.dumps`, after a header.
 
-        It begins with the schema number, the kind of the result, the version of dp-arena and the command
-        line, if there was one. None stands for a number that is not finite.
+        None stands for a number that is not finite.
         """
         return {**describe_header(self.kind, command), **self._describe()}
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The result as one HTML page that loads nothing from the network. path: also write it there.
-
-        Raises: InvalidArgument without matplotlib, or if the file cannot be written.
-        """
+        """The result as one HTML page that loads nothing from the network. path: also write it there."""
         if path is not None:
             check_output_file("HTML report", path)
         page = self._render_page()

@@ -1,26 +1,244 @@
-"""Playing blocks of a plan."""
+"""The games of a plan: the first, which complete it and show whether it can refute anything; its blocks."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from arena import Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
+from arena import (
+    Adversary,
+    GameAdversary,
+    Learner,
+    NothingTested,
+    Played,
+    PlayerError,
+    Referee,
+    Sample,
+    Unsupported,
+    play,
+)
+from arena.capabilities import ReceivesPart
 from arena.randomness import block_seed, streams
+from arena.referees.transcript import TrainingEntry
 from arena.released import LEAST
+from arena.testing import check_adversary
+from arena.testing.batches import check_batches_independent
+from arena.testing.independence import check_common_random_numbers
+from arena.testing.memory import Record, check_memory
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
+from audits.registry.match import Match, check_protected, resolve_claim, resolve_curve
 from audits.registry.origins import find_other_versions, find_packages
-from audits.registry.tested_claim import check_protected
-from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
+from audits.runs.learner_failures import describe_failure, fails_sometimes, refuse_failures, warn_of_failures
+from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan, PlanArguments, list_arguments
 from audits.runs.workers import Workers, WorkersFailed, map_in_order
+from audits.runs.workers.workers import map_here
 from audits.statistics.score_histogram import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
+_MAX_GAMES_UNTIL_REFUTED = 10_000_000
+_NOTES_WITHOUT_SCORE = {
+    LEARNED: "{} returns no score, so a distinguisher is learned from the games",
+    LIKELIHOOD: "{} returns no score, so the likelihood ratio distinguishes the worlds",
+}
 _SEVERAL_GAMES = 64  # which show whether the adversary returns a score, and whether text is released
+_FEW_BLOCKS = 8  # too few to see from their scores that the games of a block depend on each other
+_MIN_BATCHES, _MAX_BATCHES = 16, 64  # of fresh games, if the blocks are few or scatter
+_FIRST_PAIRS = 32
+_MORE_PAIRS = 1_024  # played if the worlds of the first do not differ, as some challenges are rare
+
+
+# --- the plan ----------------------------------------------------------------------------------------------
+
+
+def plan_audit(
+    match: Match, *, option: str = "--epsilon, in nats", **asked: Unpack[PlanArguments]
+) -> tuple[Plan, tuple[str, ...]]:
+    """The plan of an audit of a match, and what the user should know about how it was chosen.
+
+    option: how the user names an ε. asked: what is missing or None has the default, for the claim the
+    learner's own. A learner that raises in some games, but not in all, is audited with `faults`.
+
+    Raises: InvalidArgument as `Plan` and `resolve_claim` do; whatever `arena.play` raises in a first game.
+    """
+    notes: tuple[str, ...] = ()
+    chosen = {name for name, field in list_arguments().items() if field.metadata["chosen"]}
+    given: dict[str, Any] = {
+        name: value for name, value in asked.items() if value is not None or name not in chosen
+    }
+    if "distinguisher" not in given:
+        players, faults = (match.learner, match.adversary, match.referee), given.get("faults", False)
+        try:
+            distinguisher = choose_distinguisher(*players, faults=faults)
+        except PlayerError as error:
+            if faults or not fails_sometimes(*players, error):
+                raise
+            given["faults"], distinguisher = True, choose_distinguisher(*players, faults=True)
+            notes = (f"{error}, which the adversary sees (faults)",)
+        if distinguisher != SCORE:
+            notes += (_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name),)
+        given["distinguisher"] = distinguisher
+    claim = given.pop("curve", None), given.pop("epsilon", None), given.pop("delta", None)
+    curve, epsilon, delta = resolve_curve(*claim, match.learner)
+    epsilon, delta = resolve_claim(match.learner, epsilon, delta, option=option)
+    if "games" not in given and given.get("until_refuted"):
+        given["games"] = _MAX_GAMES_UNTIL_REFUTED
+    given |= {"learner": match.learner, "adversary": match.adversary, "referee": match.referee}
+    return Plan(epsilon=epsilon, delta=delta, curve=curve, **given), notes
+
+
+def choose_distinguisher(
+    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
+) -> str:
+    """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one.
+
+    faults: whether failures of the learner are part of the view.
+    """
+    returns_score = adversary.returns_score
+    if referee.two_worlds and returns_score is None:
+        games = _SEVERAL_GAMES if faults or adversary.scores_release else 2
+        played = play(learner, adversary, referee, games=games, seed=0, faults=faults, record=True)
+        # The engine scores games that failed.
+        returns_score = played.score is not None and (played.failed is None or not played.failed.all())
+        if returns_score and adversary.scores_release:
+            # What the adversary saw must be nothing but finite numbers.
+            parts = [part for each in played.single_games or [played] for part in each.shown]
+            returns_score = all((np.abs(part.astype(float)) < LEAST).all() for part in parts)
+    if returns_score or not referee.two_worlds:
+        return SCORE
+    if faults:
+        return LEARNED
+    from audits.distinguishers.likelihood_ratio import build_likelihood_ratio  # slow to import
+
+    try:
+        build_likelihood_ratio(learner, adversary, referee)
+    except Unsupported:
+        return LEARNED
+    return LIKELIHOOD
+
+
+# --- the first games ---------------------------------------------------------------------------------------
+
+
+def check_players(plan: Plan) -> Record | None:
+    """Check the properties of the players that the verdict relies on; returns as `check_memory` does.
+
+    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
+    the random numbers that it declares; NothingTested if no game could refute the claim.
+    """
+    games = plan.blocks[0]
+    record = check_memory(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+    check_independence(plan, games)
+    if 1 < len(plan.blocks) < _FEW_BLOCKS and not plan.faults:
+        check_scatter(plan, games)
+    check_first_games(plan)
+    if plan.distinguisher == LIKELIHOOD:
+        from audits.exact_loss.exact_audit import check_declared_law  # slow to import
+
+        check_declared_law(plan.learner, plan.adversary, plan.referee)
+    return record
+
+
+def check_independence(plan: Plan, games: int) -> None:
+    """Raises NotConforming if, in a batch of so many games, what is done in one depends on others."""
+    if not plan.faults:  # with faults, every game is played alone
+        check_adversary(plan.adversary, plan.learner, plan.referee, games=games)
+    if uses_common_random_numbers(plan):
+        check_common_random_numbers(plan.learner, plan.adversary, plan.referee, games=games)
+
+
+def check_scatter(plan: Plan, games: int) -> None:
+    """Raises NotConforming if the games of a batch of so many depend on each other.
+
+    An adversary may draw random numbers for a whole batch, which make blocks differ and do no harm. So in
+    these games it draws the same in every batch.
+    """
+    batches = min(max(len(plan.blocks), _MIN_BATCHES), _MAX_BATCHES)
+    players = (plan.learner, plan.adversary, plan.referee)
+    check_batches_independent(*players, games=games, batches=batches, faults=plan.faults)
+
+
+def check_first_games(plan: Plan) -> None:
+    """Check that the games of a plan could show a violation, and warn if the learner fails in both worlds.
+
+    To fail in one world only is evidence, which an audit with `faults` weighs. Raises: NothingTested if the
+    learner always receives the same in both worlds or always fails; whatever `arena.play` and `check_outcome`
+    raise.
+    """
+    played = _play_first(plan, _FIRST_PAIRS)
+    if _find_same_data(plan, played) is not None:
+        played = _play_first(plan, _MORE_PAIRS)
+        fault = _find_same_data(plan, played)
+        if fault is not None:
+            raise fault
+    if played.failed is None or played.failure is None:
+        return
+    failures, games = int(played.failed.sum()), len(played.worlds)
+    first = describe_failure(played.failure, plan.learner)
+    if failures == games:
+        raise refuse_failures(plan.learner, first, f"in all of the first {games:,} games")
+    if all(played.failed[played.worlds == world].any() for world in (False, True)):
+        warn_of_failures(plan.learner, first, failures, games, "in {} first games")
+
+
+def _play_first(plan: Plan, pairs: int) -> Played:
+    players = (plan.learner, plan.adversary, plan.referee)
+    seed = block_seed(plan.seed, 0)
+    played = play(*players, games=2 * pairs, seed=seed, faults=plan.faults, record=True)
+    if played.score is None:
+        check_outcome(plan, played)
+    return played
+
+
+def _find_same_data(plan: Plan, played: Played) -> NothingTested | None:
+    """The error if the learner receives the same in both worlds of every pair of games."""
+    learner, adversary = plan.learner, plan.adversary
+    if not played.flag.any():
+        if played.failed is not None and played.failed.all():
+            return None  # it failed before anything could differ
+        return NothingTested(
+            f"{adversary.name} hands {learner.name} the same in both worlds, so its games test nothing. "
+            "Let an example or a query differ, or choose another adversary."
+        )
+    if not isinstance(learner, ReceivesPart) or (pairs := [*_list_training_pairs(played)]) == []:
+        return None
+    differ = {
+        part
+        for first, second in pairs
+        for part, data in learner.read_parts(first).items()
+        if not _is_same(data, learner.read_parts(second)[part])
+    }
+    if learner.receives in differ:
+        return None
+    others = " or ".join(f"receives={part}" for part in learner.read_parts(pairs[0][0]) if part in differ)
+    return NothingTested(
+        f"{learner.name} receives {learner.receives} only, which {adversary.name} leaves the same in both "
+        f"worlds, so its games test nothing. {f'Set {others}' if others else 'Choose another adversary'}."
+    )
+
+
+def _list_training_pairs(played: Played) -> Iterator[tuple[Sample, Sample]]:
+    """The distinct pairs of training sets that the two games of a pair received."""
+    samples = [
+        entry.training.samples[which]
+        for batch in played.single_games or (played,)
+        for entry in ([] if batch.transcript is None else batch.transcript.entries)
+        if isinstance(entry, TrainingEntry)
+        for which in entry.training.which
+    ]
+    yield from dict.fromkeys(zip(samples[::2], samples[1::2], strict=False))
+
+
+def _is_same(first: object, second: object) -> bool:
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return all(map(np.array_equal, first, second))
+    return np.array_equal(first, second)  # type: ignore[arg-type]
+
+
+# --- blocks ------------------------------------------------------------------------------------------------
 
 
 def play_blocks(
@@ -31,15 +249,17 @@ def play_blocks(
     bins: ScoreBins | None = None,
     keep: Callable[[int, Block], None] | None = None,
 ) -> Generator[Block, None, None]:
-    """The blocks of a plan in the order of `indices`, played by workers and checked.
+    """The blocks of a plan in the order of `indices`, played by workers.
 
-    bins: as `play_block` takes them. keep: called with every index and block as they arrive, in any order.
-    Raises: whatever `play_block` and `audits.runs.workers.map_in_order` raise.
+    keep: called with every index and block as they arrive, in any order. Raises: as `play_block` and
+    `map_in_order`.
     """
-    play_one = partial(play_block, plan, bins=bins)
-    if not Workers.from_jobs(workers).local:
+    play_one, workers = partial(play_block, plan, bins=bins), Workers.from_jobs(workers)
+    if workers.alone:
+        return map_here(play_one, indices, keep)
+    if not workers.local:
         play_one = partial(play_with_packages, find_packages((plan.learner, plan.adversary)), play_one)
-    return map_in_order(play_one, indices, workers, keep=keep, find_fault=partial(find_fault, plan))
+    return map_in_order(play_one, indices, workers, keep=keep)
 
 
 def play_with_packages(packages: Mapping[str, str], play_one: Callable[[int], Block], index: int) -> Block:
@@ -55,10 +275,7 @@ def play_with_packages(packages: Mapping[str, str], play_one: Callable[[int], Bl
 
 
 def choose_bins(plan: Plan, first_blocks: Sequence[Block] | None = None) -> ScoreBins:
-    """The bins in which a plan's later blocks count their scores.
-
-    first_blocks: the blocks that count exactly; they are played if they are not given.
-    """
+    """The bins in which later blocks count their scores. first_blocks: those that count exactly, if known."""
     exact = plan.blocks.exact
     if exact == len(plan.blocks) or plan.distinguisher == LEARNED:
         return EXACT
@@ -69,19 +286,15 @@ def choose_bins(plan: Plan, first_blocks: Sequence[Block] | None = None) -> Scor
 def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Block:
     """Play the pairs of block `index` and count their scores, or their views if the distinguisher is learned.
 
-    bins: `choose_bins(plan)`, which is called for a later block if they are not given.
-
-    Raises: whatever `arena.play` raises; Unsupported if the adversary returns no score where one is needed;
-    InvalidArgument if the worlds differ in something that the learner does not protect.
+    bins: default: `choose_bins(plan)`. Raises: whatever `arena.play` and `check_outcome` raise.
     """
-    pairs, seed = plan.blocks[index], block_seed(plan.seed, index)
+    seed, results = block_seed(plan.seed, index), {}
     common = uses_common_random_numbers(plan)
     # One batch for each world, so that no player sees both, in an order that no player knows. The adversary
     # draws the same in both: what it draws for a whole batch must not tell the worlds apart.
-    results = {}
     for place, world in enumerate((0, 1) if streams(seed).referee.integers(2) else (1, 0)):
-        played = _play(plan, np.full(pairs, world, bool), seed, coins=0 if common else place)
-        results[world] = _evaluate(plan, played)
+        worlds = np.full(plan.blocks[index], world, bool)
+        results[world] = _play(plan, worlds, seed, coins=0 if common else place)
     by_world = [results[0], results[1]]
     if plan.distinguisher == LEARNED:
         return ViewCounts.of(*by_world)
@@ -92,19 +305,11 @@ def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Bloc
     return (choose_bins(plan) if bins is None else bins).count(*by_world)
 
 
-def find_fault(plan: Plan, index: int, block: object) -> str:
-    """Why this cannot be block `index`, in words; empty if it can."""
-    if not isinstance(block, PairCounts | ViewCounts):
-        return f"is no block ({type(block).__name__})"
-    pairs, expected = block.pairs, plan.blocks[index]
-    return "" if pairs == expected else f"has {pairs:,} pairs of games, not {expected:,}"
-
-
 def uses_common_random_numbers(plan: Plan) -> bool:
     """Whether both games of a pair use the same random numbers, each in its world.
 
-    A bet stays fair under any coupling of the two games, as long as pairs are independent. With common random
-    numbers the games differ only where the mechanism makes them differ, so far fewer pairs suffice.
+    A bet stays fair under any coupling of the two games. With common random numbers they differ only where
+    the mechanism makes them differ, so far fewer pairs suffice.
     """
     return (
         plan.learner.common_random_numbers
@@ -113,64 +318,20 @@ def uses_common_random_numbers(plan: Plan) -> bool:
     )
 
 
-def _play(plan: Plan, worlds: np.ndarray, seed: np.random.SeedSequence, coins: int) -> Played:
+def _play(plan: Plan, worlds: np.ndarray, seed: np.random.SeedSequence, coins: int) -> Any:
+    """The score of each game (n,), or the features of its view if the distinguisher is learned."""
+    record, players = plan.distinguisher != SCORE, (plan.learner, plan.adversary, plan.referee)
     played = play(
-        plan.learner,
-        plan.adversary,
-        plan.referee,
-        games=len(worlds),
-        seed=seed,
-        worlds=worlds,
-        faults=plan.faults,
-        record=plan.distinguisher != SCORE,
-        coins=coins,
+        *players, games=len(worlds), seed=seed, worlds=worlds, faults=plan.faults, record=record, coins=coins
     )
     check_outcome(plan, played)
-    return played
-
-
-def _evaluate(plan: Plan, played: Played) -> Any:
-    """The score of each game (n,), or the features of its view if the distinguisher is learned."""
     if plan.distinguisher == LEARNED:
         return view_features(played)
     if plan.distinguisher == LIKELIHOOD:
         from audits.distinguishers.likelihood_ratio import likelihood_ratios  # slow to import
 
-        return likelihood_ratios(plan.learner, plan.adversary, plan.referee, played)
+        return likelihood_ratios(*players, played)
     return played.score
-
-
-def choose_distinguisher(
-    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
-) -> str:
-    """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one.
-
-    faults: whether failures of the learner are part of the view, of which no likelihood ratio knows.
-    """
-    returns_score = adversary.returns_score
-    if referee.two_worlds and returns_score is None:
-        games = _SEVERAL_GAMES if faults or adversary.scores_release else 2
-        played = play(learner, adversary, referee, games=games, seed=0, faults=faults, record=True)
-        # The engine scores games that failed.
-        returns_score = played.score is not None and (played.failed is None or not played.failed.all())
-        if returns_score and adversary.scores_release:
-            returns_score = all(_shows_numbers(each) for each in played.single_games or [played])
-    if returns_score or not referee.two_worlds:
-        return SCORE
-    if faults:
-        return LEARNED
-    from audits.distinguishers.likelihood_ratio import build_likelihood_ratio  # slow to import
-
-    try:
-        build_likelihood_ratio(learner, adversary, referee)
-    except Unsupported:
-        return LEARNED
-    return LIKELIHOOD
-
-
-def _shows_numbers(played: Played) -> bool:
-    """Whether the adversary saw nothing but finite numbers."""
-    return all((np.abs(part.astype(float)) < LEAST).all() for part in played.shown)
 
 
 def check_outcome(plan: Plan, played: Played) -> None:

@@ -18,24 +18,16 @@ _MAX_WIDTH = 20_000  # characters of a line of it
 
 
 def write_example_games(
-    learner: Learner,
-    adversary: Adversary,
-    referee: Referee,
-    *,
-    seed: int,
-    faults: bool = False,
-    telling: bool = False,
+    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> str:
     """One game in each world as text, with the scores and with what differs between the worlds.
 
-    telling: take the games of `find_telling_games` or, if these have equal scores, a pair of a larger batch
-    in which the score is higher in world 1, if there is one. Other arguments and errors as
-    `play_example_games`.
+    These are the games of `find_telling_games` or, if these have equal scores, a pair of a larger batch in
+    which the score is higher in world 1, if there is one. Raises: as `play_example_games`.
     """
-    choose_games = find_telling_games if telling else play_example_games
-    games = choose_games(learner, adversary, referee, seed=seed, faults=faults)
+    games = find_telling_games(learner, adversary, referee, seed=seed, faults=faults)
     plays_batches = referee.two_worlds and not faults and not isinstance(adversary, GameAdversary)
-    if telling and plays_batches and not _tells_worlds_apart(games):
+    if plays_batches and not _tells_worlds_apart(games):
         with suppress(ArenaError):
             return _write_rare_pair(learner, adversary, referee, seed) or format_games(games)
     return format_games(games)
@@ -46,7 +38,7 @@ def write_excerpt(
 ) -> str:
     """The first and the last lines of a telling pair of games; empty if it cannot be played."""
     try:
-        games = write_example_games(learner, adversary, referee, seed=seed, faults=faults, telling=True)
+        games = write_example_games(learner, adversary, referee, seed=seed, faults=faults)
     except ArenaError:  # which must not keep an audit from starting
         return ""
     lines = [line[:_MAX_WIDTH] for line in games.splitlines()]
@@ -71,11 +63,9 @@ def _write_rare_pair(learner: Learner, adversary: Adversary, referee: Referee, s
 def find_telling_games(
     learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> tuple[Played, ...]:
-    """The first pair of games that shows the worlds apart, of those with this seed and the next; else the
-    first pair.
+    """The first pair of games, with this seed and the next, that shows the worlds apart; else the first pair.
 
-    A pair does if its score is higher in world 1 or, without scores, if the views differ. Arguments and
-    errors as `play_example_games`.
+    A pair does if its score is higher in world 1 or, without scores, if the views differ.
     """
     first = pair = play_example_games(learner, adversary, referee, seed=seed, faults=faults)
     for later in range(seed + 1, seed + _MAX_PAIRS):
@@ -111,7 +101,7 @@ def play_example_games(
 ) -> tuple[Played, ...]:
     """One game in each world, recorded: one batch, or two if every game is played alone, world 0 first.
 
-    A protocol of one world has one game. faults, watch: see `arena.play`, whose errors are raised.
+    A protocol of one world has one game. Raises: as `arena.play`.
     """
     games, random_seed = 2 if referee.two_worlds else 1, block_seed(seed, 0)
     played = play(

@@ -16,7 +16,7 @@ import numpy as np
 from arena import Adversary, InvalidArgument, Learner, Referee, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
-from arena.fingerprint import fingerprint
+from arena.parcels import fingerprint
 from arena.privacy_curves import PrivacyCurve, describe_curve, read_curve
 from arena.referees import name_protocols
 from arena.settings import (
@@ -30,9 +30,9 @@ from arena.settings import (
     whole,
     yes_or_no,
 )
-from audits.registry.given_players import check_player, copy_learner
+from audits.registry.match import read_claim
 from audits.registry.origins import versions
-from audits.registry.tested_claim import read_claim
+from audits.registry.players import check_player, copy_learner
 from audits.statistics.betting import LATE_START
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
@@ -76,15 +76,11 @@ def _explain(
 class PlanSettings:
     """What a plan says besides its players. Each field is an argument of `audits.audit` and `arena audit`.
 
-    epsilon, delta: the claim under test, ε in nats. curve: a privacy curve to test with it, in place of the
-        curve of the learner's own claim.
-    games: games in each world; with `until_refuted`, which stops as soon as the claim is refuted, the largest
-        number of games.
+    curve: a privacy curve to test, in place of the curve of the learner's own claim.
+    games: in each world; with `until_refuted` the largest number of games.
     confidence: the certified bound is wrong with probability at most 1 - confidence.
     distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
         views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
-    faults: a learner that raises does not end the audit; the adversary is told that it failed.
-    seed: random seed.
 
     Raises: InvalidArgument if a value makes no sense.
     """
@@ -169,14 +165,10 @@ class PlanSettings:
 
     @property
     def curve(self) -> PrivacyCurve | None:
-        """The privacy curve under test, if any."""
         return self.given_curve
 
     def of_betting(self) -> dict[str, Any]:
-        """The settings of the betting tests, on which the ceiling depends, too.
-
-        Of a claim with a curve there are two tests, which share the error evenly.
-        """
+        """The settings of the betting tests. Of a claim with a curve there are two, which share the error."""
         return {
             "delta": self.delta,
             "confidence": self.confidence if self.curve is None else 1 - (1 - self.confidence) / 2,
@@ -216,10 +208,8 @@ def list_arguments() -> dict[str, attrs.Attribute[Any]]:
 class Plan(PlanSettings):
     """What is played and tested.
 
-    learner, adversary, referee: the players' configurations and the protocol. The learner is a copy, of
-        which the adversary has no hold.
+    learner: a copy, of which the adversary has no hold.
     first_block, block: pairs of games in the first block and in the largest; see `BlockSizes`.
-    The other fields are those of `PlanSettings`.
 
     Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.
     """
@@ -236,9 +226,7 @@ class Plan(PlanSettings):
 
     @block.default
     def _choose_block(self) -> int:
-        if not isinstance(self.referee, Referee):
-            return MAX_BLOCK_PAIRS  # what is no referee is refused later
-        return self.referee.block_pairs
+        return getattr(self.referee, "block_pairs", MAX_BLOCK_PAIRS)  # what is no referee is refused later
 
     def __attrs_post_init__(self) -> None:
         check_player("learner", self.learner, Learner)
@@ -281,9 +269,9 @@ class Plan(PlanSettings):
         fields = [field for field in attrs.fields(Plan) if field.name != "given_curve"]
         entries = {field.name: getattr(self, field.name) for field in fields}
         entries |= {role: describe(entries[role]) for role in _ROLES}
-        entries |= {
-            field.name: int(entries[field.name]) for field in fields if str(field.type) == "int"
-        }  # numpy's
+        for field in fields:
+            if str(field.type) == "int":  # it may be numpy's
+                entries[field.name] = int(entries[field.name])
         # These entries are missing in the plans of learners that need none.
         own_coins = {OWN_COINS: True} if self.learner.own_coins else {}
         curve = self.curve
@@ -292,10 +280,7 @@ class Plan(PlanSettings):
 
 
 def describe(configuration: Any) -> dict[str, object]:
-    """A player, a referee or a setting made with attrs as plain data: what it is, and its settings.
-
-    Arrays and samples are described by their digests.
-    """
+    """A player, a referee or a setting made with attrs as plain data, with digests of arrays and samples."""
     kind = type(configuration)
     is_named = isinstance(configuration, Learner | Adversary | Referee)
     identity = identify_class(kind.__module__, kind.__qualname__, configuration.name if is_named else "")
@@ -306,8 +291,8 @@ def describe(configuration: Any) -> dict[str, object]:
 def identify_class(module: str, class_name: str, name: str = "") -> dict[str, str]:
     """What a plan says of a class: the registry name of a player, else the name of the class.
 
-    The modules of dp-arena may move. A class from elsewhere keeps its module, since nothing else ensures that
-    two such classes have different names; the module of a plug-in's file also tells its versions apart.
+    The modules of dp-arena may move. A class from elsewhere keeps its module, since two such classes may have
+    one name; the module of a plug-in's file also tells its versions apart.
     """
     identity = {"name": name} if name else {}
     if module.partition(".")[0] not in _SHIPPED:
@@ -330,11 +315,7 @@ def _describe_value(value: object) -> object:
 
 
 def first_block_pairs(games: int, *, until_refuted: bool) -> int:
-    """The usual size of the first block of a run of `games` pairs.
-
-    Nothing is bet on the first block, and bets chosen from few games lose a little. So it is small only where
-    the run may stop early.
-    """
+    """The usual size of the first block, on which nothing is bet: small where the run may stop early."""
     return 16 if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
 
 
@@ -345,10 +326,7 @@ def keeps_half(games: int, *, until_refuted: bool) -> bool:
 
 @attrs.frozen
 class BlockSizes:
-    """The sizes of the blocks of a run of `games` pairs.
-
-    Each block holds half as many pairs as all before it, but at least `first` and at most `largest`.
-    """
+    """The sizes of the blocks of a run: half of all pairs before, at least `first` and at most `largest`."""
 
     games: int
     first: int
@@ -357,14 +335,14 @@ class BlockSizes:
     def __len__(self) -> int:
         return self._count_before(self.games)
 
-    def __iter__(self) -> Iterator[int]:
-        return map(self.__getitem__, range(len(self)))
-
     def __getitem__(self, index: int) -> int:
         """The number of pairs in block `index`. Raises: IndexError."""
         if not 0 <= index < len(self):
             raise IndexError(index)
         return min(self._start(index + 1), self.games) - self._start(index)
+
+    def __iter__(self) -> Iterator[int]:
+        return map(self.__getitem__, range(len(self)))
 
     @property
     def exact(self) -> int:

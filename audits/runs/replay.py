@@ -7,7 +7,7 @@ import textwrap
 
 from arena import REFEREES, Adversary, ArenaError, Learner
 from arena.privacy_curves import format_curve
-from audits.registry.pairing import configure_game
+from audits.registry.match import configure_game
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.record_code import write_assignment
 from audits.registry.settings_text import build_player, format_own_settings
@@ -20,10 +20,7 @@ FOUND_FILE, FOUND = "found.py", "found"  # where replays expect an adversary tha
 def write_adversary(
     plan: Plan, verdict: Verdict, *, learner: str | None = None, file: str = FOUND_FILE
 ) -> str:
-    """A file of Python that defines the adversary of a plan as `found`; arguments as of `format_replay`.
-
-    Its docstring says which claims the adversary refutes, and how to play the same games again.
-    """
+    """A file of Python that defines the adversary of a plan as `found`, and says what it refutes."""
     false = f"Found against {verdict.learner}: {verdict.describe_false_claims()}."
     about = "\n".join(textwrap.wrap(false, 107))
     replay = format_replay(plan, learner=learner, file=file)
@@ -35,8 +32,7 @@ def write_adversary(
 def format_replay(plan: Plan, *, learner: str | None = None, file: str = FOUND_FILE) -> str:
     """The command line that plays a plan again, or Python code if no command line can name the learner.
 
-    learner: with its settings as on the command line; default: its name and settings, where these make it.
-    file: where `write_adversary` is, for an adversary that has no name.
+    learner: with its settings as on the command line. file: where `write_adversary` is.
     """
     learner = learner or name_player(plan.learner)
     curve = None if plan.given_curve is None else format_curve(plan.given_curve)
@@ -58,10 +54,7 @@ def format_replay(plan: Plan, *, learner: str | None = None, file: str = FOUND_F
 
 
 def name_player(player: Learner | Adversary, learner: Learner | None = None) -> str | None:
-    """The player with its settings on a command line; None if that would build another player.
-
-    learner: the opponent of an adversary.
-    """
+    """A player against `learner` on a command line; None if that would build another player."""
     registry, path = (LEARNERS, "") if isinstance(player, Learner) else (ADVERSARIES, "adversary.")
     texts = format_own_settings(player)
     try:

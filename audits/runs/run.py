@@ -11,24 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from arena import Claim, InvalidArgument, PrivacyUnit, Relation
+from arena import Claim, InvalidArgument
 from arena.testing.memory import Record, check_memory_after
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.registry.origins import Origins, find_packages
 from audits.registry.user_files import UsedFiles
-from audits.runs.blocks import choose_bins, play_blocks, uses_common_random_numbers
-from audits.runs.first_games import check_independence, check_players, check_scatter
-from audits.runs.interrupts import defer_interrupts
+from audits.runs.blocks import (
+    check_independence,
+    check_players,
+    check_scatter,
+    choose_bins,
+    play_blocks,
+    uses_common_random_numbers,
+)
 from audits.runs.plan import LEARNED, Plan, PlanSettings
-from audits.runs.verdict import PlayerSummary, RunStopped, Verdict
+from audits.runs.verdict import RunNotes, RunStopped, Verdict
 from audits.runs.workers import Workers
+from audits.runs.workers.workers import defer_interrupts
 from audits.statistics.betting import Betting, ceiling, is_refutable
-from audits.statistics.block_scatter import BlockScatter
 from audits.statistics.estimates import Estimate, Estimator, EstimatorContext, estimate_epsilon
 from audits.statistics.estimators import ESTIMATORS
 from audits.statistics.estimators.held_out import OneEvent
-from audits.statistics.score_histogram import EXACT
+from audits.statistics.score_histogram import EXACT, BlockScatter
 from audits.statistics.score_pairs import PairCounts
 
 if TYPE_CHECKING:
@@ -38,7 +43,7 @@ _CHOOSING_SHARE = 5  # one game in five serves to choose a distinguisher
 _SMALL_BATCH = 16  # games, which are enough if no game differs from the others of its block
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class RunProgress:
     """The state of a run: games tested in each world, of how many, and the certified bound so far (nats)."""
 
@@ -74,7 +79,6 @@ class AuditEstimators:
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim is certified to be false."""
         return any(test.refuted for test in self._tests)
 
     @property
@@ -87,16 +91,6 @@ class AuditEstimators:
         """The evidence against the claim in nats; see `Betting`."""
         return max(test.log_evidence for test in self._tests)
 
-    @property
-    def progress(self) -> RunProgress:
-        """The state of the run after the last block."""
-        return RunProgress(
-            games=self.games,
-            games_planned=self.plan.games,
-            epsilon_lower=self.betting.epsilon_lower,
-            refuted=self.refuted,
-        )
-
     def update(self, block: Block) -> None:
         """Use the next block."""
         self.games += block.pairs
@@ -108,7 +102,7 @@ class AuditEstimators:
             self._update_estimators(block)
 
     def update_from_ledger(self, ledger: Ledger, watch: Callable[[], None] | None = None) -> None:
-        """Use the next blocks of a ledger up to the first missing one; watch: called after every block."""
+        """Use the next blocks of a ledger up to the first missing one. watch: called after every block."""
         for index, block in ledger.blocks(start=len(self.block_sizes)):
             if index != len(self.block_sizes) or self.done:
                 return
@@ -144,15 +138,8 @@ class AuditEstimators:
             estimator.update(block)
 
     def _make_estimators(self, games: int) -> list[Estimator]:
-        plan = self.plan
-        context = EstimatorContext(
-            delta=plan.delta,
-            confidence=plan.confidence,
-            games=games,
-            games_planned=plan.games,
-            epsilon=plan.epsilon,
-            curve=plan.curve,
-        )
+        shared = {name: getattr(self.plan, name) for name in ("delta", "confidence", "epsilon", "curve")}
+        context = EstimatorContext(**shared, games=games, games_planned=self.plan.games)
         return [kind(context) for kind in self._kinds]
 
     def estimates(self) -> tuple[Estimate, ...]:
@@ -165,13 +152,17 @@ class AuditEstimators:
 
     def make_verdict(
         self,
+        notes: RunNotes,
         *,
-        protects: tuple[PrivacyUnit, ...],
-        neighbours: Relation | str,
-        interrupted: bool,
-        **details: Any,
+        interrupted: bool | None = None,
+        played_now: int = 0,
+        seconds: float = 0.0,
+        played: Plan | None = None,
     ) -> Verdict:
-        """The verdict after the last block. protects, neighbours: of the claim. details: other fields."""
+        """The verdict after the last block. interrupted: by default, whether games are missing. played: the
+        plan, if it is more than a ledger's."""
+        if interrupted is None:
+            interrupted = not self.done and self.games < self.plan.games
         plan, epsilon_lower = self.plan, self.betting.epsilon_lower
         curve, on_curve = plan.curve, self._tests[-1]
         # The ceiling is computed from joined blocks, which may move it by one step of the grid.
@@ -182,10 +173,12 @@ class AuditEstimators:
         # This bound is valid only at a number of games fixed beforehand.
         is_fixed = self.estimators and not (plan.until_refuted or interrupted)
         one_event = [one for one in self.estimators if isinstance(one, OneEvent)]
+        shared: dict[str, Any] = {"protects": notes.protects, "neighbours": notes.neighbours}
         return Verdict(
-            claim=Claim(
-                epsilon=plan.epsilon, delta=plan.delta, protects=protects, neighbours=neighbours, curve=curve
-            ),
+            learner=notes.learner,
+            adversary=notes.adversary,
+            protocol=notes.protocol,
+            claim=Claim(epsilon=plan.epsilon, delta=plan.delta, curve=curve, **shared),
             refuted=self.refuted,
             epsilon_lower=epsilon_lower,
             curve_epsilon_lower=None if curve is None else on_curve.epsilon_lower,
@@ -195,11 +188,14 @@ class AuditEstimators:
             refutable=refutable,
             clopper_pearson=one_event[0].epsilon_lower if is_fixed else None,
             games=self.games,
+            played_now=played_now,
+            seconds=seconds,
             interrupted=interrupted,
             until_refuted=plan.until_refuted,
             seed=plan.seed,
             estimates=self.estimates() if self._kinds is ESTIMATORS else None,
-            **details,
+            players=notes,
+            plan=played,
         )
 
 
@@ -216,17 +212,15 @@ def run(
 ) -> Verdict:
     """Play the blocks of the plan that the ledger lacks, and return the verdict.
 
-    jobs: number of processes, or the workers of a cluster; see `Workers`.
-    ledger: a file that stores every finished block, so that a killed run can be resumed.
-    watch: called after every block, in order. command: the command line, for the notes of a new ledger.
-    files: what the players come from; a ledger that was begun with others is refused. key: signs the ledger.
-    all_estimators: whether the verdict has all estimators side by side; they take as long again as the test.
+    jobs: number of processes, or `Workers`. ledger: a file that stores every finished block, so that a killed
+    run can be resumed. watch: called after every block, in order. command: the command line, for the notes
+    of a new ledger. files: what the players come from; a ledger that was begun with others is refused. key:
+    signs the ledger. all_estimators: as of `AuditEstimators`.
 
     The verdict's figures depend neither on jobs, nor on interruptions, nor on the ledger. A keyboard
     interrupt ends the run early with a verdict marked `interrupted`. If the workers or the disk of the ledger
     fail, the error is raised with such a verdict as its attribute `verdict`. If the learner draws random
-    numbers that no seed repeats, the figures cannot be repeated but are as valid, since new processes draw
-    other numbers, which is checked.
+    numbers that no seed repeats, the figures cannot be repeated but are as valid.
 
     Raises: NotConforming and NothingTested as `check_players` does; whatever `arena.play` raises;
     InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
@@ -254,7 +248,8 @@ def run(
                     played_now += block.pairs if is_new else 0
                     estimators.update(block)
                 if watch is not None:
-                    watch(estimators.progress)
+                    certified, refuted = estimators.betting.epsilon_lower, estimators.refuted
+                    watch(RunProgress(estimators.games, plan.games, certified, refuted))
                 if estimators.done:
                     break
         except KeyboardInterrupt:
@@ -271,16 +266,11 @@ def run(
             failure = failure or error
     _check_after(plan, estimators, record)
     verdict = estimators.make_verdict(
-        learner=plan.learner.name,
-        adversary=plan.adversary.name,
-        protocol=plan.referee.name,
-        protects=plan.learner.claim.protects,
-        neighbours=plan.learner.claim.neighbours,
+        RunNotes.from_plan(plan),
+        interrupted=interrupted,
         played_now=played_now,
         seconds=time.perf_counter() - start,
-        interrupted=interrupted,
-        players=PlayerSummary.from_plan(plan),
-        plan=plan,
+        played=plan,
     )
     if failure is not None:
         failure.verdict = verdict
@@ -289,11 +279,7 @@ def run(
 
 
 def _check_after(plan: Plan, estimators: AuditEstimators, record: Record | None) -> None:
-    """Check the players in a batch of the largest size that was played, look at the scatter of blocks, and
-    check that a learner whose claim is refuted plays as before the run.
-
-    Raises: NotConforming.
-    """
+    """Check the largest batch, the scatter of blocks, and a refuted learner's memory."""
     if estimators.refuted and record is not None:
         check_memory_after(record, plan.learner, plan.adversary, plan.referee, faults=plan.faults)
     largest = max(estimators.block_sizes, default=0)
@@ -306,20 +292,22 @@ def _check_after(plan: Plan, estimators: AuditEstimators, record: Record | None)
 
 
 def open_ledger(
-    path: str | Path,
-    plan: Plan,
-    command: str | None,
-    files: UsedFiles | None = None,
-    key: bytes | None = None,
+    path: str | Path, plan: Plan, command: str | None, files: UsedFiles | None, key: bytes | None
 ) -> Ledger:
     """The ledger of a plan; a new ledger gets notes. files, key: as in `run`."""
+    from audits.runs.example_games import write_excerpt
     from audits.runs.ledger import Ledger  # with sqlite3, which only runs with a ledger need
-    from audits.runs.ledger.notes import LedgerNotes
+
+    def make_notes() -> dict[str, Any]:
+        players = (plan.learner, plan.adversary, plan.referee)
+        transcript = write_excerpt(*players, seed=plan.seed, faults=plan.faults)
+        notes = attrs.evolve(RunNotes.from_plan(plan), transcript=transcript, command=command or "")
+        return attrs.asdict(notes)
 
     return Ledger.open(
         path,
         plan.describe(),
-        notes=lambda: attrs.asdict(LedgerNotes.from_plan(plan, command)),
+        notes=make_notes,
         origins=lambda recorded: describe_origins(plan, files, recorded["files"]),
         allow_changes=files is not None and files.allow_changes,
         key=key,
@@ -342,7 +330,7 @@ def describe_origins(
 def check_files_after(ledger: Ledger, plan: Plan, files: UsedFiles | None) -> None:
     """Look at the files of the players once more, and add to the ledger those that were imported late.
 
-    Raises: InvalidArgument if one changed while the run went on. The ledger then matches no version of it.
+    Raises: InvalidArgument if one changed while the run went on.
     """
     ledger.record_origins(describe_origins(plan, files))
     changed = [] if files is None or files.allow_changes else files.find_changed()

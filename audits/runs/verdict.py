@@ -1,20 +1,22 @@
-"""The outcome of an audit in figures and in words, and the base of errors that leave valid figures."""
+"""The outcome of an audit in figures and in words, with notes on its players; and what ends a run early."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import attrs
+from attrs.validators import deep_iterable, deep_mapping, instance_of, optional
 
-from arena import ArenaError, Claim
+from arena import ArenaError, Claim, Neighbours, PrivacyUnit
+from arena.claims import read_relation
 from arena.privacy_curves import PrivacyCurve
+from audits.registry.match import read_claim
 from audits.registry.settings_text import format_settings, summarize_player
-from audits.registry.tested_claim import read_claim
-from audits.reports.document import Document, Facts, Listing, Part, Picture, Prose
-from audits.reports.formatting import nats, percent
+from audits.reports.formatting import escape_controls, nats, percent
 from audits.reports.json_form import to_data
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
 from audits.runs.plan import Plan
 from audits.statistics.estimates import Estimate
 
@@ -28,40 +30,87 @@ _ALL_ESTIMATORS = (
 )
 
 
-@attrs.frozen(kw_only=True)
-class PlayerSummary:
-    """What the report on an audit says of its players.
+def _text() -> Any:
+    return attrs.field(default="", validator=instance_of(str))
 
-    learner: its name. learner_set, adversary_set: names with the settings that differ from the defaults.
-    settings: all of them, by "learner" and "adversary". own_claim: the learner's. own_coins: whether it draws
-    random numbers that do not follow from the seed. distinguisher: as in `Plan`.
+
+@attrs.frozen(kw_only=True)
+class RunNotes:
+    """What reports say of a run besides its figures; a ledger keeps it for readers without the players.
+
+    All follows from the plan, except for the command line, and no figure depends on it. What is unknown is
+    empty.
+
+    learner_set, adversary_set: names with the settings that differ from the defaults. settings: all of them.
+    claim, own_claim, protects, neighbours, theorem: the learner's own claim in words, its ε (None for
+        infinity) and δ, whom it protects, and its source. own_coins: whether the learner draws random numbers
+        that do not follow from the seed. transcript: the first pair of games.
     """
 
-    learner: str
-    adversary: str
-    learner_set: str
-    adversary_set: str
-    settings: Mapping[str, Mapping[str, str]]
-    own_claim: Claim
-    own_coins: bool
-    distinguisher: str
+    learner: str = _text()
+    adversary: str = _text()
+    protocol: str = _text()
+    learner_set: str = _text()
+    adversary_set: str = _text()
+    distinguisher: str = _text()
+    claim: str = _text()
+    theorem: str = _text()
+    transcript: str = _text()
+    command: str = _text()
+    own_coins: bool = attrs.field(default=False, validator=instance_of(bool))
+    protects: tuple[PrivacyUnit, ...] = attrs.field(
+        default=(), converter=lambda units: tuple(map(PrivacyUnit, units))
+    )
+    neighbours: str = attrs.field(
+        default=str(Neighbours.REPLACE_ONE), converter=lambda text: str(read_relation(text))
+    )
+    settings: Mapping[str, Mapping[str, str]] = attrs.field(
+        factory=dict,
+        validator=deep_mapping(instance_of(str), deep_mapping(instance_of(str), instance_of(str))),
+    )
+    own_claim: list[float | None] = attrs.field(
+        factory=list, validator=deep_iterable(optional(instance_of(float)), instance_of(list))
+    )
 
     @classmethod
     def from_plan(cls, plan: Plan) -> Self:
-        """The players of a plan. Raises: InvalidArgument as `read_claim` does."""
+        """The notes on a plan, without games. Raises: InvalidArgument as `read_claim` does."""
+        claim, learner, adversary = read_claim(plan.learner), plan.learner, plan.adversary
         return cls(
-            learner=plan.learner.name,
-            adversary=plan.adversary.name,
-            learner_set=summarize_player(plan.learner),
-            adversary_set=summarize_player(plan.adversary),
-            settings={
-                "learner": format_settings(plan.learner),
-                "adversary": format_settings(plan.adversary),
-            },
-            own_claim=read_claim(plan.learner),
-            own_coins=plan.learner.own_coins,
+            learner=learner.name,
+            adversary=adversary.name,
+            learner_set=summarize_player(learner),
+            adversary_set=summarize_player(adversary),
+            settings={"learner": format_settings(learner), "adversary": format_settings(adversary)},
+            protocol=plan.referee.name,
             distinguisher=plan.distinguisher,
+            own_coins=learner.own_coins,
+            claim=str(claim),
+            own_claim=[claim.epsilon if math.isfinite(claim.epsilon) else None, claim.delta],
+            protects=claim.protects,
+            neighbours=str(claim.neighbours),
+            theorem=learner.theorem,
         )
+
+    @classmethod
+    def from_ledger(cls, stored: Mapping[str, Any]) -> Self:
+        """The notes in a ledger. Raises: ValueError if an entry is not what `from_plan` makes."""
+        names = {field.name for field in attrs.fields(cls)}
+        entries = {name: value for name, value in stored.items() if name in names}
+        for name, value in entries.items():
+            if isinstance(value, str):  # each is one line, but for the games
+                entries[name] = escape_controls(value, one_line=name != "transcript")
+        try:
+            return cls(**entries)
+        except TypeError as error:  # of a validator
+            raise ValueError(f"its notes make no sense ({error.args[0]})") from error
+
+    def make_own_claim(self) -> Claim | None:
+        """The learner's own claim, without its curve; None if it is unknown."""
+        if len(self.own_claim) != 2:
+            return None
+        epsilon, delta = (math.inf if number is None else number for number in self.own_claim)
+        return Claim(epsilon=epsilon, delta=delta, protects=self.protects, neighbours=self.neighbours)
 
 
 class RunRecord(Protocol):
@@ -81,16 +130,13 @@ class Verdict(Report):
     claim: the claim under test. refuted: whether it is false, with confidence `confidence`.
     epsilon_lower: the certified bound (nats): with that confidence, every smaller ε at this δ is false.
     curve_lower: the same for the privacy curve of the claim: the largest curve of its family that is false,
-        with all smaller ones. None if the claim under test has no curve, or none is certified to be false.
-    curve_epsilon_lower: its ε at this δ; None if the claim has no curve. Both bounds hold together.
+        with all smaller ones, if any. curve_epsilon_lower: its ε at this δ. Both bounds hold together.
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
     refutable: whether that adversary would have refuted the claim.
-    clopper_pearson: the classical bound on an event chosen on other games, for comparison; None if the number
-        of games was not fixed beforehand or not reached, or there are too few blocks.
+    clopper_pearson: the classical bound on an event chosen on other games, if the number of games was fixed
+        beforehand and reached, and there are enough blocks.
     games: in each world. played_now, seconds: games of this invocation in each world, and its duration.
-    until_refuted: whether the run was to end when the claim is refuted.
-    estimates: all estimators side by side, if asked for.
-    players: what is known of them. plan: what was played; None if it is only known from a ledger.
+    estimates: all estimators side by side, if asked for. plan: None if it is only known from a ledger.
     notes: how players and the distinguisher were chosen. record: the games, if they are kept for charts.
     """
 
@@ -116,7 +162,7 @@ class Verdict(Report):
     estimates: tuple[Estimate, ...] | None = attrs.field(default=None, eq=False)
     curve_epsilon_lower: float | None = None
     curve_lower: PrivacyCurve | None = None
-    players: PlayerSummary | None = attrs.field(default=None, repr=False, eq=False)
+    players: RunNotes = attrs.field(factory=RunNotes, repr=False, eq=False)
     plan: Plan | None = attrs.field(default=None, repr=False, eq=False)
     notes: tuple[str, ...] = attrs.field(default=(), repr=False, eq=False)
     record: RunRecord | None = attrs.field(default=None, repr=False, eq=False)
@@ -159,8 +205,12 @@ class Verdict(Report):
     def document(self) -> Document:
         notes = Listing("\n".join(f"note: {note}" for note in self.notes))
         parts: list[Part] = [notes, Facts(self.rows()), Prose(self.explain())]
-        if self.players is not None and self.games and not self._tests_own_claim:
-            parts.append(Prose(_explain_own_claim(self, self.players)))
+        own = self._other_own_claim
+        if self.games and own is not None:
+            is_refuted = own.epsilon < self.epsilon_lower and own.delta <= self.claim.delta
+            also = "is refuted, too" if is_refuted else "is not refuted by these games"
+            end = ": it claims no privacy." if own.empty else f". Its own, {self.players.claim}, {also}."
+            parts.append(Prose(f"The claim under test is not {self.learner}'s own{end}"))
         if self.estimates is not None:
             parts += [Prose(_ALL_ESTIMATORS), Facts([(row.method, str(row)) for row in self.estimates])]
         bars = {"certified": self.epsilon_lower, "claimed": self.claim.epsilon, "ceiling": self.ceiling}
@@ -172,40 +222,42 @@ class Verdict(Report):
 
     def _describe(self) -> dict[str, Any]:
         entries: dict[str, Any] = to_data(self)
-        players = self.players
-        if players is None:
+        if not self.players.settings:
             return entries
-        names = (("learner", players.learner), ("adversary", players.adversary))
-        described = {
-            role: {"name": name, "settings": to_data(players.settings.get(role, {}))} for role, name in names
+        names = {"learner": self.learner, "adversary": self.adversary}
+        players = {
+            role: {"name": name, "settings": to_data(self.players.settings.get(role, {}))}
+            for role, name in names.items()
         }
-        return {**entries, "players": described, "distinguisher": players.distinguisher}
+        return {**entries, "players": players, "distinguisher": self.players.distinguisher}
 
     def rows(self) -> list[tuple[str, str]]:
         """The figures, each with its name; empty where there is none."""
-        games, players = f"{self.games:,} in each world", self.players
+        games, players, own = f"{self.games:,} in each world", self.players, self._other_own_claim
         if self.played_now < self.games:
             games += f", {self.games - self.played_now:,} of them from the ledger"
         speed = f"{self.games_per_second:,.0f} games a second, both worlds counted ({self.seconds:.1f} s)"
         return [
-            ("learner", self.learner if players is None else players.learner_set),
-            ("adversary", self.adversary if players is None else players.adversary_set),
+            ("learner", players.learner_set or self.learner),
+            ("adversary", players.adversary_set or self.adversary),
             ("protocol", self.protocol),
             ("claim under test", str(self.claim)),
-            ("learner's claim", "" if players is None or self._tests_own_claim else str(players.own_claim)),
+            ("learner's claim", "" if own is None else players.claim),
             ("certified", self.describe_bound()),
             ("for its curve", self.describe_curve_bound()),
             ("ceiling", self.describe_ceiling()),
             ("Clopper-Pearson", self._describe_classical()),
             ("games", games),
             ("speed", speed if self.played_now else ""),
-            ("seed", describe_seed(self.seed, players is not None and players.own_coins)),
+            ("seed", describe_seed(self.seed, players.own_coins)),
         ]
 
     @property
-    def _tests_own_claim(self) -> bool:
-        own = self.claim if self.players is None else self.players.own_claim
-        return (own.epsilon, own.delta) == (self.claim.epsilon, self.claim.delta)
+    def _other_own_claim(self) -> Claim | None:
+        """The learner's own claim, if another one was tested."""
+        own = self.players.make_own_claim()
+        is_other = own is not None and (own.epsilon, own.delta) != (self.claim.epsilon, self.claim.delta)
+        return own if is_other else None
 
     def describe_bound(self) -> str:
         """The certified bound, its δ and its confidence."""
@@ -276,16 +328,6 @@ class Verdict(Report):
         return f"{subject.capitalize()} ε = {nats(self.ceiling)}."
 
 
-def _explain_own_claim(verdict: Verdict, players: PlayerSummary) -> str:
-    """What the games say about the learner's own claim, if another one was tested."""
-    own = players.own_claim
-    if own.empty:
-        return f"The claim under test is not {players.learner}'s own: it claims no privacy."
-    is_refuted = own.epsilon < verdict.epsilon_lower and own.delta <= verdict.claim.delta
-    also = "is refuted, too" if is_refuted else "is not refuted by these games"
-    return f"The claim under test is not {players.learner}'s own. Its own, {own}, {also}."
-
-
 def describe_seed(seed: object, own_coins: object) -> str:
     """The seed, and whether all random numbers follow from it."""
     caveat = ", but the learner draws its own random numbers: no run repeats these games"
@@ -293,9 +335,6 @@ def describe_seed(seed: object, own_coins: object) -> str:
 
 
 class RunStopped(ArenaError):
-    """A failure that ends a run early.
-
-    verdict: the figures of the blocks that were tested, marked as interrupted; None if the run had not begun.
-    """
+    """A failure that ends a run early. verdict: the figures so far, marked as interrupted, if any."""
 
     verdict: Verdict | None = None

@@ -62,10 +62,8 @@ class Family:
     """A pair of beliefs with several log ratios, and all later pairs that are reached from it alone.
 
     Histories that lead to one pair of beliefs mostly have one log ratio, whatever the order of their queries;
-    a pair that is reached with several begins a family of its own.
-
-    time: of the first pair. ratios: (p,) the log ratios of the first pair at which values are computed, in
-    order.
+    a pair that is reached with several begins a family. time: of the first pair. ratios: (p,) the log ratios
+    of the first pair at which values are computed, in order.
     """
 
     time: int
@@ -98,17 +96,10 @@ class BeliefGraph:
     """The stages 0 to T - 1 of a game."""
 
     def __init__(
-        self,
-        game: LinearGame,
-        ratios: np.ndarray,
-        limits: GraphLimits,
-        *,
-        watch: Watch = ignore_progress,
+        self, game: LinearGame, ratios: np.ndarray, limits: GraphLimits, *, watch: Watch = ignore_progress
     ) -> None:
-        """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε).
-
-        Raises: TooManyBeliefs if a stage has too many pairs, as soon as this can be foreseen.
-        """
+        """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε). Raises: TooManyBeliefs
+        if a stage has too many pairs, as soon as this can be foreseen."""
         self.game = game
         self.kernels = np.empty((2, game.moves), np.intp)  # the number of the kernel of a move in each world
         worlds = []
@@ -132,10 +123,7 @@ class BeliefGraph:
     def branch(
         self, stage: Stage, move: int, outcome: int, nodes: np.ndarray | slice = slice(None)
     ) -> list[np.ndarray]:
-        """Four of (d,): the probability of an outcome in each world, and the error of each measure then.
-
-        nodes: of the stage; default: all.
-        """
+        """Four of (d,): the probability of an outcome in each world, and the error of each measure then."""
         masses, errors = [], []
         beliefs = stage.beliefs[:, nodes]
         for world, kernel, belief in zip(stage.worlds, self.kernels[:, move], beliefs, strict=True):
@@ -169,8 +157,8 @@ class BeliefGraph:
                 key = np.where((first < 0) | (second < 0), -1, first * width + second)
                 keys[move, outcome] = key
                 new.append(key)
-            known = _distinct(np.concatenate(new))
-        known = known[known >= 0]
+            known = np.sort(np.concatenate(new))  # faster than the hash table of np.unique
+            known = known[np.diff(known, prepend=-1) > 0]
         for move in range(self.game.moves):
             row: list[np.ndarray | None] = [None] * len(self.game.halts)
             for outcome in goes_on:
@@ -183,10 +171,8 @@ class BeliefGraph:
         self.stages.append(Stage(worlds, *nodes))
 
     def _check_size(self, most: int) -> None:
-        """Refuse a game whose largest stage will probably have too many pairs of beliefs.
-
-        Pairs grow about as multisets of k queries of M kinds, by (M + k - 1)/k from k - 1 to k queries.
-        """
+        """Refuse a game whose largest stage will probably have too many pairs of beliefs. Pairs grow about as
+        multisets of k queries of M kinds, by (M + k - 1)/k from k - 1 to k queries."""
         counts = [stage.beliefs.shape[1] for stage in self.stages]
         length = len(counts) - 1
         kinds = max(1.0, length * counts[-1] / counts[-2] - length + 1)
@@ -212,10 +198,8 @@ class BeliefGraph:
     def _choose_families(
         self, beliefs: np.ndarray, limits: GraphLimits
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The nodes of the next stage: pairs of beliefs (2, n), families and offsets.
-
-        In `after` of this stage, the numbers of pairs become those of nodes.
-        """
+        """The nodes of the next stage: pairs of beliefs (2, n), families and offsets. In `after` of this
+        stage, the numbers of pairs become those of nodes."""
         stage, time, pairs = self.stages[-1], len(self.stages), beliefs.shape[1]
         family, offset = np.zeros(pairs, np.intp), np.zeros(pairs)
         for found in self._arrivals(stage):
@@ -242,7 +226,9 @@ class BeliefGraph:
         for found in self._arrivals(stage):
             differ = found.differ(family, offset) & ~mixed[found.place]
             if differ.any():
-                place = _find_nodes(extra, found.nodes()[differ])
+                wanted = found.nodes()[differ]
+                wanted["offset"] += SAME
+                place = np.searchsorted(extra, wanted, side="right") - 1
                 found.after[found.origin[differ]] = pairs + place
                 self.rounding = max(
                     self.rounding, float(np.abs(found.offset[differ] - extra["offset"][place]).max())
@@ -282,12 +268,6 @@ class Arrivals:
         return nodes
 
 
-def _distinct(keys: np.ndarray) -> np.ndarray:
-    """The distinct ones of keys (n,), in order: sorting is faster than the hash table of np.unique."""
-    keys = np.sort(keys)
-    return keys[np.r_[True, np.diff(keys) > 0]] if len(keys) else keys
-
-
 _NODE = np.dtype([("place", np.int64), ("family", np.int64), ("offset", np.float64)])
 
 
@@ -298,13 +278,6 @@ def _distinct_nodes(nodes: np.ndarray) -> np.ndarray:
         return nodes
     new = (np.diff(nodes["place"]) > 0) | (np.diff(nodes["family"]) > 0) | (np.diff(nodes["offset"]) > SAME)
     return nodes[np.r_[True, new]]
-
-
-def _find_nodes(nodes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The place of each wanted node among distinct ones."""
-    earlier = wanted.copy()
-    earlier["offset"] += SAME
-    return np.searchsorted(nodes, earlier, side="right") - 1
 
 
 def _choose_ratios(values: list[np.ndarray], limits: GraphLimits) -> np.ndarray:
@@ -370,10 +343,7 @@ def _world_stages(game: LinearGame, world: int, used: np.ndarray, tolerance: flo
 
 def _reach(beliefs: np.ndarray, matrices: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Pieces of the beliefs, and the measures (k, n, m) after each outcome."""
-    for piece in np.array_split(np.arange(len(beliefs)), _pieces(beliefs, matrices)):
+    pieces = max(1, min(len(beliefs), -(-beliefs.size * len(matrices) // _CHUNK)))
+    for piece in np.array_split(np.arange(len(beliefs)), pieces):
         where = slice(piece[0], piece[-1] + 1)
         yield where, beliefs[where] @ matrices.swapaxes(-1, -2)
-
-
-def _pieces(beliefs: np.ndarray, matrices: np.ndarray) -> int:
-    return max(1, min(len(beliefs), -(-beliefs.size * len(matrices) // _CHUNK)))

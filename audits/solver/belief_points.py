@@ -28,6 +28,7 @@ _PULL = 0.03  # weight of the value of a decomposition beside that of its remain
 _LEAST = 1e-15  # pairs of less mass are scaled as if they had this one
 _SAME = 1e-9  # pairs whose leading coordinates differ by less share their bounds in the search
 _KEY = 8  # leading coordinates of each world that tell pairs apart
+_SIGNS = np.array([[1.0], [-1.0]])  # of f and g in a value
 
 
 class FinalRounds:
@@ -37,8 +38,8 @@ class FinalRounds:
     leading ones.
 
     Shapes: kernels (κ, k, m, m), those in use. number: (2, moves) that of each move in each world. one:
-    (κ·k, m), from measures to the probabilities of an outcome; two: (κ·k·k·κ, rank), of two outcomes, from
-    the leading coordinates. Axes of the latter: the first kernel, both outcomes, the second kernel.
+    (κ·k, m), from measures to the probabilities of an outcome; two: (κ·k·k·κ, rank), of two outcomes (the
+    first kernel, both outcomes, the second kernel), from the leading coordinates.
     """
 
     def __init__(self, game: LinearGame) -> None:
@@ -76,17 +77,12 @@ class FinalRounds:
             return np.asarray(ends.sum(axis=-1))
         total = ends[..., self.halts].sum(axis=-1)
         for piece in np.array_split(np.arange(len(first)), -(-len(first) * len(self.two) // _TABLE)):
-            p, q = (self._follow_two(measures[piece]) for measures in (first, second))
+            shape, rank = (*self.shape, *self.shape[::-1], len(piece)), self.two.shape[1]
+            p, q = ((self.two @ part[piece][:, :rank].T).reshape(shape) for part in (first, second))
             for move, (one, other) in enumerate(self.number.T):
                 for outcome in np.flatnonzero(~self.halts):
                     total[piece, move] += self._gain_last(p[one, outcome], q[other, outcome])
         return np.asarray(total)
-
-    def _follow_two(self, measures: np.ndarray) -> np.ndarray:
-        """(κ, k, k, κ, n): the probabilities of two outcomes, for measures (n, m)."""
-        kinds, outcomes = self.shape
-        two = self.two @ measures[:, : self.two.shape[1]].T
-        return two.reshape(kinds, outcomes, outcomes, kinds, len(measures))
 
     def _gain_last(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """(n,): the value of the last round, for the probabilities (k, κ, n) of its outcomes."""
@@ -102,11 +98,7 @@ class FinalRounds:
         return self.move_values(left, first, second).max(axis=1) if left else self.guess(first, second)
 
     def best_line(self, left: int, first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray]:
-        """The best first move for measures (m,), and the line (2, m) of the best adversary.
-
-        A line (f, g) holds the probabilities of a guess "world 0" from each hidden state, so that the value
-        is f·first - g·second for all measures, with this adversary.
-        """
+        """The best first move for measures (m,), and the line (2, m) of the best adversary."""
         if not left:
             accept = float(self.guess(first, second) > 0)
             return -1, np.array([accept * self.masses] * 2)
@@ -131,9 +123,7 @@ class FinalRounds:
         self, left: int, first: np.ndarray, second: np.ndarray, moves: np.ndarray | None = None
     ) -> np.ndarray:
         """(n,): the values of vectors (n, m) with any number of rounds left, by following all histories.
-
-        moves: of which the first is one; None: any.
-        """
+        moves: of which the first is one; None: any."""
         if left <= FINAL:
             return self.values(left, first, second)
         numbers = self.number if moves is None else self.number[:, moves]
@@ -154,7 +144,6 @@ class FinalRounds:
 
         c = (r + s)/2 is the part that vectors r and s of the two worlds have in common, d = (r - s)/2. The
         weights are exact for each of the leading coordinates alone, while histories are few.
-
         moves: one of any two that are worth the same for all coordinates; None: all.
         """
         axes = np.eye(len(self.masses))
@@ -210,7 +199,6 @@ class BeliefPoints:
 
     @property
     def pairs(self) -> np.ndarray:
-        """(n, 2, m): those with known bounds."""
         return self._pairs.rows
 
     def bound_moves(self, pairs: np.ndarray) -> np.ndarray:
@@ -283,10 +271,8 @@ class BeliefPoints:
         return np.asarray(np.minimum(by_coordinates, by_norms) + (mass[..., 0] - mass[..., 1]) / 2)
 
     def _compose(self, pairs: np.ndarray) -> tuple[csr_array, np.ndarray]:
-        """Decompose pairs (n, 2, m) into known ones.
-
-        Shares (n, known pairs), not negative, and what the remainder adds to the value at most, (n,).
-        """
+        """Decompose pairs (n, 2, m) into known ones. Shares (n, known pairs), not negative, and what the
+        remainder adds to the value at most, (n,)."""
         known = self._leading.rows
         if not len(known):
             return csr_array((len(pairs), 0)), self._bound_remainders(pairs)
@@ -306,9 +292,6 @@ class BeliefPoints:
         composed.eliminate_zeros()
         flat = self._pairs.rows.reshape(len(known), -1)
         return composed, self._bound_remainders(pairs - (composed @ flat).reshape(pairs.shape))
-
-
-_SIGNS = np.array([[1.0], [-1.0]])  # of f and g in a value
 
 
 def _split(pairs: np.ndarray) -> np.ndarray:

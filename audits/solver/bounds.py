@@ -1,16 +1,21 @@
-"""Bounds on the value of a game at any log ratio: from a graph of its beliefs, or a grid of log ratios."""
+"""Bounds on the value of a game at any log ratio: from a graph of its beliefs, or a grid of log ratios.
+
+In some games an outcome makes the learner start afresh, as after AboveThreshold draws a new threshold. What
+follows it depends on the ratio of the masses alone: its value is a function of one number, between chords and
+lines, and a graph of beliefs needs to hold only what precedes it. See docs/proofs/solver.md.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 
+import attrs
 import numpy as np
 
-from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
-from audits.solver.decision_graph import DecisionGraph, extract_decisions
-from audits.solver.game_value import GameSolution, Values
-from audits.solver.linear_game import LinearGame, Watch, ignore_progress
+from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, GraphLimits, Stage, TooManyBeliefs
+from audits.solver.game_value import END, DecisionGraph, GameSolution, Values, extract_decisions
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress, project_game, span_game
 
 FAR = 12.0  # ε beyond which no bounds are of interest
 _STEPS = 64  # of the grid at least, for the largest privacy loss of one answer
@@ -18,6 +23,11 @@ _POINTS, _WORK = 100_000, 1e7  # of the grid, where few rounds make that cheap, 
 _DEVIATIONS = 7  # by which the privacy loss of a game is followed
 _REACH = 600.0  # nats at most, since e^ε must be a number; the bounds hold whatever the reach
 _LARGE = 1e40  # a factor by which e^ε may still be multiplied
+_DROPPED = 1e-13  # of a measure that has mass 1, as when hidden states are compressed
+_SAME = 1e-10  # of the largest measure after a restart: how far others may be from its multiples
+_SIZES = 2**17, 2**20  # pairs of beliefs in one stage, up to which there is a smaller step
+_KNOT_STEPS = 0.01, 0.05, 0.1  # nats between the log ratios at which the value after a restart is computed
+_LARGER = 10  # times as many pairs of beliefs as elsewhere are allowed: what follows a restart is left out
 
 # At increasing ε: upper bounds (e,), and lines (2, e). From its own ε on, the line lines[0] - e^ε·lines[1] is
 # below δ*(ε).
@@ -171,3 +181,112 @@ class GridBounds(Bounds):
         other = accepts[0, far] - z * accepts[1, far] > accepts[0, near] - z * accepts[1, near]
         line[0] += p * np.where(other, accepts[0, far], accepts[0, near])
         line[1] += q * np.where(other, accepts[1, far], accepts[1, near])
+
+
+def find_restart(game: LinearGame) -> tuple[int, LinearGame, LinearGame] | None:
+    """The first outcome that always leads to the same belief in both worlds, whatever precedes it.
+    Also the game up to the first time that it occurs, which it ends, and the game after it."""
+    if game.rounds < 2:
+        return None
+    used = np.unique(game.which)
+    for outcome in np.flatnonzero(~game.halts):
+        others = ~game.halts & (np.arange(len(game.halts)) != outcome)
+        basis = span_game(game, game.kernels[used][:, others], _DROPPED)
+        restarted = (game.kernels[used, outcome] @ basis.T).swapaxes(-1, -2).reshape(-1, len(game.masses))
+        _, sizes, axes = np.linalg.svd(restarted, full_matrices=False)
+        mass = float(axes[0] @ game.masses)
+        if sizes[0] < _DROPPED or sizes[1:].max(initial=0) > _SAME * sizes[0] or not abs(mass) > _SAME:
+            continue
+        fresh = np.repeat(axes[:1] / mass, 2, axis=0)
+        rest = attrs.evolve(game, rounds=game.rounds - 1, start=fresh)
+        halts = game.halts.copy()
+        halts[outcome] = True
+        before = attrs.evolve(project_game(game, basis), halts=halts)
+        # Of an outcome that ends the game, only the probability matters; the basis may not hold what follows.
+        after = game.masses @ game.kernels @ basis.T
+        unit = before.masses / (before.masses @ before.masses)
+        before.kernels[:, halts] = unit[:, None] * after[:, halts, None]
+        rest = project_game(rest, span_game(rest, game.kernels[used], _DROPPED))
+        return int(outcome), before, rest
+    return None
+
+
+class RestartBounds(Bounds):
+    """From graphs of the beliefs up to a restart of the learner, and after it."""
+
+    exact = False
+    measured = (
+        "the learner is taken to start afresh where its states agree to ten digits, and parts of them below "
+        "1e-13 are left out"
+    )
+
+    def __init__(
+        self, game: LinearGame, epsilons: np.ndarray, limits: GraphLimits, watch: Watch = ignore_progress
+    ) -> None:
+        """Raises: TooManyBeliefs, also if no outcome makes the learner start afresh."""
+        self.epsilons, self.rounds = epsilons, game.rounds
+        restart = find_restart(game)
+        if restart is None:
+            raise TooManyBeliefs("no outcome makes the learner start afresh", remedy="Search for bounds.")
+        limits = attrs.evolve(limits, pairs=_LARGER * limits.pairs)
+        self._outcome, game, rest_of_game = restart
+        graph = BeliefGraph(game, epsilons, limits, watch=watch)
+        knots = []
+        for left in range(1, game.rounds):
+            early = graph.stages[min(left, len(graph.stages)) - 1]  # about as large as the last of the rest
+            step = _KNOT_STEPS[np.searchsorted(_SIZES, early.beliefs.shape[1])]
+            stages = graph.stages[game.rounds - left - 1 :][:1]
+            knots.append(_choose_knots(graph, stages, self._outcome, step))
+        rest = BeliefGraph(rest_of_game, np.unique(np.concatenate(knots)), limits)
+        self._rests = []
+        for left, grid in enumerate(knots, 1):
+            watch("restarts", left, game.rounds)
+            self._rests.append(GameSolution(rest.shorten(left, grid)))
+        ends = {self._outcome: [rest.root for rest in self._rests]}
+        self._solution = GameSolution(graph, ends=ends)
+
+    def at(self, epsilons: np.ndarray) -> UpperAndLines:
+        return read_values(self._solution.root.values)
+
+    def decisions(self, number: int) -> DecisionGraph | None:
+        first = extract_decisions(self._solution, number)
+        if first is None:
+            return None
+        parts, after, size = [first], first.after.copy(), len(first.move)
+        left = np.full(len(first.move), self._solution.graph.game.rounds - 1)  # rounds after each node
+        for node, following in enumerate(first.after):
+            left[following[following != END]] = left[node] - 1
+            score = first.score[node, self._outcome]
+            if not left[node] or not np.isfinite(score):
+                continue
+            rest = self._rests[left[node] - 1]
+            ratio = self._solution.root.ratios[number] - score
+            later = extract_decisions(rest, int(rest.root.best_line(np.array([ratio]))[0]))
+            if later is None:
+                return None
+            following = np.where(later.after == END, END, later.after + size)
+            parts.append(attrs.evolve(later, after=following, score=later.score + score))
+            after[node, self._outcome] = size
+            size += len(later.move)
+        parts[0] = attrs.evolve(first, after=after)
+        return DecisionGraph(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("move", "after", "score"))
+        )
+
+
+def _choose_knots(graph: BeliefGraph, stages: list[Stage], outcome: int, step: float) -> np.ndarray:
+    """Log ratios on a grid, around all that pairs of some stages can have after an outcome."""
+    cells = [np.zeros(1)]
+    for stage in stages:
+        for family in np.unique(stage.family):
+            low, high = np.inf, -np.inf
+            for move in range(graph.game.moves):
+                mass_0, mass_1, *_ = graph.branch(stage, move, outcome)
+                (on,) = np.nonzero((stage.family == family) & (mass_0 > NEGLIGIBLE) & (mass_1 > NEGLIGIBLE))
+                if len(on):
+                    offsets = stage.offset[on] + np.log(mass_1[on] / mass_0[on])
+                    low, high = min(low, offsets.min()), max(high, offsets.max())
+            if low <= high:
+                for ratio in graph.families[family].ratios:
+                    cells.append(np.arange(np.floor((low + ratio) / step), (high + ratio) / step + 1))
+    return np.asarray(step * np.unique(np.concatenate(cells)))

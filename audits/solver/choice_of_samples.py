@@ -10,18 +10,16 @@ import attrs
 import numpy as np
 
 from arena import Adversary, AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported, play
-from arena.capabilities import finite_domain
-from arena.concepts.finite.finite_class import build_vote_pairs
-from arena.players import read_relation_of
+from arena.concepts.finite import build_vote_pairs
+from arena.players import finite_domain, read_relation_of
 from arena.referees import name_protocols
-from audits.exact_loss.answer_paths import AnswerLaws
-from audits.exact_loss.wrapped_players import PresetStates
-from audits.registry.pairing import find_protocol
-from audits.solver.answer_games import answer_game, number_points
+from audits.exact_loss.answer_paths import AnswerLaws, PresetStates
+from audits.registry.match import find_protocol
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import Watch, drop_dominated, ignore_progress
-from audits.solver.posed_game import QueryGame
+from audits.solver.matrix_games import answer_game, number_points
+from audits.solver.played_games import QueryGame
 
 MOST_POINTS = 4_096  # that are listed as queries
 MOST_SAMPLES = 2_000  # samples whose answers are compared
@@ -81,9 +79,8 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
 
     These are the points of a finite domain, or of the real line one in each interval between the points of
     the samples, and these points. seed: of the adversary's random numbers, which are the same in both worlds.
-
     Raises: Unsupported if the learner does not answer queries, the adversary does not train it, or infinitely
-        many points may be answered differently.
+    many points may be answered differently.
     """
     kind = find_protocol(learner, AnswerLaw)
     if kind is None:
@@ -108,9 +105,7 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
 
 def pose_samples(learner: Learner, first: Sample, second: Sample) -> QueryGame:
     """Given samples of worlds 0 and 1, neighbours by the learner's claim, or the same.
-
-    Raises: InvalidArgument if they are not; Unsupported as `list_queries` does.
-    """
+    Raises: InvalidArgument if they are not; Unsupported as `list_queries` does."""
     relation = read_relation_of(learner)
     changes = relation.count_changes(first, second, learner.users_of)
     if not 0 <= changes <= relation.size:
@@ -135,10 +130,8 @@ def _pose(learner: Learner, samples: list[Sample], text: str) -> QueryGame:
 def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
     """(p, ...): the points of the learner's domain, or one for each way to answer on the real line.
 
-    Answers on the real line are compared at some points of each interval.
-
-    Raises: Unsupported if the domain is too large, or infinite and not the real line, or if the answers
-        change elsewhere than at the points of the samples.
+    Raises: Unsupported if the domain is too large, or infinite and not the real line, or if the answers,
+    compared at some points of each interval, change elsewhere than at the points of the samples.
     """
     domain = finite_domain(learner)
     if domain is not None:
@@ -182,11 +175,11 @@ def pose_smallest(
     limits: GraphLimits | None = None,
     watch: Watch = ignore_progress,
 ) -> tuple[QueryGame, float]:
-    """The neighbouring samples of a finite domain for which δ*(ε) of T queries is largest, by trying all.
+    """The neighbouring samples of a finite domain for which δ*(ε) of T queries is largest, and a lower bound
+    on it.
 
-    Also a lower bound on that δ*(ε). size: n, the number of examples; default: the least that the learner
-    needs. Samples are multisets, and those whose first two answers have the same distributions, whatever the
-    queries, count once.
+    size: n, the number of examples; default: the least that the learner needs. Samples are multisets, and
+    those whose first two answers have the same distributions, whatever the queries, count once.
 
     Raises: Unsupported if the domain is not finite, the size is open, the order of examples matters, or there
         are too many samples.
@@ -199,7 +192,16 @@ def pose_smallest(
             remedy="Choose a concept class with a finite domain, and give the number of examples.",
         )
     points = np.array(domain, float)
-    _check_count(learner, size, 2 * len(points))
+    kinds = 2 * len(points)
+    count = comb(kinds + size - 1, size)
+    if count > MOST_SAMPLES:
+        possible = next(n for n in range(size, -1, -1) if comb(kinds + n - 1, n) <= MOST_SAMPLES)
+        raise Unsupported(
+            f"{learner.name} has {count:,} samples of {size} examples of {len(points)} points, more than "
+            f"{MOST_SAMPLES:,}",
+            value=size,
+            remedy=f"Choose at most {possible} examples, or a smaller domain.",
+        )
     watch("pairs of samples", 0, 0)
     pairs = _list_neighbours(learner, size, points)
     best, delta = pairs[0], -np.inf
@@ -218,10 +220,8 @@ def pose_smallest(
 
 
 def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tuple[Sample, Sample]]:
-    """One pair of neighbours for each pair of ways to answer, which differ in the last example.
-
-    Raises: Unsupported if there are none or too many, or if the order of examples matters.
-    """
+    """One pair of neighbours for each pair of ways to answer, which differ in the last example. Raises:
+    Unsupported if there are none or too many, or if the order of examples matters."""
     kinds = range(2 * len(points))  # the label is the last bit
     known = AnswerLaws(learner)
 
@@ -260,18 +260,6 @@ def _two_answers(law: AnswerLaw, points: np.ndarray) -> bytes:
     later = [law.step(reached, np.repeat(point[None], len(reached), axis=0)).sum(axis=2) for point in points]
     masses = np.concatenate([after.sum(axis=2).ravel(), np.ravel(later)])
     return (np.round(masses, 9) + 0.0).tobytes()
-
-
-def _check_count(learner: Learner, size: int, kinds: int) -> None:
-    count = comb(kinds + size - 1, size)
-    if count > MOST_SAMPLES:
-        possible = next(n for n in range(size, -1, -1) if comb(kinds + n - 1, n) <= MOST_SAMPLES)
-        raise Unsupported(
-            f"{learner.name} has {count:,} samples of {size} examples of {kinds // 2} points, more than "
-            f"{MOST_SAMPLES:,}",
-            value=size,
-            remedy=f"Choose at most {possible} examples, or a smaller domain.",
-        )
 
 
 class _Received(Unsupported):

@@ -1,4 +1,4 @@
-"""Bounds on the value of a two-world game on its belief graph, by induction from the end.
+"""Bounds on the value of a two-world game on its belief graph, by induction from the end, and the adversary.
 
 With mass 1 in world 0 and mass z in world 1, the value g(z) of the rest of the game is the largest
 P_0(guess "world 0") - z·P_1(guess "world 0") of all adversaries: a convex function, between max(0, 1 - z) and
@@ -9,6 +9,7 @@ consists of lines, each the two probabilities of one adversary. See docs/proofs/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import attrs
 import numpy as np
@@ -18,6 +19,7 @@ from audits.solver.linear_game import Watch, ignore_progress
 
 _CHUNK = 2**24  # values that are kept at the same time
 _CACHED = 2**13  # values that are computed together: their arrays fit into a processor's cache
+END = -1  # the game is over after this outcome
 
 
 @attrs.frozen(eq=False)
@@ -52,14 +54,6 @@ class FamilyValues:
         value = self.values.accepts_0 - np.exp(self.ratios) * self.values.accepts_1
         return np.asarray(value - self.values.error)
 
-    def upper_at(self, ratios: np.ndarray) -> np.ndarray:
-        """Upper bounds at any log ratios: by the chord of neighbours, or from the value 1 at z = 0.
-
-        Beyond the last the value is at most that of the last, since it decreases.
-        """
-        z = np.exp(np.append(-np.inf, self.ratios))
-        return np.asarray(np.interp(np.exp(ratios), z, np.append(1.0, self.values.upper)))
-
     def best_line(self, ratios: np.ndarray) -> np.ndarray:
         """The number of the adversary that does best at each log ratio, of those of the two neighbours."""
         right = np.clip(np.searchsorted(self.ratios, ratios), 0, len(self.ratios) - 1)
@@ -70,9 +64,7 @@ class FamilyValues:
 
     def split_values(self, masses: Sequence[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, ...]:
         """The parts of upper, accepts_0, accepts_1 and error that an outcome adds which leads to the pair.
-
-        masses: two or more of (n, 1), its probability in both worlds. own: (n, p), z before it.
-        """
+        masses: two or more of (n, 1), its probability in both worlds. own: (n, p), z before it."""
         _, accepts_0, accepts_1 = _guess(masses, own)
         upper, error = np.repeat(masses[0], own.shape[1], axis=1), np.zeros(own.shape)
         # Negligible outcomes are not followed.
@@ -80,7 +72,9 @@ class FamilyValues:
         mass_0, mass_1 = masses[0][on], masses[1][on]
         ratios = np.log(own[on] * (mass_1 / mass_0))
         line = self.best_line(ratios)
-        upper[on] = mass_0 * self.upper_at(ratios)
+        # By the chord of neighbours, or from the value 1 at z = 0; beyond the last it is at most the last.
+        z = np.exp(np.append(-np.inf, self.ratios))
+        upper[on] = mass_0 * np.interp(np.exp(ratios), z, np.append(1.0, self.values.upper))
         accepts_0[on] = mass_0 * self.values.accepts_0[line]
         accepts_1[on] = mass_1 * self.values.accepts_1[line]
         # Errors in world 1 weigh by the ratio.
@@ -114,19 +108,14 @@ class GameSolution:
 
     @property
     def root(self) -> FamilyValues:
-        """The values at the start of the game."""
         return self.families[0]
-
-    def _split(self, family: int) -> list[np.ndarray]:
-        """The log ratios of a family, in pieces whose values can be kept at the same time."""
-        head = self.graph.families[family]
-        largest = max(int((stage.family == family).sum()) for stage in self.graph.stages[head.time :])
-        parts = min(len(head.ratios), -(-len(head.ratios) * largest // _CHUNK))
-        return np.array_split(head.ratios, parts)
 
     def _solve(self, family: int) -> FamilyValues:
         head = self.graph.families[family]
-        parts = [self.stage_values(family, piece)[0] for piece in self._split(family)]
+        # Pieces of the log ratios whose values can be kept at the same time.
+        largest = max(int((stage.family == family).sum()) for stage in self.graph.stages[head.time :])
+        pieces = min(len(head.ratios), -(-len(head.ratios) * largest // _CHUNK))
+        parts = [self.stage_values(family, piece)[0] for piece in np.array_split(head.ratios, pieces)]
         joined = (
             np.concatenate([getattr(part, name)[0] for part in parts])
             for name in ("upper", "accepts_0", "accepts_1", "error", "move")
@@ -154,7 +143,7 @@ class GameSolution:
             error=np.zeros(shape),
             move=np.full(shape, -1, np.int16),
         )
-        rows = _count_rows(ratios)
+        rows = max(1, _CACHED // len(ratios))
         for start in range(0, len(members), rows):
             piece = slice(start, start + rows)
             self._watch("values", self._done, self._total)
@@ -273,11 +262,6 @@ class GameSolution:
         return upper + merging, accepts_0, accepts_1, error + merging
 
 
-def _count_rows(ratios: np.ndarray) -> int:
-    """The number of pairs of beliefs whose values at these log ratios are computed together."""
-    return max(1, _CACHED // len(ratios))
-
-
 def _guess(masses: Sequence[np.ndarray], own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The value of a game that ends, and the probabilities of a guess "world 0"."""
     mass_0, mass_1 = masses[:2]
@@ -293,3 +277,86 @@ def _place_in_family(stage: Stage) -> np.ndarray:
     place = np.empty(len(order), np.intp)
     place[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     return place
+
+
+@attrs.frozen(eq=False)
+class DecisionGraph:
+    """A deterministic adversary: in each node it makes a move, and the outcome leads to the next node.
+
+    Nodes are in the order of rounds; the first is the start. Shapes: move (v,); after (v, k), END where the
+    game is over; score (v, k), the log-likelihood ratio log P_0/P_1 of the history at such an end, infinite
+    for what only one world can show, and NaN for what neither can.
+    """
+
+    move: np.ndarray
+    after: np.ndarray
+    score: np.ndarray
+
+
+def extract_decisions(solution: GameSolution, root: int, most: int = 2_000) -> DecisionGraph | None:
+    """The adversary of the lower bound at the log ratio number `root`; None if it has too many nodes."""
+    graph = solution.graph
+    outcomes = len(graph.game.halts)
+
+    @cache
+    def compute_values(family: int, line: int) -> list[Values]:
+        return solution.stage_values(family, graph.families[family].ratios[line : line + 1])
+
+    move: list[int] = []
+    after, score = [], []
+    # (family, log ratio of the family, round, node of the stage, log ratio of the history)
+    waiting: list[tuple[int, int, int, int, float]] = [(0, root, 0, 0, 0.0)]
+    numbers = {waiting[0]: 0}
+    for family, line, time, node, ratio in waiting:  # the list grows while it is traversed
+        stage = graph.stages[time]
+        values = compute_values(family, line)[time - graph.families[family].time]
+        chosen = int(values.move[solution.places[time][node], 0])
+        move.append(chosen)
+        after.append(np.full(outcomes, END))
+        score.append(np.full(outcomes, np.nan))
+        for outcome in range(outcomes):
+            mass_0, mass_1, *_ = (float(part[node]) for part in graph.branch(stage, chosen, outcome))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reached = ratio + float(np.log(mass_1) - np.log(mass_0))
+            following = stage.after[chosen][outcome] if stage.after else None
+            place = END if following is None else int(following[node])
+            if place == END:
+                score[-1][outcome] = -reached
+                continue
+            own, number = family, line
+            other = int(graph.stages[time + 1].family[place])
+            if other != family:  # another family has its own adversaries to choose from
+                here = graph.families[family].ratios[line] + stage.offset[node] + np.log(mass_1 / mass_0)
+                own, number = other, int(solution.families[other].best_line(np.array([here]))[0])
+            state = own, number, time + 1, place, round(reached, 9)
+            if state not in numbers:
+                numbers[state] = len(waiting)
+                waiting.append(state)
+            after[-1][outcome] = numbers[state]
+        if len(waiting) > most:
+            return None
+    return DecisionGraph(np.array(move), np.array(after), np.array(score))
+
+
+def end_before_second_challenge(graph: DecisionGraph, differs: np.ndarray) -> DecisionGraph:
+    """The graph in which a move that differs between the worlds is not made twice in a game.
+
+    A second one, which the rules refuse, ends the game in the matrices, so it stands for not caring what
+    follows. differs: (moves,) bool.
+    """
+    flag, ends = np.zeros(len(graph.move), bool), np.zeros(len(graph.move), bool)
+    for number, (move, following) in enumerate(zip(graph.move, graph.after, strict=True)):
+        ends[number] = flag[number] and differs[move]
+        flag[following[following != END]] |= flag[number] or differs[move]
+    after, score = graph.after.copy(), graph.score.copy()
+    for node in np.flatnonzero(ends):
+        arrivals = after == node
+        score[arrivals] = graph.score[node][~np.isnan(graph.score[node])].max(initial=-np.inf)
+        after[arrivals] = END
+    reached = np.zeros(len(ends) + 1, bool)  # the last entry is END
+    reached[0] = True
+    for number in range(len(ends)):
+        reached[after[number]] |= reached[number]
+    kept = np.flatnonzero(reached[:-1])
+    numbers = np.append(np.cumsum(reached[:-1]) - 1, END)
+    return DecisionGraph(graph.move[kept], numbers[after[kept]], score[kept])

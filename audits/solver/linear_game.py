@@ -51,12 +51,10 @@ class LinearGame:
 
     @property
     def moves(self) -> int:
-        """How many moves there are."""
         return int(self.which.shape[1])
 
     @property
     def exchanged(self) -> LinearGame:
-        """The game with the worlds exchanged."""
         return attrs.evolve(self, start=self.start[::-1], which=self.which[::-1])
 
     @property
@@ -82,7 +80,6 @@ def compress(
     What is left out is noted in `dropped`, and enters the bounds of a graph of beliefs. A hidden number with
     a quadrature of 2,000 nodes becomes some 40 coordinates: probabilities of answers are smooth in it, and so
     are all measures that a game can reach. steps: of each kernel. start: (2, m).
-
     Raises: Unsupported if there are too many rounds for that, or too many moves.
     """
     size = start.shape[1]
@@ -132,11 +129,6 @@ def compress(
     )
 
 
-def reduce_coordinates(game: LinearGame, negligible: float) -> LinearGame:
-    """The game with fewer coordinates, which hold all measures that it reaches but for negligible parts."""
-    return project_game(game, span_game(game, game.kernels[np.unique(game.which)], negligible))
-
-
 def span_game(game: LinearGame, kernels: np.ndarray, negligible: float) -> np.ndarray:
     """Axes (d, m) of what a game reaches with some kernels (κ, k, m, m), but for negligible parts."""
     transposed = kernels.swapaxes(-1, -2)
@@ -163,11 +155,9 @@ def _reachable_axes(
     negligible: float,
     watch: Watch = ignore_progress,
 ) -> np.ndarray:
-    """Orthonormal axes (d, m) of the measures (n, m) before each round, up to small parts.
-
-    A last axis makes the masses (m,), a functional, one of the axes' span: then measures after the last round
-    keep their mass, though they are not held.
-    """
+    """Orthonormal axes (d, m) of the measures (n, m) before each round, up to small parts. A last axis makes
+    the masses (m,), a functional, one of the axes' span: then measures after the last round keep their mass,
+    though they are not held."""
     size = start.shape[1]
     basis, reached = np.empty((0, size)), start
     for done in range(rounds):

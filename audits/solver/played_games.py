@@ -1,4 +1,4 @@
-"""Solved games that are played: by the best adversary, and to compare a learner with its distribution.
+"""Games to solve, and solved games that are played: by the best adversary, and to compare with their law.
 
 What is computed speaks of the declared distribution. So the learner plays games of the solved length: along
 the best adversary that was found, and along sequences of its moves that repeat, alternate, change once and
@@ -7,6 +7,7 @@ mix, since a learner may answer by the declared distribution at first and not la
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -19,21 +20,130 @@ from arena import (
     AnswerLaw,
     Example,
     InvalidArgument,
+    Learner,
     OnlineLaw,
+    PrivacyUnit,
     Query,
     Ready,
     Sample,
     Train,
 )
 from arena.players import Moves
+from arena.referees.transcript import describe_answer
+from arena.sample import format_point
 from arena.testing import RATE
 from arena.testing.laws.comparison import compare_with_law
 from arena.testing.laws.goodness_of_fit import Comparison
-from audits.registry.pairing import find_protocol
-from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.posed_game import GameMoves, PosedGame, QueryGame
+from audits.exact_loss.answer_paths import AnswerLaws
+from audits.registry.match import find_protocol
+from audits.solver.game_value import END, DecisionGraph
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress
+from audits.solver.matrix_games import answer_game, challenge_game, online_game
 
 _SEQUENCES = 32  # of moves in a batch of games, so that games share histories
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class GameMoves:
+    """What an adversary does and sees in a game.
+
+    points: (moves, 2, ...) of each move in worlds 0 and 1. labels: (moves, 2) of online games, otherwise
+    None. names, outcomes: of the moves and of the outcomes. answers: the label of each answer of a predictor,
+    and whether it halts. hypotheses: (H, ...), online, the concepts that can be shown. Both are the first
+    outcomes.
+    """
+
+    points: np.ndarray
+    labels: np.ndarray | None = None
+    names: tuple[str, ...]
+    outcomes: tuple[str, ...]
+    answers: tuple[tuple[int, bool], ...] = ()
+    hypotheses: np.ndarray | None = None
+
+    @property
+    def differ(self) -> np.ndarray:
+        """(moves,) bool: whether the worlds differ in a move."""
+        parts = [self.points, *([] if self.labels is None else [self.labels])]
+        return np.any(
+            [(part[:, 0] != part[:, 1]).reshape(len(part), -1).any(axis=1) for part in parts], axis=0
+        )
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class PosedGame(ABC):
+    """A game of any number of rounds, in which an adversary may do what it wants.
+
+    text: what the worlds are. settings: of the learner that the game has changed, as texts. measured: what of
+    the choice of samples and queries is measured and not proved; empty: nothing.
+    """
+
+    learner: Learner
+    text: str
+    settings: dict[str, str] = attrs.field(factory=dict)
+    measured: str = ""
+
+    @abstractmethod
+    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+        """The game of T rounds as matrices, its moves, and in what the worlds differ. Raises: Unsupported if
+        a distribution is unknown, or the game is too large."""
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class QueryGame(PosedGame):
+    """Training samples of worlds 0 and 1, and points (p, ...) that may be queried.
+    If the samples are equal, the worlds differ in the query of one round instead. names: of the points."""
+
+    samples: tuple[Sample, Sample]
+    points: np.ndarray
+    names: tuple[str, ...] | None = None
+
+    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+        if self.samples[0] == self.samples[1]:
+            unit = PrivacyUnit.QUERY
+            game, points = challenge_game(self.learner, self.samples[0], self.points, rounds, watch)
+        else:
+            unit = PrivacyUnit.TRAINING_EXAMPLE
+            game, queries = answer_game(self.learner, self.samples, self.points, rounds, watch)
+            points = np.stack([queries, queries], axis=1)
+        texts = map(format_point, self.points) if self.names is None else self.names
+        names = dict(zip(map(_key, self.points), texts, strict=True))
+        answers = AnswerLaws(self.learner).of(self.samples[0]).outcomes
+        moves = GameMoves(
+            points=points,
+            names=tuple(_join(*(names[_key(point)] for point in pair)) for pair in points),
+            outcomes=(*(describe_answer(*answer) for answer in answers), "withheld", "silence"),
+            answers=tuple((int(label), bool(halts)) for label, halts in answers),
+        )
+        return game, moves, unit
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class ExampleGame(PosedGame):
+    """Examples of an online learner's domain, which differ between the worlds in one round."""
+
+    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
+        game, points, labels = online_game(self.learner, rounds)
+        hypotheses = self.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
+        names = (
+            _join(*(f"({format_point(point)}, {label})" for point, label in zip(*pair, strict=True)))
+            for pair in zip(points, labels, strict=True)
+        )
+        moves = GameMoves(
+            points=points,
+            labels=labels,
+            names=tuple(names),
+            outcomes=(*(f"h = {format_point(concept)}" for concept in hypotheses), "over"),
+            hypotheses=hypotheses,
+        )
+        return game, moves, PrivacyUnit.STREAM_EXAMPLE
+
+
+def _join(first: str, second: str) -> str:
+    return first if first == second else f"{first} or {second}"
+
+
+def _key(point: np.ndarray) -> bytes:
+    return np.asarray(point, float).tobytes()
 
 
 class _Walk:
@@ -64,11 +174,9 @@ def _play_moves(
     choose: Callable[[int], tuple[np.ndarray, Any, Any]],
     follow: Callable[[np.ndarray], None],
 ) -> Moves:
-    """Play games. samples: to train on; none online.
-
-    choose: receives the round from 0 on, and returns the move (n,) of each game, and the worlds whose points
-    and labels it makes in worlds 0 and 1. follow: receives the outcome (n,) of each game.
-    """
+    """Play games. samples: to train on; none online. choose: receives the round from 0 on, and returns the
+    move (n,) of each game, and the worlds whose points and labels it makes in worlds 0 and 1. follow:
+    receives the outcome (n,) of each game."""
     if moves.hypotheses is None:
         yield Train(*samples)
         for t in range(rounds):
@@ -241,9 +349,7 @@ def compare_solved_game(
     posed: PosedGame, moves: GameMoves, rounds: int, graph: DecisionGraph | None
 ) -> Comparison:
     """Compare games of so many rounds, in both worlds, with the distribution that the learner declares.
-
-    Raises: NotConforming; whatever a referee raises in a game.
-    """
+    Raises: NotConforming; whatever a referee raises in a game."""
     learner = posed.learner
     worlds = []
     for world in range(2):

@@ -12,8 +12,8 @@ import numpy as np
 
 from audits.solver.belief_points import FINAL, BeliefPoints, FinalRounds
 from audits.solver.bounds import Bounds, UpperAndLines
-from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.linear_game import LinearGame, Watch, ignore_progress, reduce_coordinates
+from audits.solver.game_value import END, DecisionGraph
+from audits.solver.linear_game import LinearGame, Watch, ignore_progress, project_game, span_game
 
 DROPPED = 1e-7  # of a measure that has mass 1: coordinates that are left out of the search
 _SLACK = 2e-4  # relative: a move that promises less than this above the lower bound is not solved
@@ -41,9 +41,7 @@ class SearchLimits:
 
 class SearchBounds(Bounds):
     """From a search, for games with too many beliefs for a graph: at log ratio ε the value is δ*(ε).
-
-    The bounds are wider than the gap if the search ended early; a keyboard interrupt ends it, too.
-    """
+    The bounds are wider than the gap if the search ended early; a keyboard interrupt ends it, too."""
 
     exact = False
     measured = f"the search for bounds leaves out parts of the learner's states below {DROPPED:.0e}"
@@ -53,7 +51,8 @@ class SearchBounds(Bounds):
     ) -> None:
         self.epsilons, self.rounds = epsilons, game.rounds
         self._game, self._limits = game, limits
-        self._final = FinalRounds(reduce_coordinates(game, DROPPED))
+        basis = span_game(game, game.kernels[np.unique(game.which)], DROPPED)
+        self._final = FinalRounds(project_game(game, basis))
         self._last = min(FINAL, game.rounds - 1)  # rounds in closed form
         self._mirrored = game.mirrored_moves
         # Two moves that mirror each other are worth the same for coordinates, which both worlds share.
@@ -97,23 +96,17 @@ class SearchBounds(Bounds):
             if count > next_sweep:
                 next_sweep = _GROWTH * count
                 for left in range(self._last + 2, self._game.rounds + 1):  # those below are exact already
-                    self._solve_again(left)
+                    pairs = self._levels[left].pairs
+                    if self._mirrored is not None:  # one of any two that mirror each other
+                        pairs = pairs[(pairs[:, 0] - pairs[:, 1]) @ self._final.masses >= 0]
+                    for piece in range(0, len(pairs), _PIECE):
+                        self._solve(left, pairs[piece : piece + _PIECE])
             lower[wide], self._upper[wide] = self._bound(self._game.rounds, self._roots[wide])
             wide = np.flatnonzero(self._upper - lower > np.maximum(limits.gap * self._upper, limits.floor))
 
-    def _solve_again(self, left: int) -> None:
-        """Solve all known pairs with so many rounds left, one of any two that mirror each other."""
-        pairs = self._levels[left].pairs
-        if self._mirrored is not None:
-            pairs = pairs[(pairs[:, 0] - pairs[:, 1]) @ self._final.masses >= 0]
-        for piece in range(0, len(pairs), _PIECE):
-            self._solve(left, pairs[piece : piece + _PIECE])
-
     def _explore(self, roots: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """The pairs (n, 2, m) that the best adversaries by the upper bounds reach, for each round.
-
-        Pairs that add little to the gap at the start are left out.
-        """
+        """The pairs (n, 2, m) that the best adversaries by the upper bounds reach, for each round. Pairs that
+        add little to the gap at the start are left out."""
         rounds, pairs, layers = self._game.rounds, roots, []
         upper = np.minimum(self._levels[rounds].bound(roots), roots[:, 0] @ self._final.masses)
         allowed = np.maximum(self._limits.gap * upper, self._limits.floor) * _SHARE
@@ -210,10 +203,8 @@ class SearchBounds(Bounds):
             self._levels[left].add_line(int(self._mirrored[move]), self._final.masses - line[::-1])
 
     def _add_mirrored(self, left: int, pairs: np.ndarray, upper: np.ndarray, highest: np.ndarray) -> None:
-        """Keep the bounds of pairs with the worlds exchanged, if that gives the same game.
-
-        The value of a pair then changes by the difference of its masses (docs/proofs/solver.md).
-        """
+        """Keep the bounds of pairs with the worlds exchanged, if that gives the same game. The value of a
+        pair then changes by the difference of its masses (docs/proofs/solver.md)."""
         if self._mirrored is not None:
             change = (pairs[:, 1] - pairs[:, 0]) @ self._final.masses
             mirrored = upper[:, self._mirrored] + change[:, None]

@@ -8,20 +8,18 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from arena import Claim, InvalidArgument
+from arena import InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
 from audits.exact_loss.answer_paths import MAX_ROUNDS
-from audits.exact_loss.exact_report import EpsilonBracket
-from audits.registry.tested_claim import read_claim
+from audits.exact_loss.exact_audit import EpsilonBracket
+from audits.registry.match import read_claim
 from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
-from audits.solver.bounds import FAR, Bounds, GraphBounds, GridBounds
-from audits.solver.decision_graph import DecisionGraph, Strategy, end_before_second_challenge
+from audits.solver.bounds import FAR, Bounds, GraphBounds, GridBounds, RestartBounds
+from audits.solver.game_value import DecisionGraph, end_before_second_challenge
 from audits.solver.linear_game import MOST_ROUNDS, LinearGame, Watch, drop_dominated, ignore_progress
-from audits.solver.played_games import compare_solved_game
+from audits.solver.played_games import PosedGame, compare_solved_game
 from audits.solver.point_search import SearchBounds, SearchLimits
-from audits.solver.posed_game import PosedGame
-from audits.solver.restarts import RestartBounds
-from audits.solver.solution_report import CurvePoint, Outcome, Solution
+from audits.solver.solution_report import CurvePoint, Outcome, Solution, Strategy
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding
 _LARGEST = 700.0  # ε, whose exponential is finite; a claim of more is proved if this one is
@@ -95,9 +93,13 @@ def solve(
     watch("games", 0, 1)
     comparison = compare_solved_game(posed, moves, solver.rounds, graph)
     measured = tuple(text for text in (posed.measured, *solver.measured) if text)
-    outcome = _judge(claim, curve, solver.tolerance)
-    if outcome is Outcome.PROVED and measured:
-        outcome = Outcome.BRACKETED
+    outcome = Outcome.OPEN
+    for point in curve:
+        if point.epsilon == min(claim.epsilon, _LARGEST):
+            if point.epsilon == claim.epsilon and point.lower > claim.delta + solver.tolerance:
+                outcome = Outcome.REFUTED
+            elif point.upper <= claim.delta + solver.tolerance:
+                outcome = Outcome.BRACKETED if measured else Outcome.PROVED
     return Solution(
         learner=posed.learner.name,
         worlds=posed.text,
@@ -148,17 +150,17 @@ class _Solver:
         """epsilons, few: as of `find_bounds`."""
         self.rounding = ROUNDING * game.rounds * len(game.halts)
         self.tolerance = max(TOLERANCE, 4 * self.rounding)
-        self._largest = game.rounds * _largest_loss(game)
+        self._largest = math.inf  # the privacy loss of a game, at most, where nothing is remembered
+        if len(game.masses) == 1:
+            first, second = (game.kernels[which, :, 0, 0] for which in game.which)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                losses = np.where(first == second, 0.0, np.log(first / second))
+            self._largest = game.rounds * float(np.abs(losses).max())
         self._directions: list[Bounds] = []
         search_limits = SearchLimits(floor=_FLOOR)
         for direction in (game,) if game.mirrored_moves is not None else (game, game.exchanged):
             bounds = find_bounds(
-                direction,
-                epsilons,
-                few=few,
-                graph_limits=limits,
-                search_limits=search_limits,
-                watch=watch,
+                direction, epsilons, few=few, graph_limits=limits, search_limits=search_limits, watch=watch
             )
             self._directions.append(bounds)
             if bounds.interrupted:  # who interrupts one direction does not want to wait for the other
@@ -169,14 +171,12 @@ class _Solver:
         self.measured = sorted({bounds.measured for bounds in self._directions})
 
     def bound(self, epsilons: np.ndarray) -> np.ndarray:
-        """(5, e): increasing ε, bounds below and above δ* there, and the probabilities of the best line.
-
-        A line is below δ* from its own ε on: accepts_0 - e^ε·accepts_1.
-        """
+        """(5, e): increasing ε, bounds below and above δ* there, and the probabilities of the best line. A
+        line is below δ* from its own ε on: accepts_0 - e^ε·accepts_1."""
         found = [bounds.at(epsilons) for bounds in self._directions]
         # Bounds are differences of probabilities, each a sum of products.
         upper = np.max([upper for upper, _ in found], axis=0) + self.rounding
-        if math.isfinite(self._largest):  # the privacy loss of a game is at most that
+        if math.isfinite(self._largest):
             upper = np.minimum(upper, -np.expm1(np.minimum(epsilons - self._largest, 0)) + self.rounding)
         # If one direction was interrupted, the other is of a longer game, whose lower bounds do not hold.
         directions = zip(self._directions, found, strict=True)
@@ -241,13 +241,6 @@ def _choose_finer(epsilons: np.ndarray, bracket: EpsilonBracket) -> np.ndarray:
     return bracket.lower + steps * (end - bracket.lower)
 
 
-def _judge(claim: Claim, curve: Sequence[CurvePoint], tolerance: float) -> Outcome:
-    own = [point for point in curve if point.epsilon == min(claim.epsilon, _LARGEST)]
-    if own and own[0].epsilon == claim.epsilon and own[0].lower > claim.delta + tolerance:
-        return Outcome.REFUTED
-    return Outcome.PROVED if own and own[0].upper <= claim.delta + tolerance else Outcome.OPEN
-
-
 def find_bounds(
     game: LinearGame,
     epsilons: np.ndarray,
@@ -260,7 +253,6 @@ def find_bounds(
     """The bounds of a game at increasing ε.
 
     few: fewer ε, in order, for a search, in which each takes its time; None: there is no search.
-
     Raises: TooManyBeliefs if there are too many for a graph and there is no search.
     """
     remembers = len(game.masses) > 1
@@ -284,12 +276,3 @@ def find_bounds(
     except TooManyBeliefs:
         pass
     return SearchBounds(game, few, search_limits or SearchLimits(), watch)
-
-
-def _largest_loss(game: LinearGame) -> float:
-    """The largest privacy loss of one answer, in either direction; infinite where there are hidden states."""
-    if len(game.masses) > 1:
-        return math.inf
-    first, second = (game.kernels[which, :, 0, 0] for which in game.which)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.abs(np.where(first == second, 0.0, np.log(first / second))).max())

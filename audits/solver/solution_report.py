@@ -15,17 +15,15 @@ import attrs
 from arena import Claim, InvalidArgument
 from arena.testing.laws.goodness_of_fit import Comparison
 from audits.data.output_files import write_atomically
-from audits.exact_loss.exact_report import EpsilonBracket
+from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.record_code import write_assignment
 from audits.registry.settings_text import format_own_settings, format_value, summarize_player
-from audits.reports.document import Document, Facts, Listing, Picture, Prose, Table
 from audits.reports.formatting import WIDTH, wrap
 from audits.reports.json_form import to_data
 from audits.reports.plots import BLUE, GREY, ORANGE, plot, set_title
-from audits.reports.report import Report
-from audits.solver.decision_graph import END, DecisionGraph, Strategy
-from audits.solver.played_games import BestAdversary
-from audits.solver.posed_game import PosedGame
+from audits.reports.report import Document, Facts, Listing, Picture, Prose, Report, Table
+from audits.solver.game_value import END, DecisionGraph
+from audits.solver.played_games import BestAdversary, GameMoves, PosedGame
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -53,6 +51,20 @@ class CurvePoint:
     epsilon: float
     lower: float
     upper: float
+
+
+@attrs.frozen(eq=False)
+class Strategy:
+    """The best adversary that was found for one ε, in nats: it reaches the lower bound delta there.
+
+    graph: its decisions, None if there are more than 2,000; the scores are log-likelihood ratios of world 1
+    against world 0. moves: of the game.
+    """
+
+    epsilon: float
+    delta: float
+    graph: DecisionGraph | None
+    moves: GameMoves
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -187,17 +199,13 @@ class Solution(Report):
 
     @property
     def adversary(self) -> BestAdversary:
-        """The adversary that reaches the lower bound at `strategy.epsilon`.
-
-        Raises: InvalidArgument if its decisions are too many to be listed.
-        """
+        """The adversary that reaches the lower bound at `strategy.epsilon`. Raises: InvalidArgument if its
+        decisions are too many to be listed."""
         return BestAdversary.of(self.posed, self.strategy.moves, self.strategy.graph, self.rounds)
 
     def write_strategy(self, path: str | os.PathLike[str]) -> None:
-        """Write the best adversary as a file of Python, which any command plays as `FILE:best`.
-
-        Raises: InvalidArgument if the file cannot be written, or as `adversary`.
-        """
+        """Write the best adversary as a file of Python, which any command plays as `FILE:best`. Raises:
+        InvalidArgument if the file cannot be written, or as `adversary`."""
         learner, strategy, where = self.posed.learner, self.strategy, os.fspath(path)
         settings = format_own_settings(learner) | self.posed.settings
         words = [self.given, *(f"--set={name}={text}" for name, text in settings.items())]
@@ -213,10 +221,8 @@ class Solution(Report):
             unfinished.write_text(text, encoding="utf-8")
 
     def draw_strategy(self, path: str | os.PathLike[str]) -> None:
-        """Draw the best adversary's decisions as a graph, into a PNG or an SVG.
-
-        Raises: InvalidArgument without matplotlib, or if the decisions are too many to be read.
-        """
+        """Draw the best adversary's decisions as a graph, into a PNG or an SVG. Raises: InvalidArgument
+        without matplotlib, or if the decisions are too many to be read."""
         strategy = self.strategy
         if strategy.graph is None or len(strategy.graph.move) > MAX_DRAWN:
             raise InvalidArgument(
@@ -254,19 +260,14 @@ def _format_strategy(strategy: Strategy) -> str:
         for outcome, after, score in zip(
             strategy.moves.outcomes, graph.after[node], graph.score[node], strict=False
         ):
+            end = f"{after + 1}" if after != END else f"end, score {score if abs(score) > 1e-9 else 0:.4g}"
             if after != END or not math.isnan(score):
-                ends.setdefault(_format_end(int(after), float(score)), []).append(outcome)
+                ends.setdefault(end, []).append(outcome)
         texts = (f"{' or '.join(outcomes)} → {end}" for end, outcomes in ends.items())
         lines.append(f"{node + 1:>4}. {strategy.moves.names[graph.move[node]]}: {'; '.join(texts)}")
     if nodes > _SHOWN:
         lines.append(f"      and {nodes - _SHOWN:,} more, which --strategy FILE.py writes")
     return "\n".join([wrap(f"{head}Its decisions, by the answers so far:"), *lines])
-
-
-def _format_end(after: int, score: float) -> str:
-    return (
-        f"{after + 1}" if after != END else f"end, score {score:.4g}" if abs(score) > 1e-9 else "end, score 0"
-    )
 
 
 def _draw_curve(axes: Axes, solution: Solution) -> None:

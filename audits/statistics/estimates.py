@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, at_most, less_than, more_than
@@ -48,9 +49,8 @@ class Estimate:
     """One figure of one method, a row of a report.
 
     quantity: "epsilon" (nats), "delta" or "mu". value: None if there is no finite figure.
-    certified: whether it is a lower bound at the stated confidence without assumptions on the mechanism;
-        otherwise it is an illustration.
-    reason: why there is no value, or why it is 0. title: the method for newcomers; default: its name.
+    certified: whether it is a lower bound at the stated confidence without assumptions on the mechanism.
+    reason: why there is no value, or why it is 0. title: the method for newcomers.
     assumes: what the bound assumes of the audit. details: further figures, by name, for JSON and charts.
     """
 
@@ -86,9 +86,7 @@ def estimate_epsilon(method: str, epsilon: float | None, **more: Any) -> Estimat
 
 class Estimator(ABC):
     """A statistic of an audit. Its figures hold after `context.games` pairs, a number fixed beforehand.
-
-    A learned distinguisher does not reach it before it is final. pairs: the number of pairs seen.
-    """
+    A learned distinguisher does not reach it before it is final. pairs: the number of pairs seen."""
 
     def __init__(self, context: EstimatorContext) -> None:
         self.context = context
@@ -116,3 +114,14 @@ class Estimator(ABC):
         """Why there is no figure of a fixed number of games."""
         games, pairs = self.context.games, self.pairs
         return f"holds only after {games:,} pairs, as fixed beforehand; {pairs:,} were played"
+
+
+def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """The lower and upper Clopper–Pearson limits, each at one-sided `level`, for counts among `pairs` games.
+    Counts of any shape; they need not be integers, so that expected counts may be used."""
+    from scipy.special import betainccinv, betaincinv  # slow to import
+
+    hits, misses = np.maximum(counts, 1e-9), np.maximum(np.subtract(pairs, counts), 1e-9)
+    lower = np.where(np.equal(counts, 0), 0.0, betaincinv(hits, pairs - hits + 1, level))
+    upper = np.where(np.equal(counts, pairs), 1.0, betainccinv(counts + 1, misses, level))
+    return lower, upper

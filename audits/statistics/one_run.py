@@ -12,7 +12,8 @@ import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
 from arena.randomness import generator
-from audits.statistics.betting.hypotheses import EPSILON_MAX, Hypotheses
+from audits.statistics.bets import Hypotheses
+from audits.statistics.betting import EPSILON_MAX
 
 _GUESSES_PER_ROOT = 5.0  # guesses over √m; about the best for Gaussian scores of 100 to 20,000 canaries
 _SHARES = {"both": 0.8, "high": 0.1, "low": 0.1}  # of the error, by the ends of the scores that are guessed
@@ -65,8 +66,8 @@ def guess_bits(scores: np.ndarray, included: np.ndarray) -> tuple[RightGuesses, 
     """The guesses at both ends, at the high end and at the low end.
 
     scores: (m,) without NaN, higher if the canary looks included. included: (m,) bool. Which canaries are
-    guessed depends on the scores alone. Equal scores are ordered at random, since the order in which
-    canaries are listed may depend on the bits.
+    guessed depends on the scores alone; equal ones are ordered at random, since the order of the list may
+    depend on the bits.
     """
     m = len(scores)
     order = np.lexsort((generator(np.random.SeedSequence(m)).random(m), scores))
@@ -132,9 +133,7 @@ def is_claim_excluded(hypotheses: Hypotheses, guesses: tuple[RightGuesses, ...],
 
 def count_rejected(hypotheses: Hypotheses, guesses: tuple[RightGuesses, ...], error: float) -> int:
     """How many hypotheses, from the first on, are rejected.
-
-    With probability at least 1 − error, all of them are false: Theorem 2 of docs/proofs/one_run.md.
-    """
+    With probability at least 1 − error, all of them are false: Theorem 2 of docs/proofs/one_run.md."""
     rejected, stands = -1, len(hypotheses)
     while stands - rejected > 1:
         middle = (rejected + stands) // 2

@@ -19,10 +19,7 @@ def format_figure(figure: float, form: str) -> str:
 
 @attrs.frozen(eq=False)
 class Quantile:
-    """A q-quantile at each of k marks, with confidence limits.
-
-    Shapes: values, lower and upper (k,) float64; a limit is infinite where the games give none.
-    """
+    """A q-quantile at k marks, with confidence limits, all (k,); infinite where the games give none."""
 
     q: float
     values: np.ndarray
@@ -30,7 +27,6 @@ class Quantile:
     upper: np.ndarray
 
     def format(self, mark: int, form: str) -> str:
-        """The value and its limits at a mark, as text."""
         figures = (self.values, self.lower, self.upper)
         value, lower, upper = (format_figure(figure[mark], form) for figure in figures)
         return f"{value} ({lower} to {upper})"
@@ -51,12 +47,8 @@ def limit_ranks(games: int, q: float, level: float) -> tuple[int, int]:
 
 
 def quantile(ordered: np.ndarray, q: float, level: float) -> Quantile:
-    """The q-quantile with limits, each at one-sided `level`.
-
-    The value is the smallest one that at least a share q of the games does not exceed.
-
-    Shapes: ordered (k, n), the values of n games at each mark, increasing.
-    """
+    """The q-quantile with limits, each at one-sided `level`: the least value that a share q does not exceed.
+    Shapes: ordered (k, n), the values of n games at each mark, increasing."""
     games = ordered.shape[1]
     low, high = limit_ranks(games, q, level)
     padded = np.pad(ordered.astype(np.float64), ((0, 0), (1, 1)), constant_values=(-np.inf, np.inf))
@@ -66,10 +58,8 @@ def quantile(ordered: np.ndarray, q: float, level: float) -> Quantile:
 
 
 def lower_limit_of_mean(values: np.ndarray, minimum: float, error: float) -> float:
-    """A lower limit on the mean, which holds with probability at least 1 − error.
-
-    Shapes: values (n,), of n games, none below `minimum`. Source: Anderson (1969).
-    """
+    """A lower limit on the mean, which holds with probability at least 1 − error. Source: Anderson (1969).
+    Shapes: values (n,), of n games, none below `minimum`."""
     games = len(values)
     above = 1 - np.arange(games) / games - math.sqrt(math.log(1 / min(error, 0.5)) / (2 * games))
     gaps = np.diff(np.sort(values), prepend=minimum)

@@ -1,4 +1,4 @@
-"""Histograms of the scores of both worlds: one that grows with them, and bins that are chosen first."""
+"""Histograms of the scores of both worlds, bins that are chosen first, and the scatter between blocks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
-from audits.statistics.score_pairs import PairCounts, check_scores, join_blocks
-from audits.statistics.threshold_events import Events
+from arena.testing.batches import BatchScatter
+from audits.statistics.score_pairs import Events, PairCounts, add_up, check_scores, join_blocks
 
 MAX_CANDIDATES = 128  # thresholds offered to a choice of events
 MAX_EXACT_EDGES = 256  # distinct scores up to which each of them is an edge
@@ -17,6 +17,9 @@ _MAX_EXACT_SCORES = 768  # different scores that are counted exactly
 _MAX_BINS = 448  # of more; with them a ledger takes less than a byte for a pair of games
 _MAX_POINT_MASSES = 256
 _TAIL_STEPS = 2.0 ** np.arange(-6, 7)  # of the range of all scores, beyond it
+RATE = 1e-6  # the probability with which independent pairs are suspected, in the whole of an audit
+_CHOOSING_BLOCKS = 32  # blocks from which events are chosen; they are kept until then
+_TAILS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)  # shares of the scores above a threshold
 
 
 class ScoreHistogram:
@@ -68,8 +71,8 @@ class ScoreHistogram:
     ) -> tuple[Events, np.ndarray]:
         """The events of at most `candidates` thresholds, and the games (2, 2k) of each world in them.
 
-        There are no events if all scores are equal. log_ratios: the numbers of games to expect of these
-            scores if they are log-likelihood ratios of world 1 to world 0.
+        There are none if all scores are equal. log_ratios: the numbers of games to expect of these scores if
+        they are log-likelihood ratios of world 1 to world 0.
         """
         kept = np.arange(1, len(self))
         if len(kept) > candidates:
@@ -83,9 +86,7 @@ class ScoreHistogram:
 
     def predict_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
         """The events, and the games (2, 2k) of each world to expect in them among `pairs` further pairs.
-
-        Half a game is added to each count, since an event that never occurred need not be impossible.
-        """
+        Half a game is added to each count, since an event that never occurred need not be impossible."""
         events, counts = self.events()
         return events, pairs * (counts + 0.5) / (self.pairs + 1)
 
@@ -110,9 +111,7 @@ def choose_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
 
 def choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
     """Indices (at most `limit`, sorted, never 0) of the edges that are most useful as thresholds.
-
-    In each world these cut off geometrically growing numbers of scores from either end, or are even in rank.
-    """
+    In each world they cut off geometrically growing numbers of scores from an end, or are even in rank."""
     each = limit // (3 * len(mass))
     last = mass.shape[1] - 1
     marks = []
@@ -136,8 +135,7 @@ class ScoreBins:
     a monotone function that is chosen before the games that it is applied to, so tests remain valid:
     docs/proofs/betting.md.
 
-    Shapes: edges (k,) float64, increasing; bin i reaches from edge i up to the next edge, which it excludes.
-        None: every score is counted exactly.
+    edges: (k,) increasing; a bin excludes its upper edge. None: every score is counted exactly.
     """
 
     edges: np.ndarray | None
@@ -179,10 +177,8 @@ EXACT = ScoreBins(None)
 
 
 def _shorten(levels: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Edges that separate the same levels as the edges `levels[places]`, but have few binary digits.
-
-    Ledgers compress them to a third. A level that is alone in its bin is the edge of that bin.
-    """
+    """Edges that separate the same levels as the edges `levels[places]`, but have few binary digits, which
+    ledgers compress to a third. A level that is alone in its bin is the edge of that bin."""
     upper, lower = levels[places], levels[np.maximum(places - 1, 0)]
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         step = np.ldexp(0.5, np.frexp(upper - lower)[1])  # the largest power of two that is no larger
@@ -198,3 +194,84 @@ def _find_bins(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     bins = np.empty(len(scores), np.int64)
     bins[order] = np.repeat(np.arange(len(edges)), np.diff(starts, prepend=0, append=len(scores)))
     return bins
+
+
+class BlockScatter:
+    """Suspects blocks whose scores vary more than those of independent pairs could.
+
+    Events are half-lines of the scores in either world, and that the score of world 1 is the larger one.
+    Derivation: docs/proofs/batch_scatter.md.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[PairCounts] = []
+        self._number = 0
+        self._thresholds: np.ndarray | None = None
+        self._scatters: list[BatchScatter] = []
+
+    def update(self, block: PairCounts) -> None:
+        """Add the next block."""
+        if not block.pairs:
+            return
+        self._number += 1
+        if self._thresholds is not None:
+            self._scatters[1].update(_count_events(block, self._thresholds), block.pairs)
+            return
+        self._blocks.append(block)
+        if len(self._blocks) == _CHOOSING_BLOCKS:
+            self._thresholds, first = self._compare_blocks()
+            self._scatters = [first, BatchScatter(2 * len(self._thresholds) + 1)]
+            self._blocks = []
+
+    def start_again(self, blocks: list[PairCounts]) -> None:
+        """Go on with the scores of another distinguisher; blocks: its scores of earlier blocks."""
+        self._blocks, self._thresholds, self._scatters = [], None, []
+        for block in blocks:
+            self.update(block)
+
+    @property
+    def suspected(self) -> bool:
+        """Whether the blocks so far scatter more than those of independent pairs could."""
+        scatters = self._scatters
+        if self._thresholds is None:
+            if len(self._blocks) < 2:
+                return False
+            scatters = [self._compare_blocks()[1]]
+        p_value = len(scatters) * min(scatter.p_value() for scatter in scatters)
+        return p_value * self._number * (self._number + 1) <= RATE  # whenever one looks
+
+    @property
+    def unclear(self) -> bool:
+        """Whether the blocks are few and no event varies within any of them, so that a random number that is
+        common to a block may have been the same in all of them by chance."""
+        if self._thresholds is not None or not self._blocks:
+            return False
+        thresholds = _choose_thresholds(self._blocks)
+        counts = ((_count_events(block, thresholds), block.pairs) for block in self._blocks)
+        return not any(((hits > 0) & (hits < pairs)).any() for hits, pairs in counts)
+
+    def _compare_blocks(self) -> tuple[np.ndarray, BatchScatter]:
+        thresholds = _choose_thresholds(self._blocks)
+        scatter = BatchScatter(2 * len(thresholds) + 1)
+        for block in self._blocks:
+            scatter.update(_count_events(block, thresholds), block.pairs)
+        return thresholds, scatter
+
+
+def _choose_thresholds(blocks: list[PairCounts]) -> np.ndarray:
+    """The scores above which about `_TAILS` of all scores lie; it does not matter in which block each is."""
+    scores = np.concatenate([np.repeat(block.scores, block.counts, axis=0).ravel() for block in blocks])
+    above_least = scores[scores > scores.min()]
+    if not len(above_least):
+        return above_least
+    ranks = [int((1.0 - tail) * (len(scores) - 1)) for tail in _TAILS]
+    quantiles = np.partition(scores, ranks)[ranks]
+    return np.unique(np.maximum(quantiles, above_least.min()))
+
+
+def _count_events(block: PairCounts, thresholds: np.ndarray) -> np.ndarray:
+    """(events,): the number of pairs in each event."""
+    below = add_up(block.by_level[:2])
+    above = block.pairs - below[:, np.searchsorted(block.levels, thresholds)]
+    larger = block.counts[block.which[:, 1] > block.which[:, 0]].sum()
+    return np.concatenate([*above, [larger]]).astype(float)

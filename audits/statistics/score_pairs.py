@@ -1,4 +1,4 @@
-"""Summary of a block of games: how often each pair of scores occurred.
+"""Summary of a block of games, how often each pair of scores occurred, and events of scores in it.
 
 Every estimator uses only these integer counts, so no figure depends on the order in which games, workers or
 restarts delivered them.
@@ -6,9 +6,10 @@ restarts delivered them.
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 
 import attrs
@@ -22,7 +23,6 @@ _MAX_TABLE = 1 << 16  # cells of a table of all pairs of levels
 _HEAD = struct.Struct("<qqqq")
 _MAGIC = b"pairs"
 _MAX_PAIRS = 2.0**62  # whose number is an int64, however it is rounded
-_LARGEST_INTEGER = 2.0**53  # up to which doubles hold every integer
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -40,9 +40,7 @@ class PairCounts:
     @classmethod
     def of(cls, world0: np.ndarray, world1: np.ndarray, times: np.ndarray | None = None) -> PairCounts:
         """Count the pairs (world0[j], world1[j]). Scores may be infinite but not NaN.
-
-        times: (n,) integers, how often each pair occurred; default: once. Raises: InvalidArgument.
-        """
+        times: (n,), how often each pair occurred; default: once. Raises: InvalidArgument."""
         scores = check_scores(np.concatenate([world0, world1]))
         levels, place = np.unique(scores, return_inverse=True)
         return cls.of_levels(levels, place[: len(world0)], place[len(world0) :], times)
@@ -51,10 +49,7 @@ class PairCounts:
     def of_levels(
         cls, levels: np.ndarray, world0: np.ndarray, world1: np.ndarray, times: np.ndarray | None = None
     ) -> PairCounts:
-        """Count the pairs (levels[world0[j]], levels[world1[j]]).
-
-        Shapes: levels (k,), increasing; world0, world1 (n,), integers below k; times (n,), as in `of`.
-        """
+        """Count the pairs (levels[world0[j]], levels[world1[j]]); levels (k,) increase."""
         size = len(levels)
         codes = world0 * size + world1
         if size**2 <= max(_MAX_TABLE, len(codes)):
@@ -77,7 +72,6 @@ class PairCounts:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs of games."""
         return int(self.counts.sum())
 
     @property
@@ -107,37 +101,31 @@ class PairCounts:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> PairCounts:
-        """The inverse of `to_bytes`, also of earlier versions, checked, whoever wrote the bytes.
-
-        Raises: InvalidArgument for anything else; nothing is unpacked that no block could hold.
-        """
+        """The inverse of `to_bytes`, checked, whoever wrote the bytes. Raises:
+        InvalidArgument for anything else; nothing is unpacked that no block could hold."""
         try:
-            block = cls._from_bytes(blob)
+            if not blob.startswith(_MAGIC):
+                raise ValueError("it does not begin as a block")
+            unpacker = Unpacker(blob.removeprefix(_MAGIC), _MAX_UNPACKED)
+            k, m, *largest = _HEAD.unpack(unpacker.read(_HEAD.size))
+            if min(k, m, *largest) < 0:
+                raise ValueError("a number of scores is negative")
+            types = [np.dtype("<f8"), *map(_smallest_type, largest)]
+            sizes = [n * kind.itemsize for n, kind in zip((k, m, m), types, strict=True)]
+            raw, ends = unpacker.read_last(sum(sizes)), np.cumsum(sizes)
+            parts = [raw[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+            levels, counts, gaps = map(_join_bytes, parts, types)
+            for name, array, most in zip(("count", "gap"), (counts, gaps), largest, strict=True):
+                if array.max(initial=0) != most:
+                    raise ValueError(f"the largest {name} is another")
+            if gaps.sum(dtype=float) + m > float(k) ** 2:
+                raise ValueError("an index is out of range")
+            which = np.stack(np.divmod(np.cumsum(gaps.astype(np.int64) + 1) - 1, max(k, 1)), axis=1)
+            block = cls(levels.astype(np.float64), which, counts.astype(np.int64))
             block.check()
         except (zlib.error, struct.error, ValueError) as error:
             raise InvalidArgument(f"the bytes do not encode the scores of a block ({error})") from error
         return block
-
-    @classmethod
-    def _from_bytes(cls, blob: bytes) -> PairCounts:
-        unpacker = Unpacker(blob.removeprefix(_MAGIC), _MAX_UNPACKED)
-        if not blob.startswith(_MAGIC):
-            return cls._from_old_bytes(unpacker)
-        k, m, *largest = _HEAD.unpack(unpacker.read(_HEAD.size))
-        if min(k, m, *largest) < 0:
-            raise ValueError("a number of scores is negative")
-        types = [np.dtype("<f8"), *map(_smallest_type, largest)]
-        sizes = [n * kind.itemsize for n, kind in zip((k, m, m), types, strict=True)]
-        raw, ends = unpacker.read_last(sum(sizes)), np.cumsum(sizes)
-        parts = [raw[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-        levels, counts, gaps = map(_join_bytes, parts, types)
-        for name, array, most in zip(("count", "gap"), (counts, gaps), largest, strict=True):
-            if array.max(initial=0) != most:
-                raise ValueError(f"the largest {name} is another")
-        if gaps.sum(dtype=float) + m > float(k) ** 2:
-            raise ValueError("an index is out of range")
-        which = np.stack(np.divmod(np.cumsum(gaps.astype(np.int64) + 1) - 1, max(k, 1)), axis=1)
-        return cls(levels.astype(np.float64), which, counts.astype(np.int64))
 
     def check(self) -> None:
         """Raises: ValueError if the arrays are not what `of` makes of any scores."""
@@ -149,16 +137,6 @@ class PairCounts:
         codes = which[:, 0] * k + which[:, 1]
         if not (codes[1:] > codes[:-1]).all():
             raise ValueError("its pairs are not in order")
-
-    @classmethod
-    def _from_old_bytes(cls, unpacker: Unpacker) -> PairCounts:
-        """Before version 0.2, every distinct pair of scores was stored with its count, 24 bytes a pair."""
-        (m,) = struct.unpack("<q", unpacker.read(8))
-        raw = unpacker.read_last(24 * m)
-        world0, world1 = np.frombuffer(raw, "<f8", 2 * m).reshape(m, 2).T
-        counts = np.frombuffer(raw, "<i8", m, 16 * m)
-        check_counts(counts)
-        return cls.of(world0, world1, counts)
 
 
 class Unpacker:
@@ -238,43 +216,91 @@ def join_blocks(blocks: Iterable[PairCounts]) -> PairCounts:
     )
 
 
-def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows of (n, F) in lexicographic order, and the index (n,) of each row among them.
+@attrs.frozen
+class Event:
+    """The event that the score is at or above `threshold` (upper=True), or below it."""
 
-    Equivalent to `np.unique(rows, axis=0, return_inverse=True)` and many times as fast: columns of integers
-    are sorted together, and a column is sorted only where the columns before it agree.
-    """
-    if not (rows.shape[1] and len(rows)):
-        return rows[:1], np.zeros(len(rows), np.int64)
-    order, first = np.arange(len(rows)), np.arange(len(rows)) == 0
-    for key in _sorting_keys(rows):
-        tied = np.flatnonzero(~(first & np.append(first[1:], True)))
-        if not len(tied):
-            break
-        group = np.cumsum(first)[tied]
-        values = key[order[tied]]
-        ordered = np.lexsort((values, group)) if group[-1] > 1 else np.argsort(values, kind="stable")
-        order[tied] = order[tied][ordered]
-        values = key[order[tied]]
-        first[tied[1:]] |= values[1:] != values[:-1]
-    place = np.empty(len(rows), np.int64)
-    place[order] = np.cumsum(first) - 1
-    return rows[order[first]], place
+    threshold: float
+    upper: bool
+
+    def __str__(self) -> str:
+        return f"score {'>=' if self.upper else '<'} {self.threshold:g}"
+
+    def holds(self, scores: np.ndarray) -> np.ndarray:
+        """Which of the scores are in the event; any shape."""
+        return (scores >= self.threshold) == self.upper
+
+    def count(self, block: PairCounts) -> tuple[int, int]:
+        """The number of games of the block in the event, in world 0 and in world 1."""
+        hits0, hits1 = block.by_level[:2] @ self.holds(block.levels)
+        return int(hits0), int(hits1)
 
 
-def _sorting_keys(rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Arrays (n,) that order the rows (n, F) as their columns do, taken together where these are integers."""
-    packed, room = np.zeros(len(rows), np.int64), 1
-    for column in rows.T:
-        low, high = float(column.min()), float(column.max())
-        span = high - low + 1
-        is_integer = max(-low, high) < _LARGEST_INTEGER and bool((np.floor(column) == column).all())
-        if room > 1 and not (is_integer and room * span < _LARGEST_INTEGER):
-            yield packed
-            packed, room = np.zeros(len(rows), np.int64), 1
-        if is_integer and span < _LARGEST_INTEGER:
-            packed, room = packed * int(span) + (column - low).astype(np.int64), room * int(span)
-        else:
-            yield np.ascontiguousarray(column)
-    if room > 1:
-        yield packed
+EVERYTHING = Event(-math.inf, upper=True)
+
+
+def add_up(by_level: np.ndarray) -> np.ndarray:
+    """(m, k + 1): the sums of the first 0, 1, ..., k columns of (m, k)."""
+    below = np.zeros((len(by_level), by_level.shape[1] + 1), by_level.dtype)
+    np.cumsum(by_level, axis=1, out=below[:, 1:])
+    return below
+
+
+@attrs.frozen(eq=False)
+class EventCounts:
+    """The number of pairs of a block in each of K events.
+    world (2, K), row b counts the games of world b; both (K,), pairs with both games in the event."""
+
+    pairs: int
+    world: np.ndarray
+    both: np.ndarray
+
+
+@attrs.frozen(eq=False)
+class Events:
+    """The 2k events of k thresholds: `score >= t` for each threshold, then `score < t` for each."""
+
+    thresholds: np.ndarray
+
+    def __len__(self) -> int:
+        return 2 * len(self.thresholds)
+
+    def __getitem__(self, index: int) -> Event:
+        k = len(self.thresholds)
+        return Event(float(self.thresholds[index % k]), index < k)
+
+    def count(self, block: PairCounts) -> EventCounts:
+        below = add_up(block.by_level)
+        pairs = block.pairs
+        *upper, upper_both = pairs - below[:, np.searchsorted(block.levels, self.thresholds)]
+        both = np.concatenate([upper_both, pairs - upper[0] - upper[1] + upper_both])
+        return EventCounts(pairs, np.concatenate([upper, pairs - np.array(upper)], axis=1), both)
+
+    def count_cells(self, block: PairCounts, couples: np.ndarray) -> np.ndarray:
+        """(C, 16): the block's pairs by 4 kind(score in world 0) + kind(score in world 1), for each couple.
+        The kind of a score is 1 if it is in the first event of the couple, plus 2 if in the second."""
+        thresholds, place = np.unique(self.thresholds[couples % len(self.thresholds)], return_inverse=True)
+        place = place.reshape(couples.shape)
+        # The pairs by the bins of their scores between these thresholds, then added up below each threshold.
+        size = len(thresholds) + 1
+        bins = np.searchsorted(thresholds, block.levels, side="right")[block.which]
+        table = np.bincount(bins @ np.array([size, 1]), block.counts, minlength=size**2).reshape(size, size)
+        below = np.zeros((size + 1, size + 1))
+        below[1:, 1:] = table.cumsum(axis=0).cumsum(axis=1)
+        # Each score of a pair is in one of three bins of the couple's two thresholds.
+        low, high = np.sort(place, axis=1).T + 1
+        ends = np.stack([np.zeros_like(low), low, high, np.full_like(low, size)], axis=1)
+        cells = np.diff(np.diff(below[ends[:, :, None], ends[:, None, :]], axis=1), axis=2)  # (C, 3, 3)
+        upper = couples < len(self.thresholds)
+        reached = place[:, :, None] < ends[:, None, :-1]  # (C, 2, 3)
+        kind = ((reached == upper[:, :, None]) * np.array([1, 2])[:, None]).sum(axis=1)  # (C, 3)
+        code = 4 * kind[:, :, None] + kind[:, None, :] + 16 * np.arange(len(couples))[:, None, None]
+        return np.bincount(code.ravel(), cells.ravel(), minlength=16 * len(couples)).reshape(-1, 16)
+
+    def count_kinds(self, couples: np.ndarray, counts: np.ndarray, pairs: int) -> np.ndarray:
+        """(2, C, 4): the number of games of each kind by world, from the counts (2, K) of the events."""
+        first, second = counts[:, couples[:, 0]], counts[:, couples[:, 1]]
+        same_direction = (couples < len(self.thresholds)).sum(axis=1) != 1
+        # Half-lines of the same direction are nested; of opposite directions, they overlap if they must.
+        both = np.where(same_direction, np.minimum(first, second), np.maximum(first + second - pairs, 0))
+        return np.stack([pairs - first - second + both, first - both, second - both, both], axis=2)

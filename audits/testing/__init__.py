@@ -1,12 +1,20 @@
 """Tests of privacy claims, for authors of private learners. docs/testing.md explains them."""
 
 from arena.testing import check_adversary, check_learner
-from audits.adversary_search.protocols.stream_scripts import streams
+from audits.adversary_search.protocols.round_scripts import streams
 from audits.adversary_search.script_strategies import adversaries
 from audits.adversary_search.script_strategies import neighbours as neighbouring_samples
 from audits.testing.assertions import ERROR, assert_private, assert_refuted
-from audits.testing.budget import BUDGETS, Budget, Underpowered, games_needed
-from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
+from audits.testing.outcome import (
+    BUDGETS,
+    Budget,
+    NotPrivate,
+    NotRefuted,
+    Outcome,
+    Refutation,
+    Underpowered,
+    games_needed,
+)
 
 __all__ = [
     "BUDGETS",

@@ -11,30 +11,34 @@ from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, check_value, is_number, number, whole
 from audits.adversary_search import Script, search, share_of_error
-from audits.registry.given_players import GivenLearner, configure_adversary, configure_learner
-from audits.registry.pairing import choose_protocol, configure_game
-from audits.registry.suggestions import explain_arguments
-from audits.registry.tested_claim import (
+from audits.registry.match import (
     change_claim,
+    choose_protocol,
+    configure_game,
     get_given_curve,
     read_claim,
     resolve_claim,
     resolve_curve,
 )
+from audits.registry.players import GivenLearner, configure_adversary, configure_learner
+from audits.registry.suggestions import explain_arguments
 from audits.runs.blocks import choose_distinguisher
-from audits.runs.first_games import check_learner_first
-from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
+from audits.runs.learner_failures import check_learner_first
+from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from audits.testing.budget import (
+from audits.testing.outcome import (
     Budget,
+    NotPrivate,
+    NotRefuted,
+    Outcome,
+    Refutation,
     check_power,
     compute_ceiling,
     compute_confidence,
     games_needed,
     get_budget,
 )
-from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
 
 ERROR = 1e-6
 # Games that confirm an adversary of a search. They are played only if the search finds one.
@@ -173,8 +177,16 @@ class _PrivacyTest:
             if verdict.refuted:
                 refutation = Refutation(plan=plan, verdict=verdict)
                 break
-        played, block = sum(verdict.games for verdict in verdicts), max(plan.block for plan in plans)
-        return self._make_outcome(verdicts, games, share, refutation, played=played, block=block)
+        block = max(plan.block for plan in plans)
+        return Outcome(
+            learner=self.learner.name,
+            claim=self.claim,
+            error=self.error,
+            verdicts=tuple(verdicts),
+            ceiling=compute_ceiling(games, claim=self.claim, error=share, block=block),
+            games=sum(verdict.games for verdict in verdicts),
+            refutation=refutation,
+        )
 
     def _make_plan(self, opponent: Opponent, games: int, share: float) -> Plan:
         adversary, referee = self._configure(opponent)
@@ -228,37 +240,23 @@ class _PrivacyTest:
         )
         if result.interrupted:
             raise KeyboardInterrupt
-        verdicts = [] if result.verdict is None else [result.verdict]
+        verdicts = () if result.verdict is None else (result.verdict,)
         refutation = None
         if result.plan is not None and result.verdict is not None:
             refutation = Refutation(plan=result.plan, verdict=result.verdict, search=result)
-        played = result.games + sum(verdict.games for verdict in verdicts)
-        return self._make_outcome(verdicts, games, share, refutation, played=played)
-
-    def _check_power(self, games: int, share: float) -> None:
-        if not self.allow_underpowered:
-            check_power(games, claim=self.claim, error=share, until_refuted=self.until_refuted)
-
-    def _make_outcome(
-        self,
-        verdicts: Sequence[Verdict],
-        games: int,
-        share: float,
-        refutation: Refutation | None,
-        *,
-        played: int,
-        block: int = MAX_BLOCK_PAIRS,
-    ) -> Outcome:
-        ceiling = compute_ceiling(games, claim=self.claim, error=share, block=block)
         return Outcome(
             learner=self.learner.name,
             claim=self.claim,
             error=self.error,
-            verdicts=tuple(verdicts),
-            ceiling=ceiling,
-            games=played,
+            verdicts=verdicts,
+            ceiling=compute_ceiling(games, claim=self.claim, error=share),
+            games=result.games + sum(verdict.games for verdict in verdicts),
             refutation=refutation,
         )
+
+    def _check_power(self, games: int, share: float) -> None:
+        if not self.allow_underpowered:
+            check_power(games, claim=self.claim, error=share, until_refuted=self.until_refuted)
 
 
 def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[float, float] | None) -> Claim:
@@ -278,7 +276,7 @@ def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[f
         assert delta is not None
         return change_claim(own, epsilon, delta, curve)
     if claim is None:
-        claim = resolve_claim(learner, claims="nothing", option="claim=(epsilon, delta), ε in nats")
+        claim = resolve_claim(learner, option="claim=(epsilon, delta), ε in nats")
     if not isinstance(claim, tuple | list) or len(claim) != 2 or not all(map(is_number, claim)):
         raise InvalidArgument(
             "claim must be a Claim or two numbers",

@@ -1,19 +1,26 @@
-"""The outcome of a test of a claim: a refutation as a person needs it, and the failures that report it."""
+"""Tests of claims: how many games they play, and their outcome, a refutation as a person needs it."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import ceil, exp, log, log1p, nextafter
+from typing import Any
 
 import attrs
 
-from arena import Adversary, ArenaError, Claim
+from arena import Adversary, ArenaError, Claim, InvalidArgument
+from arena.settings import at_least, whole
 from audits.adversary_search import SearchResult
+from audits.registry.suggestions import unknown_name
 from audits.reports.formatting import name_table
 from audits.runs.example_games import find_telling_games, format_games
-from audits.runs.plan import Plan
+from audits.runs.plan import MAX_BLOCK_PAIRS, BlockSizes, Plan, first_block_pairs, keeps_half
 from audits.runs.replay import FOUND, FOUND_FILE, format_replay, name_player, write_adversary
 from audits.runs.verdict import Verdict
+from audits.statistics.betting import EPSILON_MAX, ceiling, is_refutable
 
+MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
+_MAX_GAMES = 10**10  # in each world; more cannot be played
 _FIGURES = ("claim under test", "certified", "adversary", "protocol", "games")
 _MAX_LINES = 60  # of a printed game
 
@@ -117,10 +124,7 @@ class Outcome:
 
 
 class NotPrivate(AssertionError):
-    """A claim of privacy is refuted. Attributes: `outcome`, and its main parts by name.
-
-    brief: whether the message is only one line.
-    """
+    """A claim of privacy is refuted. brief: whether the message is only one line."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome)
@@ -154,3 +158,106 @@ class NotRefuted(AssertionError):
             f"certified ε ≥ {outcome.epsilon_lower:.4g} nats in {outcome.games:,} games in each world, "
             f"which could have certified {outcome.ceiling:.4g}"
         )
+
+
+@attrs.frozen
+class Budget:
+    """How much to play, the same on every machine.
+
+    games: in each world, against one adversary. examples: adversaries that a search tries.
+    """
+
+    games: int = attrs.field(validator=[whole, at_least(1)])
+    examples: int = attrs.field(validator=[whole, at_least(1)])
+
+
+BUDGETS = {"quick": Budget(4_000, 100), "usual": Budget(20_000, 500), "long": Budget(400_000, 5_000)}
+
+
+class Underpowered(InvalidArgument):
+    """Too few games to refute the claim, even for a learner without privacy.
+
+    games: in each world. needed: a sufficient number; None if it is too large to play.
+    """
+
+    def __init__(self, claim: Claim, *, error: float, games: int, needed: int | None) -> None:
+        self.games, self.needed = games, needed
+        sufficient = "no number of games is enough" if needed is None else f"games={needed:_} are enough"
+        super().__init__(
+            f"{games:,} games in each world cannot refute {claim} at error {error:g}, not even for a learner "
+            "without privacy",
+            remedy=f"At this error {sufficient}; or set allow_underpowered=True.",
+        )
+
+
+def get_budget(budget: str | Budget) -> Budget:
+    """The budget of that name, or the budget itself. Raises: InvalidArgument if there is none."""
+    if isinstance(budget, Budget):
+        return budget
+    if not isinstance(budget, str) or budget not in BUDGETS:
+        raise unknown_name("budget", budget, BUDGETS, "; or Budget(games, examples)")
+    return BUDGETS[budget]
+
+
+def compute_confidence(error: float) -> float:
+    """The confidence 1 - error of an audit, rounded up. Raises: InvalidArgument if there is none."""
+    if not MIN_ERROR <= error < 1:
+        raise InvalidArgument(
+            f"the error of an audit must be a probability of at least {MIN_ERROR:g} and below 1", value=error
+        )
+    confidence = 1.0 - error
+    return confidence if 1.0 - confidence <= error else nextafter(confidence, 1.0)
+
+
+@lru_cache(maxsize=256)
+def games_needed(claim: Claim, *, error: float, until_refuted: bool = False) -> int | None:
+    """The games in each world that refute the claim of a learner whose worlds can always be distinguished.
+
+    A learner that keeps some privacy needs more games. None if the number is too large to play.
+
+    error: the maximum probability that a true claim is refuted. until_refuted: as in `assert_refuted`.
+    """
+    if claim.epsilon > EPSILON_MAX or claim.delta >= 1:
+        return None
+    games = ceil(log(1 / error) / log1p(exp(-claim.epsilon)))
+    while games <= _MAX_GAMES:
+        if _can_refute(games, claim, error, until_refuted):
+            return games
+        games += games // 10 + 1
+    return None
+
+
+@lru_cache(maxsize=256)
+def compute_ceiling(
+    games: int, *, claim: Claim, error: float, until_refuted: bool = False, block: int = MAX_BLOCK_PAIRS
+) -> float:
+    """The largest ε in nats that so many games, in blocks of at most `block` pairs, can certify."""
+    sizes, settings = _plan_betting(games, claim, error, until_refuted, block)
+    return ceiling(sizes, **settings)
+
+
+def _can_refute(games: int, claim: Claim, error: float, until_refuted: bool) -> bool:
+    """Whether so many games refute the claim of a learner without privacy, at (ε, δ) or as a curve."""
+    if compute_ceiling(games, claim=claim, error=error, until_refuted=until_refuted) >= claim.epsilon:
+        return True
+    if claim.curve is None:
+        return False
+    sizes, settings = _plan_betting(games, claim, error, until_refuted)
+    return is_refutable(sizes, claim.curve, **settings)
+
+
+def _plan_betting(
+    games: int, claim: Claim, error: float, until_refuted: bool, block: int = MAX_BLOCK_PAIRS
+) -> tuple[BlockSizes, dict[str, Any]]:
+    """The blocks of an audit, and the settings of each of its tests."""
+    share = error if claim.curve is None else error / 2  # a curve is tested beside (ε, δ)
+    sizes = BlockSizes(games, first_block_pairs(games, until_refuted=until_refuted), block)
+    half = keeps_half(games, until_refuted=until_refuted)
+    return sizes, {"delta": claim.delta, "confidence": compute_confidence(share), "keep_half": half}
+
+
+def check_power(games: int, *, claim: Claim, error: float, until_refuted: bool = False) -> None:
+    """Refuse a test that cannot fail. Raises: Underpowered."""
+    if not _can_refute(games, claim, error, until_refuted):
+        needed = games_needed(claim, error=error, until_refuted=until_refuted)
+        raise Underpowered(claim, error=error, games=games, needed=needed)

@@ -54,14 +54,12 @@ def _text() -> Any:
 class CellResult:
     """The figures of a cell. All but `seconds` depend on the plan of the cell alone.
 
-    outcome: one of OUTCOMES. reason: why the pair was refused, or what a player raised.
-    epsilon_lower: the certified bound (nats). ceiling: that of an adversary that always tells the worlds
-        apart, in as many games. refuted: whether the claim is false, with the confidence of the tournament;
-        of a race, whether a promised bound is violated.
-    exact: the exact ε of the adversary's view at the δ under test (nats; may be infinite); exact_reason: why
-        it is None.
+    reason: why the pair was refused, or what a player raised.
+    epsilon_lower, ceiling: as of `Verdict`. refuted: whether the claim is false, with the confidence of the
+        tournament; of a race, whether a promised bound is violated.
+    exact: the exact ε of the adversary's view at the δ under test (nats; may be infinite), if it is known.
     delta_star: δ*, the least δ at the claim's ε that holds against every adversary of at most four rounds on
-        the adversary's samples, where that game is solved; delta_star_reason: why it is None.
+        the adversary's samples, where that game is solved.
     mean: mean mistakes or regret of an online game.
     """
 
@@ -110,7 +108,8 @@ class CellResult:
 class TournamentLedger(Store[CellResult]):
     """The ledger of a tournament, with a block for each cell."""
 
-    decode = staticmethod(CellResult.from_bytes)
+    def decode(self, blob: bytes) -> CellResult:
+        return CellResult.from_bytes(blob)
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -121,9 +120,8 @@ class TournamentLedger(Store[CellResult]):
 class Cell:
     """A learner and an adversary that play a protocol in common.
 
-    learner, adversary: names. game: the players that are audited, or the race; None if there is a refusal,
-        which is the result of the cell.
-    claim: as text. claim_epsilon, claim_delta: None if nothing is claimed.
+    game: the players that are audited, or the race; None if there is a refusal, which is the result.
+    claim_epsilon, claim_delta: None if nothing is claimed.
     command: the line that plays the cell again; empty for players that are given as objects.
     """
 
@@ -147,7 +145,7 @@ class Cell:
     @property
     def quantity(self) -> str:
         """What is counted: mistakes or regret; empty if the cell is an audit."""
-        return self.game.measure.quantity if isinstance(self.game, Race) else ""
+        return self.game.quantity if isinstance(self.game, Race) else ""
 
     def describe(self) -> dict[str, object]:
         """What the figures of the cell depend on; its players and their settings as a digest."""
@@ -162,37 +160,42 @@ class Cell:
 
 
 def play_cell(cell: Cell, confidence: float) -> CellResult:
-    """Play a cell. An exception of a player is part of the result."""
+    """The figures of a cell: the same as those of its command. An exception of a player is part of them."""
     start = time.perf_counter()
-    if cell.refusal is not None:
+    if cell.game is None:
+        assert cell.refusal is not None
         return cell.refusal
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LearnerFails)
-            result = _play(cell, confidence)
+            if isinstance(cell.game, Race):
+                race = run_race(cell.game)
+                mean = float(race.standings[0].mean[-1])
+                result = CellResult(outcome=RACED, mean=mean, refuted=race.broken)
+            else:
+                result = _audit(cell, cell.game, confidence)
     except RAISED as error:
         result = CellResult.of_error(error)
     return attrs.evolve(result, seconds=time.perf_counter() - start)
 
 
-def _play(cell: Cell, confidence: float) -> CellResult:
-    """The figures: the same as those of the cell's command."""
-    match = cell.game
-    assert match is not None
-    if isinstance(match, Race):
-        race = run_race(match)
-        return CellResult(outcome=RACED, mean=float(race.standings[0].mean[-1]), refuted=race.broken)
-    _check_size(match)
+def _audit(cell: Cell, match: Match, confidence: float) -> CellResult:
+    players: dict[str, Any] = {
+        "learner": match.learner,
+        "adversary": match.adversary,
+        "referee": match.referee,
+    }
+    if not isinstance(match.adversary, GameAdversary):  # a first game, to refuse those that are too large
+        measured = _MeasuredAdversary(match.adversary, match.adversary.name, match.adversary.protocols)
+        play(match.learner, measured, match.referee, games=1, seed=0)
     plan = Plan(
-        learner=match.learner,
-        adversary=match.adversary,
-        referee=match.referee,
+        **players,
         epsilon=cell.epsilon,
         delta=cell.claim_delta or 0.0,
         confidence=confidence,
         games=cell.games,
         seed=cell.seed,
-        distinguisher=choose_distinguisher(match.learner, match.adversary, match.referee),
+        distinguisher=choose_distinguisher(**players),
     )
     verdict = run(plan)
     exact, exact_reason = _find_exact(match, plan.delta)
@@ -225,7 +228,7 @@ def _find_delta_star(match: Match, epsilon: float) -> tuple[float | None, str]:
     """δ*, the least δ at ε that holds against every adversary of a few rounds, or None and the reason."""
     from audits.solver.belief_graph import GraphLimits  # slow to import
     from audits.solver.choice_of_samples import pose_against
-    from audits.solver.posed_game import ExampleGame, PosedGame
+    from audits.solver.played_games import ExampleGame, PosedGame
     from audits.solver.solution import TOLERANCE, solve
 
     try:
@@ -241,16 +244,6 @@ def _find_delta_star(match: Match, epsilon: float) -> tuple[float | None, str]:
     return point.upper if point.upper > TOLERANCE else 0.0, ""
 
 
-def _check_size(match: Match) -> None:
-    """Play a first game, to refuse players whose games are too large for a tournament.
-
-    An adversary in game style is not measured. Raises: Unsupported; whatever `arena.play` raises.
-    """
-    if not isinstance(match.adversary, GameAdversary):
-        measured = _MeasuredAdversary(match.adversary, match.adversary.name, match.adversary.protocols)
-        play(match.learner, measured, match.referee, games=1, seed=0)
-
-
 @attrs.frozen(eq=False)
 class _MeasuredAdversary(Adversary):
     """Plays as the adversary does, and raises Unsupported when it has handed over too many numbers."""
@@ -260,8 +253,7 @@ class _MeasuredAdversary(Adversary):
     protocols: tuple[str, ...]  # type: ignore[misc]
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        moves = self.adversary.play(games, rng)
-        numbers, reply = 0, None
+        moves, numbers, reply = self.adversary.play(games, rng), 0, None
         while True:
             try:
                 move = moves.send(reply)

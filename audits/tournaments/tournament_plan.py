@@ -15,13 +15,18 @@ from arena.capabilities import DrawsFromPopulation
 from arena.errors import RAISED
 from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.races import Race, plan_online_race
-from audits.registry.given_players import GivenAdversary, check_player, is_function
-from audits.registry.match import Match, build_match
+from audits.registry.match import Match, build_match, list_common, read_claim
 from audits.registry.origins import versions
-from audits.registry.pairing import list_common
-from audits.registry.players import ADVERSARIES, LEARNERS, Registry, resolve_learner
+from audits.registry.players import (
+    ADVERSARIES,
+    LEARNERS,
+    GivenAdversary,
+    Registry,
+    check_player,
+    is_function,
+    resolve_learner,
+)
 from audits.registry.suggestions import unknown_name
-from audits.registry.tested_claim import read_claim
 from audits.tournaments.cells import REFERENCE_EPSILON, Cell, CellResult
 
 CONFIDENCE = 0.999  # of each cell: of a thousand true claims one is refuted
@@ -30,10 +35,9 @@ _SEED_BYTES = 4
 
 @attrs.frozen(kw_only=True, eq=False)
 class Tournament:
-    """The cells of a tournament.
+    """The cells of a tournament. confidence: of each cell by itself.
 
-    unmatched: learner, adversary and reason of the pairs without a cell; one of the names is empty if a
-    player cannot be loaded. confidence: of each cell by itself. seed: random seed.
+    unmatched: pairs without a cell, with reasons; one of the names is empty if a player cannot be loaded.
     """
 
     cells: tuple[Cell, ...]
@@ -64,11 +68,9 @@ def plan_tournament(
 
     learners, adversaries: players, names, or path/to/file.py:name; none stands for all of `arena list`.
         Adversaries of which none is given by its name join those of `arena list`.
-    protocols: the protocols to play; none stands for all. games: of each cell; default: the usual number of
-        the protocol.
+    protocols: none stands for all. games: of each cell; default: the usual number of the protocol.
 
-    Raises: InvalidArgument for unknown names, two players of one name, values out of range, and if no two
-    players can meet.
+    Raises: InvalidArgument for unknown names, two players of one name, and if no two players can meet.
     """
     for name in protocols:
         if name not in REFEREES:
@@ -126,15 +128,15 @@ def _find_players(
 
     join: whether players given by a file or as objects alone join those of `arena list`.
     """
-    players: Players = {}
-    unloadable = []
-    by_name = [item for item in given if isinstance(item, str) and ".py" not in item]
-    if not given or (join and not by_name):
-        for name, player in registry.load_all().items():
-            if isinstance(player, InvalidArgument):
-                unloadable.append((name, str(player)))
-            else:
-                players[name] = player.protocols, name
+    loaded: dict[str, Any] = {}
+    if not given or (join and not any(isinstance(item, str) and ".py" not in item for item in given)):
+        loaded = registry.load_all()
+    unloadable = [(name, str(error)) for name, error in loaded.items() if isinstance(error, InvalidArgument)]
+    players: Players = {
+        name: (player.protocols, name)
+        for name, player in loaded.items()
+        if not isinstance(player, InvalidArgument)
+    }
     for item in given:
         name, protocols = _identify(registry, item)
         if name in players:
@@ -149,23 +151,24 @@ def _find_players(
 
 def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
     """The name and the protocols of a player."""
-    if isinstance(item, str) and registry is LEARNERS and is_function(item):
-        return item.rpartition(":")[2], LEARNERS.find(resolve_learner(item)[0]).protocols
-    instance = registry.find_instance(item) if isinstance(item, str) and registry is ADVERSARIES else None
-    if instance is not None:
-        return item.rpartition(":")[2], instance.protocols
+    player = item
     if isinstance(item, str):
+        own_name = item.rpartition(":")[2]
+        if registry is LEARNERS and is_function(item):
+            return own_name, LEARNERS.find(resolve_learner(item)[0]).protocols
+        instance = registry.find_instance(item) if registry is ADVERSARIES else None
+        if instance is not None:
+            return own_name, instance.protocols
         player = registry.find(item)
     else:
-        check_player(registry.kind, player := item, registry.base)
+        check_player(registry.kind, item, registry.base)
     return player.name, player.protocols
 
 
 def _plan_cell(cell: Cell, learner: Any, adversary: Any, restricted: bool, confidence: float) -> Cell:
-    """The cell with its game, or with the reason why its players cannot meet.
+    """The cell with its game, or with the reason why the players that the user gave cannot meet.
 
-    learner, adversary: what the user gave. restricted: whether the user chose protocols, so that the command
-    must name this one.
+    restricted: whether the user chose protocols, so that the command must name this one.
     """
     try:
         match = build_match(

@@ -15,12 +15,10 @@ import attrs
 
 from arena import REFEREES, InvalidArgument
 from audits.data.output_files import check_extra, write_atomically
-from audits.reports.document import Document, Facts, Picture, Prose, Table
 from audits.reports.formatting import escape_controls, nats, percent
 from audits.reports.json_form import to_data
-from audits.reports.page_policy import make_policy
 from audits.reports.plots import draw_bars
-from audits.reports.report import Report
+from audits.reports.report import Document, Facts, Picture, Prose, Report, Table, make_policy
 from audits.runs.workers import Workers, map_missing
 from audits.tournaments.cells import (
     AUDITED,
@@ -64,11 +62,7 @@ _BARS = 20  # of the chart
 
 @attrs.frozen(kw_only=True, eq=False)
 class TournamentRow:
-    """A cell that was played, as reports show it.
-
-    rank: of the adversary among those that the learner's claim was audited against, from 1; None if the cell
-    is no audit of a claim.
-    """
+    """A cell that was played. rank: of the adversary, from 1, if the cell is an audit of a claim."""
 
     cell: Cell
     result: CellResult
@@ -129,9 +123,8 @@ class TournamentRow:
 class AdversaryRank:
     """The place of an adversary among those of its protocol.
 
-    score: mean over the learners with a claim that it audited of certified ε / the claim's ε, counted as 1
-    where the claim is refuted. learners: their number. refuted: how many of their claims it refutes. best:
-    for how many of them no other adversary certifies more.
+    score: mean over the `learners` with a claim that it audited of certified ε / the claim's ε, at most 1.
+    refuted: how many of their claims it refutes. best: for how many of them no other certifies more.
     """
 
     protocol: str
@@ -269,7 +262,12 @@ class TournamentResult(Report):
         for number, row in rows.items():
             maps.setdefault(row.cell.protocol, {})[row.cell.learner, row.cell.adversary] = number
         template = resources.files("audits.tournaments").joinpath("tournament.html.j2")
-        environment = Environment(autoescape=True, finalize=_escape, trim_blocks=True, lstrip_blocks=True)
+        environment = Environment(
+            autoescape=True,
+            finalize=lambda value: escape_controls(value) if type(value) is str else value,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
         environment.filters["policy"] = make_policy
         return environment.from_string(template.read_text(encoding="utf-8")).render(
             title="Every learner against every adversary",
@@ -315,11 +313,6 @@ class TournamentResult(Report):
         ]
 
 
-def _escape(value: object) -> object:
-    """Text without characters that would reorder the page."""
-    return escape_controls(value) if type(value) is str else value
-
-
 def run_tournament(
     tournament: Tournament,
     *,
@@ -328,13 +321,9 @@ def run_tournament(
     watch: Callable[[int], None] | None = None,
     command: str = "",
 ) -> TournamentResult:
-    """Play the cells, or those that a ledger does not hold yet.
+    """Play the cells, or those that a ledger does not hold yet. What the players raise ends their cell only.
 
-    jobs, ledger, interrupts: as in `audits.runs.run.run`. watch: called with the cells so far. command: the
-    command line, for the notes of a new ledger.
-
-    Raises: InvalidArgument and `LedgerFailed` of the ledger; WorkersFailed. What the players raise ends their
-    cell only.
+    watch: called with the cells so far. Other arguments, interrupts and errors: as in `audits.runs.run.run`.
     """
     cells = range(len(tournament.cells))
     book: Any = nullcontext()

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from scipy.stats import laplace, norm
 
 from arena import Release
-from arena.privacy_curves.gaussian_curve import GaussianCurve
+from arena.privacy_curves.gaussian_curves import GaussianCurve
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy.optimize import brentq
 
-from audits.statistics.estimators.gaussian_dp import epsilon_if_gaussian
+from audits.statistics.estimators.held_out import epsilon_if_gaussian
 from benchmarks.anchors.score_cases import AUDITS, FOLDER, ONE_RUN, SCORES, TWO_WORLDS, OneRun, TwoWorlds
 
 _SEED = 20_261

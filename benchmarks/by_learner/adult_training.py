@@ -26,8 +26,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from tabulate import tabulate
 
-from adversaries.training.gradient_canary import GradientCanaryAttack
-from adversaries.training.input_canary import BLANK, FAR, MISLABELLED, MOVES, InputCanary
+from adversaries.training.canaries import BLANK, FAR, MISLABELLED, MOVES, GradientCanaryAttack, InputCanary
 from arena import Adversary, Sample, TrainingRun
 from arena.sample import Training
 from audits.data.one_hot import load_one_hot

@@ -35,7 +35,7 @@ AGAINST = {
 def play_race(adversary: Adversary) -> RaceResult:
     players = [(label, learner, adversary) for label, learner in LEARNERS.items()]
     race = plan_online_race(players, rounds=ROUNDS, games=GAMES)
-    race = attrs.evolve(race, measure=attrs.evolve(race.measure, marks=MARKS))
+    race = attrs.evolve(race, marks=MARKS)
     return run_race(race, jobs=os.cpu_count() or 1)
 
 
@@ -66,7 +66,7 @@ def draw(results: dict[str, RaceResult]) -> None:
         sharey=True,
     )
     for axis, (against, result) in zip(axes, results.items(), strict=True):
-        marks = np.array(result.race.measure.marks)
+        marks = np.array(result.race.marks)
         for one, colour, marker in zip(result.standings, (BLUE, RED, GREEN), "osD", strict=True):
             learner = LEARNERS[one.entrant.label]
             points = len(learner.concepts.domain or ())

@@ -24,16 +24,15 @@ from tabulate import tabulate
 from adversaries.figure1.honest import Honest
 from arena import Figure1, Learner, Sample, play
 from arena.concepts import Boxes, ConceptClass, FiniteClass, Halfplanes, RealIntervals, Stumps, Thresholds
-from audits.data.csv_samples import load_sample, read_table, resolve_labels
+from audits.data.csv_files import load_sample, read_table, resolve_labels
 from audits.races import PredictorStanding, plan_predictor_race, run_race
-from audits.races.predictor_errors import EvaluationSet
+from audits.races.predictor_race import EvaluationSet
 from learners.everlasting.bbl_round import practical_chunk
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
 from learners.mechanisms.accounting import best_composition, largest_affordable
-from learners.mechanisms.between_thresholds import delta_of_gap
+from learners.mechanisms.sparse_vector import delta_of_gap
 from learners.mechanisms.steady_thresholds import steady_thresholds_cost
 
 DATA = Path(__file__).parents[2] / "audits" / "data" / "examples"

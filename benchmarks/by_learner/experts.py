@@ -35,20 +35,20 @@ from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
 from audits.races import OnlineStanding, plan_online_race, run_race
-from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.estimates import clopper_pearson
 from audits.statistics.quantiles import quantile
 from learners.mechanisms import exponential_experts
 from learners.mechanisms.counters import BinaryCounter, binary_counter_error
 from learners.online.agnostic_batched import AgnosticBatched
-from learners.online.agnostic_experts import LAZY, AgnosticExperts
-from learners.online.experts.transitions import (
+from learners.online.agnostic_experts import (
+    LAZY,
+    AgnosticExperts,
     Candidates,
-    MergedExperts,
-    Transitions,
     counter_noise_scale,
     largest_missed_count,
 )
 from learners.online.hedge import WeightedMajority
+from learners.online.merged_experts import MergedExperts, Transitions
 
 CLASS = Thresholds(range(16))
 POINTS = 16

@@ -35,8 +35,7 @@ from adversaries.online.adaptive import AdaptiveConsistent
 from arena import Learner
 from arena.concepts import Points
 from audits.races import Quantile, Race, RaceResult, plan_online_race, run_race
-from audits.races.race_plan import play_games
-from audits.races.race_result import make_result
+from audits.races.race_result import make_result, play_games
 from learners.online.conservative import Soa
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.realizable import RealizableLearner

@@ -23,7 +23,7 @@ from tabulate import tabulate
 
 from arena import Learner, Sample, Training
 from arena.concepts import DecisionLists, Literals, Variables
-from audits.api.fit import FitResult, fit
+from audits.cli.fit import FitResult, fit_to_data
 from audits.data.one_hot import OneHotData, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList, Rivest
 from learners.mechanisms.accounting import largest_affordable
@@ -61,7 +61,7 @@ def of_literals(variables: int, epsilon: float) -> PrivateDecisionList:
 
 
 def mushroom(learner: Learner, data: OneHotData) -> FitResult:
-    return fit(learner, data, holdout=0.1, splits=SPLITS, seed=0)
+    return fit_to_data(learner, data, holdout=0.1, splits=SPLITS, seed=0)
 
 
 def describe_fit(found: FitResult) -> str:

@@ -22,8 +22,8 @@ from tabulate import tabulate
 from arena import Sample
 from audits.data.one_hot import load_one_hot
 from benchmarks.papers.margins import HighMarginBand, Margins
-from learners.pate.ensemble import Teacher
-from learners.pate.ensemble.ensemble import train_ensemble
+from learners.pate.teacher import Teacher
+from learners.pate.voters import train_ensemble
 
 ADULT = Path(__file__).parents[2] / "audits" / "data" / "examples" / "adult.csv.gz"
 TEACHERS, QUERIES = 250, 2_000

@@ -13,17 +13,14 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from adversaries.training.input_canary import PlantedCanaries
+from adversaries.training.canaries import PlantedCanaries
 from arena import OneRun, play
 from arena.privacy_curves import GaussianCurve
 from audits.api.one_run import certify_one_run
-from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid, Hypotheses
-from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.one_run import (
-    RightGuesses,
-    guess_bits,
-    is_claim_excluded,
-)
+from audits.statistics.bets import Hypotheses
+from audits.statistics.betting import CurveFamily, EpsilonGrid
+from audits.statistics.estimates import clopper_pearson
+from audits.statistics.one_run import RightGuesses, guess_bits, is_claim_excluded
 from benchmarks.by_learner.adult_training import load_people
 from benchmarks.tables import write_table
 from learners.training.dp_sgd import DPSGD

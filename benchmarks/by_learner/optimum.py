@@ -37,11 +37,14 @@ from arena import (  # noqa: E402
 )
 from audits.exact_loss.privacy_loss import PrivacyLoss  # noqa: E402
 from audits.exact_loss.view_laws import view_law  # noqa: E402
-from audits.registry.given_players import configure_adversary, configure_learner  # noqa: E402
-from audits.registry.pairing import configure_game  # noqa: E402
-from audits.registry.players import ADVERSARIES  # noqa: E402
+from audits.registry.match import configure_game  # noqa: E402
+from audits.registry.players import (  # noqa: E402
+    ADVERSARIES,
+    configure_adversary,
+    configure_learner,
+)
 from audits.solver.choice_of_samples import pose_every_vote  # noqa: E402
-from audits.solver.posed_game import QueryGame  # noqa: E402
+from audits.solver.played_games import QueryGame  # noqa: E402
 from audits.solver.solution import solve  # noqa: E402
 
 RARE = 1e-3  # of the largest δ

@@ -13,7 +13,7 @@ import numpy as np
 
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
-from learners.mechanisms.above_threshold import RunningSum
+from learners.mechanisms.sparse_vector import RunningSum
 from learners.online.realizable import RealizableLearner, RealizableState
 
 ROUNDS, NODES = 10_000, 1_024

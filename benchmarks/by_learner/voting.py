@@ -16,12 +16,12 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from adversaries.voting.disagreement import DisagreementWalk
-from adversaries.voting.repeat_point import SmallMargin
+from adversaries.voting.repeated_queries import SmallMargin
+from adversaries.voting.vote_inference import DisagreementWalk
 from arena import Adversary, Learner, Moves, Query, Sample, Train, Voting, play
 from arena.randomness import block_seed, generator
-from learners.pate.ensemble import Teacher
-from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.teacher import Teacher
 
 GAMES, ROUNDS, TABLES, FEATURES = 8_192, 100, 8, 112
 ANSWERS = GAMES * ROUNDS * TABLES

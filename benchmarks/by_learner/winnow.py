@@ -23,8 +23,8 @@ from charts import BLUE, GREEN, GREY, RED, save
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
+from adversaries.halfspaces.few_coordinates import MarginAdaptive
 from adversaries.halfspaces.short_lists import ShortLists, SparseDisjunction
-from adversaries.halfspaces.shrinking_margin import MarginAdaptive
 from arena import Adversary, Learner, Oblivious, Realizable, play
 from arena.concepts import Halfspaces
 from audits.races import plan_online_race, run_race

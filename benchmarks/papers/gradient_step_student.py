@@ -7,10 +7,10 @@ from math import log, sqrt
 import attrs
 import numpy as np
 
-from arena.replies import NO_LABEL, UNSTABLE
+from arena.messages import NO_LABEL, UNSTABLE
 from arena.settings import more_than
-from learners.pate.students.active import ActiveStudent, Questions
-from learners.pate.students.rules import LearnedRule
+from learners.pate.rules import LearnedRule
+from learners.pate.students import ActiveStudent, Questions
 
 
 @attrs.frozen(kw_only=True)

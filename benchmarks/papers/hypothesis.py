@@ -13,7 +13,7 @@ from adversaries.common.training_samples import choose_sample_size
 from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from adversaries.figure1.honest import FiniteDistribution, choose_distribution
 from arena import Figure1, InvalidArgument, Learner, Moves, Queries, Train, play
-from audits.registry.entrants import find_entrants
+from audits.api.race import find_entrants
 from audits.registry.settings_text import build_player
 from audits.reports.formatting import column_table
 from benchmarks.papers.limits import MedianAndMean, Proportion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.estimates import clopper_pearson
 from audits.statistics.quantiles import quantile
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.sample import Sample
 from arena.settings import check_value, less_than, more_than
-from learners.pate.ensemble.teacher import Teacher
+from learners.pate.teacher import Teacher
 
 
 def fresh_parts(sample: Sample, size: int, count: int, rng: np.random.Generator) -> Iterable[Sample]:

@@ -20,14 +20,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from arena import Sample
+from arena.privacy_curves import GaussianCurve
 from arena.randomness import block_seed, generator
 from audits.data.one_hot import OneHotData
-from learners.mechanisms.noise import gaussian_epsilon
-from learners.pate.ensemble import Ensemble, Teacher, Voters
-from learners.pate.ensemble.ensemble import divide_sample
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.pate_svt import TIGHT, PateSvt
-from learners.pate.students.active import ActiveStudent, LabellingService, collect_answers, fit_answers, learn
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.screening import TIGHT, PateSvt
+from learners.pate.students import ActiveStudent, LabellingService, collect_answers, fit_answers, learn
+from learners.pate.teacher import Teacher
+from learners.pate.voters import Ensemble, Voters, divide_sample
 
 NOISELESS, NOISY, SVT = ("psq-np", "asq-np"), ("psq", "asq"), "psq-svt"
 PRIVATE_SHARE, PUBLIC_SHARE = 0.8, 0.02  # the rest is the test set
@@ -142,7 +142,7 @@ class PateExperiment:
             return 0.0
         settings = {"queries": self.count_answers(row), "epsilon": row.epsilon, "delta": self.delta}
         sigma = PateGaussian(**settings).effective_sigma
-        return gaussian_epsilon(delta=self.delta, sigma=sigma, sensitivity=math.sqrt(answers))
+        return GaussianCurve(math.sqrt(answers) / sigma).epsilon(self.delta)
 
     def _start_service(
         self, row: Row, points: np.ndarray, ones: np.ndarray, noise: np.random.Generator

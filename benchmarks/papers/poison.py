@@ -8,13 +8,12 @@ import attrs
 import click
 import numpy as np
 
-from adversaries.figure1.poison import CROWD, REPEAT, SHIFT, Poison
+from adversaries.figure1.honest import CROWD, REPEAT, SHIFT, Poison
 from arena import Learner
-from audits.api.race import build_predictor
-from audits.races.predictor_errors import ErrorRecorder
-from audits.races.predictor_race import plan_predictor_race, queries_by_round
-from audits.races.race_plan import Race, play_games
-from audits.registry.entrants import find_entrants
+from audits.api.race import build_predictor, find_entrants
+from audits.races.predictor_race import ErrorRecorder, plan_predictor_race, queries_by_round
+from audits.races.race import Race
+from audits.races.race_result import play_games
 from audits.reports.formatting import column_table
 from benchmarks.papers.limits import MedianAndMean
 

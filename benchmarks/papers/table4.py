@@ -33,9 +33,8 @@ from benchmarks.papers.pate_experiment import (
     measure_f1,
 )
 from benchmarks.theorems.measurement import measure_cases
-from learners.pate.ensemble import Classifier, Teacher
-from learners.pate.students.active import ActiveStudent
-from learners.pate.students.forced_label_student import ForcedLabelStudent
+from learners.pate.students import ActiveStudent, ForcedLabelStudent
+from learners.pate.teacher import Classifier, Teacher
 
 EXAMPLES = Path(__file__).parents[2] / "audits" / "data" / "examples"
 COLUMNS: dict[str, dict[str, Any]] = {

@@ -19,7 +19,7 @@ from audits.reports.plots import BLACK, BLUE, GREY, ORANGE, chart_style
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.run_history import RunHistory, read_history
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 HERE = Path(__file__).parent
 LEARNER, ADVERSARY, GAMES = LaplaceCount(epsilon=1.0), CountSwap(), 4_000

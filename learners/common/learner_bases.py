@@ -1,20 +1,26 @@
-"""Bases of learners: of those that release once, that claim nothing, and that have a fixed size or rounds."""
+"""Bases of learners (those that release once, online learners, baselines without privacy, those of a fixed
+size), the count of rounds, and claims for several neighbouring relations."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, Self
 
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim, Neighbours, PrivacyUnit, choose_claim
 from arena.concepts.base import ConceptClass
 from arena.errors import BudgetExceeded, Unsupported
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import count_setting
+from learners.mechanisms.accounting import Guarantee
+
+SINGLE_EXAMPLES = Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE
+MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each
 
 
 @attrs.frozen
@@ -40,6 +46,31 @@ class RunningRelease:
 
     def release(self, training: Training) -> Any:
         return self.learner.release(training, self.rng)
+
+
+@attrs.frozen
+class OnlineLearner(Learner):
+    """Base of the online learners. A private one defines `_cost`; the others protect nothing (ε = ∞)."""
+
+    protocols = ("Oblivious", "Adaptive", "SpecialRound")
+
+    @property
+    def claim(self) -> Claim:
+        epsilon, delta = self._cost()
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+
+    def _cost(self) -> Guarantee:
+        """The cost of an example of the stream."""
+        return Guarantee(np.inf, 0)
+
+
+def check_memory(games: int, numbers: int) -> None:
+    """Raises: Unsupported if so many games need too much memory, with so many numbers each."""
+    if games * numbers > MOST_NUMBERS:
+        raise Unsupported(
+            f"{games:,} games of {numbers:,} numbers each exceed {MOST_NUMBERS:,} numbers",
+            remedy=f"Play {MOST_NUMBERS // numbers:,} games at a time, or choose a smaller domain.",
+        )
 
 
 @attrs.frozen
@@ -100,7 +131,6 @@ class RoundBudget:
     """Counts the rounds of a batch of games: `played`, including the current one, and `left` after it."""
 
     def __init__(self, name: str, rounds: int) -> None:
-        """name: of the learner, for messages. rounds: the most that may be played."""
         self._name = name
         self._rounds = rounds
         self.played = 0
@@ -112,7 +142,31 @@ class RoundBudget:
     def begin(self) -> None:
         """Begin a round. Raises: BudgetExceeded if all rounds have been played."""
         if not self.left:
-            raise BudgetExceeded(
-                f"{self._name} has spent its {self._rounds} rounds; set rounds to the game's length"
-            )
+            spent = f"{self._name} has spent its {self._rounds} rounds"
+            raise BudgetExceeded(f"{spent}; set rounds to the game's length")
         self.played += 1
+
+
+def claim_for_relation(neighbours: str, epsilons: Mapping[Neighbours, float]) -> Claim:
+    """The claim of pure privacy for a relation, from the ε of some. Raises: Unsupported if none implies
+    any."""
+    claims = [
+        Claim(epsilon=epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,), neighbours=kind)
+        for kind, epsilon in epsilons.items()
+    ]
+    return choose_claim(claims, neighbours)
+
+
+def claim_of_sensitivity_one(epsilon: float, neighbours: str) -> Claim:
+    """The claim of Laplace or geometric noise on counts that one example changes by at most 1."""
+    return claim_for_relation(neighbours, dict.fromkeys(SINGLE_EXAMPLES, epsilon))
+
+
+def claim_of_monotone_choice(epsilon: float, neighbours: str) -> Claim:
+    """The claim of an exponential mechanism whose score is minus the number of examples that are wrong.
+
+    A replaced example may raise some scores by 1 and lower others, which costs ε. An added, removed or blank
+    one changes all scores in one direction, which costs half of that.
+    """
+    epsilons = dict.fromkeys(SINGLE_EXAMPLES, epsilon / 2) | {Neighbours.REPLACE_ONE: epsilon}
+    return claim_for_relation(neighbours, epsilons)

@@ -1,9 +1,9 @@
-"""The training of teachers on disjoint random chunks of a sample, in a batch of games.
+"""The training of teachers on disjoint random chunks of a sample, in a batch of games (GenericBBL, steps 2 to
+3(b)).
 
-Steps 2, 3(a) and 3(b) of GenericBBL: a random subset of the sample is divided at random into T chunks of λ
-examples, and an empirical risk minimiser is trained on each. There are two routes with the same output
-distribution (docs/architecture.md). If the sample has few distinct examples, all T *compositions* of chunks
-(how often each holds each example) are drawn at once. Otherwise the *rows* of each game are drawn one by one.
+There are two routes of the same output distribution (docs/architecture.md). If the sample has few distinct
+examples, all T *compositions* of chunks (how often each holds each example) are drawn at once. Otherwise the
+*rows* of each game are drawn one by one.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ ROWS, COMPOSITIONS = "rows", "compositions"
 
 @attrs.frozen(eq=False)
 class CountedExamples:
-    """The labelled examples of every game, with how often each occurs.
-
-    Shapes: points (n or 1, k, ...), labels (n or 1, k), counts (n, k).
-    """
+    """The examples of every game: points (n or 1, k, ...), labels (n or 1, k), and how often they occur
+    (n, k)."""
 
     points: np.ndarray
     labels: np.ndarray
@@ -81,12 +79,9 @@ def train_teachers(
     route: str | None = None,
     relabel: Relabel | None = None,
 ) -> TrainedEnsembles:
-    """Train `teachers` teachers per game on disjoint random chunks of `chunk` examples each.
+    """Train teachers on disjoint random chunks; every sample must hold at least teachers·chunk examples.
 
-    Every sample must hold at least teachers·chunk examples.
-
-    route: "compositions" or "rows"; default: the cheaper one. relabel: computes labels to train on in place
-    of those of S_1; requires rows.
+    route: default: the cheaper one. relabel: computes labels to train on instead of those of S_1, by rows.
     """
     groups = []
     for sample, games in training.groups():
@@ -178,20 +173,16 @@ def _enumerate_compositions(
 
 
 def _multinomial_probabilities(compositions: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The probability of each composition if the examples of a chunk are drawn independently from p."""
+    """The probability of each composition of a chunk whose examples are drawn independently from p."""
     factorials = np.array([lgamma(c + 1) for c in range(int(compositions.max()) + 1)])
-    chunk = int(compositions[0].sum())
-    logs = lgamma(chunk + 1) - factorials[compositions].sum(axis=1) + compositions @ np.log(p)
+    logs = lgamma(compositions[0].sum() + 1) - factorials[compositions].sum(axis=1) + compositions @ np.log(p)
     probabilities = np.exp(logs)
     return probabilities / probabilities.sum()
 
 
 def _acceptance_weights(available: np.ndarray, size: int) -> tuple[tuple[np.ndarray, ...], float]:
-    """log of n!/((n−K)! n^K) for each example and K, and an upper bound of their sum if ΣK = size.
-
-    For any multiplier m, the sum is at most Σ max_K (weight(K) − mK) + m·size; m = log(1 − rate) is nearly
-    the best multiplier.
-    """
+    """log of n!/((n−K)! n^K) for each example and K, and an upper bound of their sum if ΣK = size: for any
+    multiplier m, Σ max_K (weight(K) − mK) + m·size; m = log(1 − rate) is nearly the best."""
     total = int(available.sum())
     multiplier = np.log1p(-size / total) if size < total else -np.inf
     weights, bound = [], 0.0
@@ -211,8 +202,7 @@ def _acceptance_weights(available: np.ndarray, size: int) -> tuple[tuple[np.ndar
 def _draw_compositions(plan: _Plan, games: int, rng: np.random.Generator) -> _Drawn:
     """Draw compositions with replacement, and accept them so that they are those of draws without."""
     compositions = plan.compositions
-    if compositions is None:
-        raise InternalError("there are too many compositions to draw from")
+    assert compositions is not None
     drawn = np.empty((games, len(compositions.probabilities)), np.int64)
     totals = np.empty((games, len(plan.available)), np.int64)
     pending = np.arange(games)
@@ -261,7 +251,6 @@ def _candidates(plan: _Plan) -> np.ndarray | None:
 
 
 def _count(concepts: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Convert concepts (g, T) to counts (g, C)."""
     index = np.searchsorted(candidates, concepts)
     if (candidates[np.minimum(index, len(candidates) - 1)] != concepts).any():
         raise InternalError("a concept class's erm returned a concept that its dichotomies do not list")
@@ -288,7 +277,6 @@ _Groups = list[tuple[np.ndarray, _Plan, _Drawn]]  # the games of one sample each
 
 
 def _join_groups(groups: _Groups, concept_class: ConceptClass, games: int, size: int) -> TrainedEnsembles:
-    """Join the groups of a batch, in the order of its games."""
     examples = _arrange(groups, games)
     if len(groups) > _MOST_SHARED or any(drawn.counts is None for _, _, drawn in groups):
         expanded = [_expand_counts(drawn, size) for _, _, drawn in groups]
@@ -307,10 +295,9 @@ def _join_groups(groups: _Groups, concept_class: ConceptClass, games: int, size:
 
 
 def _arrange(groups: _Groups, games: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """S_1 of every game: points (1 or n, k, ...), labels and counts (n, k).
-
-    If the samples are few, the columns are the examples of all samples, for all games. Otherwise they are
-    those of the game's own sample, and surplus columns of smaller samples have count 0.
+    """S_1 of every game: points (1 or n, k, ...), labels and counts (n, k). If the samples are few, the
+    columns are the examples of all samples; otherwise those of the game's own, and surplus columns have
+    count 0.
     """
     shared = len(groups) <= _MOST_SHARED
     samples = [plan.points for _, plan, _ in groups]
@@ -333,7 +320,6 @@ def _arrange(groups: _Groups, games: int) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _expand_counts(drawn: _Drawn, size: int) -> np.ndarray:
-    """The concepts (games, T, ...) of teachers, one by one."""
     if drawn.counts is None:
         return drawn.concepts
     concepts, games = drawn.concepts, len(drawn.counts)

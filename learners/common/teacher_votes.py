@@ -1,9 +1,4 @@
-"""The votes of teachers in a batch of games, and output distributions of predictors that answer from them.
-
-`NoisyVotesLaw` adds fresh noise to every vote; `SteadyThresholdsLaw` and `MarkedVotesLaw` also count close
-votes and halt. `SparseVotesLaw` compares noisy votes with hidden noisy thresholds, as AboveThreshold and
-BetweenThresholds do.
-"""
+"""The votes of teachers in a batch of games, and output distributions of predictors that answer from them."""
 
 from __future__ import annotations
 
@@ -16,10 +11,8 @@ import numpy as np
 from arena.concepts import ConceptClass
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw
-from arena.points import is_shared
-from arena.sample import Sample
-from learners.mechanisms.densities import laplace_nodes
-from learners.mechanisms.noise import laplace_between, laplace_cdf
+from arena.sample import Sample, is_shared
+from learners.mechanisms.noise import laplace_between, laplace_cdf, laplace_nodes
 from learners.mechanisms.steady_thresholds import log_answer_laws
 
 _CACHE_SIZE = 32  # points whose votes are cached
@@ -109,10 +102,8 @@ AnswerProbabilities = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.nd
 
 @attrs.frozen(eq=False)
 class Electorate:
-    """Teachers trained on a sample.
-
-    Shapes: concepts (C, ...), distinct; counts (C,), how many teachers hold each concept.
-    """
+    """Teachers trained on a sample: distinct concepts (C, ...), and how many teachers hold each, counts
+    (C,)."""
 
     concept_class: ConceptClass
     sample: Sample
@@ -136,11 +127,7 @@ class Electorate:
         return self._votes_at(points)[which.ravel()]
 
     def possible_votes(self) -> np.ndarray:
-        """The distinct mean votes that can occur, in order; if there are more than 64, 64 evenly spaced ones.
-
-        They are the kinks in the quadrature of `SparseVotesLaw`; at other votes a probability may be off by
-        2e-7. A vote changes only at the points of the sample, and for vectors only those are used.
-        """
+        """The distinct mean votes that can occur, in order; of more than 64, 64 evenly spaced ones."""
         votes = np.unique(np.concatenate([self._votes_at(points) for points in self._points_of_change()]))
         places = np.linspace(0, len(votes) - 1, min(len(votes), _MOST_VOTES))
         return votes[np.round(places).astype(int)]
@@ -150,9 +137,9 @@ class Electorate:
         return (self.counts @ ones.astype(np.float64)) / self.counts.sum()
 
     def _points_of_change(self) -> Iterator[np.ndarray]:
-        """Points at which all votes occur."""
+        """Points at which all votes occur; of vectors, those of the sample only."""
         points = self.sample.points
-        domain = getattr(self.concept_class, "domain", None)
+        domain = self.concept_class.domain
         if domain is not None and len(domain) <= _MOST_DOMAIN:
             yield np.array(domain)
         elif domain is not None:
@@ -167,10 +154,8 @@ class Electorate:
 
 
 class NoisyVotesLaw(AnswerLaw):
-    """Independent answers by the sign of a noisy margin, hence one state (m = 1).
-
-    The answer is 1 if the mean vote plus Laplace noise is at least 1/2. Every game halts with the last one.
-    """
+    """Independent answers (one state): 1 if the mean vote plus Laplace noise is at least 1/2; `answers` in
+    all."""
 
     def __init__(self, electorate: Electorate, *, scale: float, answers: int) -> None:
         self._electorate = electorate
@@ -190,10 +175,10 @@ class NoisyVotesLaw(AnswerLaw):
 
 
 class SteadyThresholdsLaw(AnswerLaw):
-    """The answers of SteadyThresholds with thresholds 1/2 ± alpha on the mean vote of so many teachers.
+    """The answers of SteadyThresholds with thresholds 1/2 ± alpha on the mean vote of `size` teachers.
 
     States: the number of outcomes "between" so far (c) × the nodes of a hidden number of the rule that also
-    halts games, if there is one (q), flattened: m = c·q. A game that halts keeps its last state.
+    halts games, if there is one (q), flattened. A game that halts keeps its last state.
     """
 
     outcomes = ((0, False), (1, False), (0, True), (1, True))
@@ -209,8 +194,7 @@ class SteadyThresholdsLaw(AnswerLaw):
         weights: np.ndarray | None = None,
         stops: np.ndarray | None = None,
     ) -> None:
-        """halts: c. weights: (q,) of the hidden number. stops: (c, q), the probability of a halt after an
-        answer, by the number of outcomes "between" with it."""
+        """weights: (q,) of the hidden number. stops: (c, q), the chance of a halt after an answer."""
         self._electorate = electorate
         self._alpha, self._unit, self._halts = alpha, 1 / (epsilon * size), halts
         self._weights = np.ones(1) if weights is None else weights
@@ -221,7 +205,7 @@ class SteadyThresholdsLaw(AnswerLaw):
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         clear, between = self._probabilities(self._electorate.votes(x)[:, None, None])
-        states = measure.reshape(len(measure), self._halts, -1)
+        states = measure.reshape(len(measure), self._halts, len(self._weights))
         after = np.zeros((4, *states.shape))
         for label in (0, 1):
             answered = states * clear[label]
@@ -242,9 +226,8 @@ class MarkedVotesLaw(SteadyThresholdsLaw):
     """The answers of MarkedVotes, whose marks are the outcomes "between", on a domain of at most 4 points.
 
     States: what each point of the domain was answered (3^points: nothing yet, 0 or 1) × those of
-    `SteadyThresholdsLaw`. A point that is asked again is answered as before, and not charged.
-
-    Units: sigma and gap in votes. Raises: Unsupported for other domains.
+    `SteadyThresholdsLaw`. A point asked again is answered as before, and not charged. Units: sigma and gap in
+    votes. Raises: Unsupported for other domains.
     """
 
     def __init__(self, electorate: Electorate, *, sigma: float, gap: float, size: int, **rule: Any) -> None:
@@ -253,8 +236,7 @@ class MarkedVotesLaw(SteadyThresholdsLaw):
         domain = electorate.concept_class.domain
         if domain is None or len(domain) > _MOST_REMEMBERED:
             raise Unsupported(
-                "the distribution of answers that are remembered for every point is listed for finite "
-                f"domains of at most {_MOST_REMEMBERED} points",
+                f"the distribution of remembered answers is listed for at most {_MOST_REMEMBERED} points",
                 value=str(electorate.concept_class),
                 remedy="Set such a class, as thresholds:1..3, or audit it by playing.",
             )
@@ -300,7 +282,7 @@ class SparseVotesLaw(AnswerLaw):
     """The answers of a predictor that compares noisy votes with thresholds behind one hidden Laplace number.
 
     It answers 0 or 1 without halting, or *fires*: it answers 1 and draws a new hidden number, or halts the
-    c-th time. States: how often it has fired (c) × the nodes of the hidden number (q), flattened: m = c·q.
+    c-th time. States: how often it has fired (c) × the nodes of the hidden number (q), flattened.
     """
 
     outcomes = ((0, False), (1, False), (1, True))
@@ -321,9 +303,7 @@ class SparseVotesLaw(AnswerLaw):
         self._nodes, self._weights = laplace_nodes(scale, kinks(electorate.possible_votes()))
 
     def start(self) -> np.ndarray:
-        fresh = np.zeros((self._halts, len(self._nodes)))
-        fresh[0] = self._weights
-        return fresh.ravel()
+        return np.outer(np.eye(self._halts)[0], self._weights).ravel()
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         votes, which = np.unique(self._electorate.votes(x), return_inverse=True)
@@ -344,10 +324,8 @@ class SparseVotesLaw(AnswerLaw):
 def between_thresholds_law(
     electorate: Electorate, *, alpha: float, epsilon: float, size: int, halts: int
 ) -> SparseVotesLaw:
-    """The answers by BetweenThresholds with thresholds 1/2 ± alpha on the mean vote of so many teachers.
-
-    The hidden number is μ; kinks: where a threshold equals a vote, and where the thresholds cross.
-    """
+    """The answers by BetweenThresholds with thresholds 1/2 ± alpha on the votes of `size` teachers; μ is
+    hidden."""
     lower, upper = 0.5 - alpha, 0.5 + alpha
     unit = 6 / (epsilon * size)
 

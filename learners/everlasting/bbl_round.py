@@ -62,10 +62,9 @@ class PaperConstants:
 
     def __str__(self) -> str:
         halts = "" if self.halts is None else f', halting after c_1 = {self.halts:.2g} outcomes "between"'
-        gigabytes = self.n * 9 / 1e9  # 8 bytes for a point and 1 for a label
         return (
-            f"n = {self.n:.2g} labelled examples ({gigabytes:.2g} GB): λ_1 = {self.chunk:.3g} for each of "
-            f"T_1 = {self.teachers:.2g} teachers, R_1 = {self.answers:.2g} answers in round 1{halts}"
+            f"n = {self.n:.2g} labelled examples ({9 * self.n / 1e9:.2g} GB): λ_1 = {self.chunk:.3g} for "
+            f"each of T_1 = {self.teachers:.2g} teachers, R_1 = {self.answers:.2g} answers in round 1{halts}"
         )
 
 
@@ -81,9 +80,8 @@ def paper_constants(
 ) -> PaperConstants:
     """The constants of steps 1 to 3(c) for error α, failure probability β, (ε, δ) and VC dimension `vc`.
 
-    version: "v1" or "v2". tau: τ, default its printed lower bound. Logarithms are natural where the paper
-    writes log.
-    Raises: InvalidArgument unless α, β, δ < 1/16 and ε ≤ 1 (Theorems 5.1 and 6.1).
+    tau: τ, default its printed lower bound. Logarithms are natural where the paper writes log. Raises:
+    InvalidArgument unless α, β, δ < 1/16 and ε ≤ 1 (Theorems 5.1 and 6.1).
     """
     check_value("version", version, one_of(V1, V2))
     for name, value in (("alpha", alpha), ("beta", beta), ("delta", delta)):

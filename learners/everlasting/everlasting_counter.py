@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil, exp
+from typing import Any
 
 import attrs
 import numpy as np
@@ -17,11 +18,10 @@ from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.first_round_law import FirstRoundLaw, first_round_law
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
-from learners.mechanisms.above_threshold import RunningSum, running_sum_lag
 from learners.mechanisms.accounting import Guarantee, best_composition, compose_advanced, largest_affordable
 from learners.mechanisms.counters import BinaryCounter, binary_counter_lag
-from learners.mechanisms.densities import laplace_nodes
-from learners.mechanisms.noise import laplace_cdf
+from learners.mechanisms.noise import laplace_cdf, laplace_nodes
+from learners.mechanisms.sparse_vector import RunningSum, running_sum_lag
 from learners.mechanisms.steady_thresholds import ANSWERS_AT_ONCE, SteadyThresholds, steady_thresholds_cost
 
 CROSSING, BINARY = "crossing", "binary"
@@ -34,32 +34,27 @@ class EverlastingCounter(GenericBBL):
 
     Queries are answered as in everlasting-v2. Only answers whose noisy vote lies within `gap` of 1/2
     ("between", ⊤) are charged. When a private count of them crosses a threshold θ_i, the learner halts for
-    good. A hard stop at the c_i-th ⊤ of a round bounds the cost of the votes; it comes before the private one
-    with probability at most δ/100. Privacy: docs/proofs/everlasting_counter.md.
+    good. A hard stop at the c_i-th ⊤ bounds the cost of the votes; it comes first with probability at most
+    δ/100. Privacy: docs/proofs/everlasting_counter.md.
 
-    Deviations: the thresholds are fixed (`SteadyThresholds`). BetweenThresholds draws new ones after each ⊤,
-    which no private counter hides (`adversaries.figure1.stale_thresholds`). ⊤ is answered by the noisy
-    majority. c_i = `halts`·2^{i−1}, the paper's order α_i·R_i.
-
-    counter: "binary" is the paper's binary mechanism (Dwork, Naor, Pitassi, Rothblum 2010), which publishes
-    every count and may lag thousands behind, so that it needs thousands of halts. "crossing" (default)
-    reveals only when the threshold is crossed, and lags a few dozen behind.
+    Deviations: the thresholds are fixed (`SteadyThresholds`), since those of BetweenThresholds leak
+    (`adversaries.figure1.swaps`). ⊤ is answered by the noisy majority. c_i = `halts`·2^{i−1}. counter:
+    "binary" is the paper's binary mechanism (Dwork, Naor, Pitassi, Rothblum 2010), which needs thousands of
+    halts. "crossing" (default) reveals only when the threshold is crossed, and lags a few dozen behind.
     """
 
     name = "everlasting-counter"
     theorem = "section 6.1 of Private Everlasting Prediction, v2; docs/proofs/everlasting_counter.md"
 
-    halts: int = count_setting(
-        128, help="c_1, the most answers of round 1 that are charged, doubled every round"
-    )
+    halts: int = count_setting(128, help="c_1, the most charged answers of round 1, doubled every round")
     gap: float = setting(
         0.25,
         unit="fraction",
-        help="an answer is charged if its noisy vote is within this distance of 1/2",
+        help="the distance from 1/2 at which a noisy vote is charged",
         check=[more_than(0), less_than(0.5)],
     )
     counter: str = setting(
-        CROSSING, help="how charged answers are counted: crossing or binary", check=one_of(CROSSING, BINARY)
+        CROSSING, help="the count of charged answers: crossing or binary", check=one_of(CROSSING, BINARY)
     )
     counter_epsilon: float | None = setting(
         None, unit="nats", help="ε_c, the cost of a query through the count; default: ε/2"
@@ -91,16 +86,11 @@ class EverlastingCounter(GenericBBL):
         return first_round_law(self, sample, lambda teachers: self._vote_law(teachers, weights, stops))
 
     def _vote_law(self, teachers: Electorate, weights: np.ndarray, stops: np.ndarray) -> SteadyThresholdsLaw:
-        """The law of the answers of round 1, given its teachers and the law of its count's threshold."""
-        run = self.round(1)
+        """The law of round 1, given its teachers and the law of its count's threshold."""
+        run, halts = self.round(1), self.halts_in_round(1)
+        size, epsilon = run.teachers, run.noise
         return SteadyThresholdsLaw(
-            teachers,
-            alpha=self.gap,
-            epsilon=run.noise,
-            size=run.teachers,
-            halts=self.halts_in_round(1),
-            weights=weights,
-            stops=stops,
+            teachers, alpha=self.gap, epsilon=epsilon, size=size, halts=halts, weights=weights, stops=stops
         )
 
     def start(self, games: int, rng: np.random.Generator) -> CounterState:
@@ -109,7 +99,7 @@ class EverlastingCounter(GenericBBL):
     @property
     def counter_epsilon_run(self) -> float:
         """ε_c."""
-        return self.epsilon / 2 if self.counter_epsilon is None else self.counter_epsilon
+        return self.counter_epsilon or self.epsilon / 2
 
     @property
     def _bit_epsilon(self) -> float:
@@ -117,7 +107,6 @@ class EverlastingCounter(GenericBBL):
         return self.counter_epsilon_run
 
     def halts_in_round(self, index: int) -> int:
-        """c of a round."""
         return self.halts * 2 ** (index - 1)
 
     def stopping_count(self, index: int) -> float:
@@ -153,10 +142,7 @@ class EverlastingCounter(GenericBBL):
         return cost
 
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
-        """The cost of changing one teacher, through the charged answers or through all, whichever is less.
-
-        If the noise is set, it does not grow with the rounds (docs/proofs/everlasting_counter.md).
-        """
+        """The cost of changing one teacher, by the charged answers or by all, whichever is less."""
         slack = self.delta / 2
         compose = best_composition if index == 1 else compose_advanced
         gap = 2 * self.gap * teachers * noise
@@ -171,53 +157,43 @@ class EverlastingCounter(GenericBBL):
 
 
 class CounterState(HaltingBBLState):
-    """everlasting-counter in a batch of games."""
-
     _learner: EverlastingCounter
     _mechanism: SteadyThresholds
 
     answers_at_once = ANSWERS_AT_ONCE
 
     def _build_mechanism(self, round: BBLRound) -> SteadyThresholds:
+        lower, upper = 0.5 - self._learner.gap, 0.5 + self._learner.gap
+        limits = self._limit_halts(round)
         return SteadyThresholds(
-            self._games,
-            self._rng,
-            lower=0.5 - self._learner.gap,
-            upper=0.5 + self._learner.gap,
-            epsilon=round.noise,
-            size=round.teachers,
-            halts=self._learner.halts_in_round(round.index),
-            watch=self._build_counter(round),
+            self._games, self._rng, lower=lower, upper=upper, epsilon=round.noise, **limits
         )
+
+    def _limit_halts(self, round: BBLRound) -> dict[str, Any]:
+        halts = self._learner.halts_in_round(round.index)
+        return {"size": round.teachers, "halts": halts, "watch": self._build_counter(round)}
 
     def _build_counter(self, round: BBLRound) -> Callable[[np.ndarray], np.ndarray]:
         """The private count of this round's ⊤s: a function from which answers are ⊤ to which games halt."""
         stop, epsilon = self._learner.stopping_count(round.index), self._learner._bit_epsilon
         if self._learner.counter == CROSSING:
             return RunningSum(self._games, self._rng, thresholds=stop, epsilon=epsilon).observe_many
-        return _BinaryCountCrossing(self._games, self._rng, stop=stop, horizon=round.answers, epsilon=epsilon)
+        counter = BinaryCounter((self._games,), self._rng, horizon=round.answers, epsilon=epsilon)
+        stops = np.full(self._games, stop)
+
+        def find_crossings(between: np.ndarray) -> np.ndarray:
+            """(n, k) bool -> (n, j) bool: where the count reaches θ, up to the first time in any game."""
+            reached = np.zeros(between.shape, bool)
+            for i in range(between.shape[1]):
+                reached[:, i] = counter.add(between[:, i]) >= stops
+                if reached[:, i].any():
+                    np.putmask(stops, reached[:, i], np.inf)
+                    return reached[:, : i + 1]
+            return reached
+
+        return find_crossings
 
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
         labels = self._mechanism.respond(votes)
         self._cuts = self._mechanism.cuts
         return labels
-
-
-class _BinaryCountCrossing:
-    """The first time at which the count published by the binary mechanism reaches `stop`."""
-
-    def __init__(
-        self, games: int, rng: np.random.Generator, *, stop: float, horizon: int, epsilon: float
-    ) -> None:
-        self._counter = BinaryCounter((games,), rng, horizon=horizon, epsilon=epsilon)
-        self._stop = np.full(games, stop)
-
-    def __call__(self, between: np.ndarray) -> np.ndarray:
-        """(n, k) bool -> (n, j) bool: where the count reaches `stop`, up to the first time in any game."""
-        reached = np.zeros(between.shape, bool)
-        for i in range(between.shape[1]):
-            reached[:, i] = self._counter.add(between[:, i]) >= self._stop
-            if reached[:, i].any():
-                np.putmask(self._stop, reached[:, i], np.inf)
-                return reached[:, : i + 1]
-        return reached

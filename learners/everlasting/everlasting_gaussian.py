@@ -26,17 +26,15 @@ _ANY_NUMBER = 2**50  # of points: a stand-in for sizes that grow without end
 class EverlastingGaussian(EverlastingCounter):
     """everlasting-counter with Gaussian noise on votes, a slower schedule, and costs that are computed.
 
-    Source: GenericBBL and section 6.1 of Private Everlasting Prediction, v2. The default claims (1, 10^-6),
-    and with probability 0.95 all its hypotheses of thresholds err on at most 0.1 of any distribution. How
-    this was computed, and what holds for other classes: docs/everlasting.md.
+    The default claims (1, 10^-6), and with probability 0.95 all its hypotheses of thresholds err on at most
+    0.1 of any distribution. How this was computed, and what holds for other classes: docs/everlasting.md.
+    Privacy: docs/proofs/everlasting_gaussian.md.
 
     Deviations: answers and ⊤s are those of `MarkedVotes`, in each round functions of the point. The noise of
     a round is the least with which its answers cost what ε leaves beside the next round's labels. λ, T and c
     grow by `growth` a round, and R by its square; the paper doubles λ and T. S_1 is the whole sample, Ŝ_i is
     drawn at a rate of its own, and D̂_i at the largest rate at which a query costs ε with the count of marks.
     LabelBoost is charged by `label_boost_exact_guarantee`.
-
-    Privacy: docs/proofs/everlasting_gaussian.md.
     """
 
     name = "everlasting-gaussian"
@@ -45,15 +43,12 @@ class EverlastingGaussian(EverlastingCounter):
 
     delta: float = setting(1e-6, unit="probability", help="δ for which noise is chosen")
     alpha_1: float = setting(
-        0.1,
-        unit="error rate",
-        help="α_1, divided by `growth` every round",
-        check=[more_than(0), less_than(0.5)],
+        0.1, unit="error rate", help="α_1, divided by `growth` a round", check=[more_than(0), less_than(0.5)]
     )
     teachers: int = count_setting(23_000, help="T_1, multiplied by `growth` every round")
     chunk: int = count_setting(15, help="λ_1, examples per teacher, multiplied by `growth` every round")
     answers: int | None = count_setting(
-        None, help="R_1, multiplied by the square of `growth` every round; default: as many as round 2 needs"
+        None, help="R_1, multiplied by `growth` squared a round; default: what round 2 needs"
     )
     training_rate: float = setting(
         1.0, unit="fraction", help="fraction of the sample in S_1", check=[more_than(0), at_most(1)]
@@ -61,16 +56,14 @@ class EverlastingGaussian(EverlastingCounter):
     rate: float | None = setting(
         None,
         unit="fraction",
-        help="fraction of queries that LabelBoost sees; default: as is affordable for 0.95·ε",
+        help="fraction of queries that LabelBoost sees; default: as 0.95·ε allows",
         check=[more_than(0), at_most(1)],
     )
-    halts: int = count_setting(
-        9_900, help="c_1, the most answers of round 1 that are charged, multiplied by `growth` every round"
-    )
+    halts: int = count_setting(9_900, help="c_1, the most charged answers, multiplied by `growth` a round")
     gap: float = setting(
         1.2,
         unit="σ",
-        help="distance of a vote from a tie over which its chance to be charged falls by a factor e",
+        help="distance from a tie over which the chance of a charge falls by a factor e",
         check=more_than(0),
     )
     counter_epsilon: float | None = setting(
@@ -96,7 +89,7 @@ class EverlastingGaussian(EverlastingCounter):
 
     @property
     def counter_epsilon_run(self) -> float:
-        return _COUNT_SHARE * self.epsilon if self.counter_epsilon is None else self.counter_epsilon
+        return self.counter_epsilon or _COUNT_SHARE * self.epsilon
 
     @property
     def _bit_epsilon(self) -> float:
@@ -186,14 +179,10 @@ class EverlastingGaussian(EverlastingCounter):
 
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
         sigma, slack = 1 / noise, self.delta
-        charged = marked_votes_cost(
-            self.halts_in_round(index), size=teachers, sigma=sigma, gap=self.gap * sigma, slack=slack
-        )
-        return min(
-            charged,
-            all_answers_cost(answers, sigma=sigma, gap=self.gap * sigma, slack=slack),
-            key=lambda cost: cost.epsilon,
-        )
+        gap, halts = self.gap * sigma, self.halts_in_round(index)
+        charged = marked_votes_cost(halts, size=teachers, sigma=sigma, gap=gap, slack=slack)
+        each = all_answers_cost(answers, sigma=sigma, gap=gap, slack=slack)
+        return min(charged, each, key=lambda cost: cost.epsilon)
 
     def _cost_of_new_labels(self, epsilon: float, delta: float, *, labelled: bool) -> Guarantee:
         return label_boost_exact_guarantee(epsilon, delta, labelled=labelled)
@@ -202,28 +191,18 @@ class EverlastingGaussian(EverlastingCounter):
         return run.teachers * run.noise >= _noise_product(run.answers, run.beta)
 
     def _least_noise_product(self, rounds: int) -> float:
-        return max(
-            _noise_product(self._answers(index), self.beta_1 / self.growth ** (index - 1))
-            for index in range(1, rounds + 1)
-        )
+        betas = {index: self.beta_1 / self.growth ** (index - 1) for index in range(1, rounds + 1)}
+        return max(_noise_product(self._answers(index), beta) for index, beta in betas.items())
 
     def _vote_law(self, teachers: Electorate, weights: np.ndarray, stops: np.ndarray) -> MarkedVotesLaw:
-        run, halts = self.round(1), self.halts_in_round(1)
-        sigma = 1 / run.noise
+        size, sigma, halts = self.round(1).teachers, 1 / self.round(1).noise, self.halts_in_round(1)
+        gap = self.gap * sigma
         return MarkedVotesLaw(
-            teachers,
-            sigma=sigma,
-            gap=self.gap * sigma,
-            size=run.teachers,
-            halts=halts,
-            weights=weights,
-            stops=stops,
+            teachers, sigma=sigma, gap=gap, size=size, halts=halts, weights=weights, stops=stops
         )
 
 
 class GaussianState(CounterState):
-    """everlasting-gaussian in a batch of games."""
-
     _learner: EverlastingGaussian
     _mechanism: MarkedVotes  # its answers depend on the points, too
 
@@ -237,16 +216,8 @@ class GaussianState(CounterState):
         return labels
 
     def _build_mechanism(self, round: BBLRound) -> MarkedVotes:
-        sigma = 1 / round.noise
-        return MarkedVotes(
-            self._games,
-            self._rng,
-            sigma=sigma,
-            gap=self._learner.gap * sigma,
-            size=round.teachers,
-            halts=self._learner.halts_in_round(round.index),
-            watch=self._build_counter(round),
-        )
+        sigma, limits = 1 / round.noise, self._limit_halts(round)
+        return MarkedVotes(self._games, self._rng, sigma=sigma, gap=self._learner.gap * sigma, **limits)
 
 
 def _noise_product(answers: int, beta: float) -> float:

@@ -19,10 +19,8 @@ _MOST_ELECTORATES = 10_000  # ways to draw the teachers that are listed
 
 
 class FirstRoundLaw(AnswerLaw):
-    """The answers of teachers that are drawn at random; the draw is a part of the hidden state.
-
-    laws: of the answers, for each way to draw the teachers. weights: the probabilities of these ways.
-    """
+    """The answers of teachers that are drawn at random, with `weights`; the draw is a part of the hidden
+    state."""
 
     def __init__(self, laws: Sequence[AnswerLaw], weights: Sequence[float], answers: int) -> None:
         self._laws = laws
@@ -43,10 +41,8 @@ class FirstRoundLaw(AnswerLaw):
         return np.concatenate(self._starts)
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        parts = np.split(measure, self._cuts, axis=1)
-        return np.concatenate(
-            [law.step(part, x) for law, part in zip(self._laws, parts, strict=True)], axis=2
-        )
+        parts = zip(self._laws, np.split(measure, self._cuts, axis=1), strict=True)
+        return np.concatenate([law.step(part, x) for law, part in parts], axis=2)
 
 
 def first_round_law(
@@ -54,8 +50,8 @@ def first_round_law(
 ) -> FirstRoundLaw:
     """The distribution of a learner with rounds=1. answer: that of its answers, given its teachers.
 
-    Raises: Unsupported if later rounds follow, the sample is too small, the sample is relabelled, or the
-        teachers can be drawn in too many ways.
+    Raises: Unsupported if later rounds follow, the sample is too small or relabelled, or the teachers can be
+    drawn in too many ways.
     """
     if learner.rounds != 1 or learner.agnostic:
         raise Unsupported(

@@ -9,9 +9,9 @@ Algorithm GenericBBL of Naor, Nissim, Stemmer, Yan (2023), steps 1 to 3(g):
 3g. α and β are halved; the next round begins.
 
 Deviations, on which privacy does not depend: λ_i, T_i and R_i are settings (`with_practical_constants` fits
-them; `learners.everlasting.bbl_round` has the printed ones). They grow by the paper's leading order: λ and T
-double and R quadruples each round. If a round has too few answers for that, the next one has as many teachers
-as they train. The members of D̂_i are chosen while the queries arrive, with the distribution of step 3(f).
+them). λ and T double and R quadruples each round, the paper's leading order. If a round has too few answers
+for that, the next one has as many teachers as they train. The members of D̂_i are chosen while the queries
+arrive.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection
 from math import ceil, exp, floor, log
+from operator import ge
 from typing import Any, ClassVar, Self
 
 import attrs
@@ -38,6 +39,7 @@ from learners.everlasting.bbl_round import (
     THEOREM_LIMIT,
     V2,
     BBLRound,
+    PaperConstants,
     paper_constants,
     practical_chunk,
 )
@@ -53,10 +55,7 @@ _LEAST_NOISE_PRODUCT = 4  # T_i·ε′_i at which Laplace noise answers 7 % of u
 
 @attrs.frozen
 class GenericBBL(Learner):
-    """Base of the everlasting predictors.
-
-    A subclass, such as `EverlastingV1` and `EverlastingV2`, defines `start`, `_noise` and `_cost_of_answers`.
-    """
+    """Base of the everlasting predictors. A subclass defines `start`, `_noise` and `_cost_of_answers`."""
 
     protocols = ("Figure1",)
     version: ClassVar[str] = V2
@@ -78,9 +77,7 @@ class GenericBBL(Learner):
     )
     teachers: int = count_setting(20_001, help="T_1, doubled every round")
     chunk: int = count_setting(5, help="λ_1, examples per teacher, doubled every round")
-    answers: int | None = count_setting(
-        None, help="R_1, quadrupled every round; default: as many as round 2 needs"
-    )
+    answers: int | None = count_setting(None, help="R_1, quadrupled every round; default: what round 2 needs")
     rounds: int | None = count_setting(None, help="rounds after which it halts; default: unlimited")
     noise: float | None = setting(
         None, unit="nats", help="ε′_1 of the answers; default: step 3(c)", check=[more_than(0), at_most(1)]
@@ -94,12 +91,11 @@ class GenericBBL(Learner):
     rate: float | None = setting(
         None,
         unit="fraction",
-        help="fraction of S_i and of queries that LabelBoost sees; default: ε/(3 + exp(ε + 4)), step 3(f)",
+        help="fraction that LabelBoost sees, of S_i and queries; default: ε/(3 + exp(ε + 4)), step 3(f)",
         check=[more_than(0), at_most(1)],
     )
     agnostic: bool = setting(
-        False,
-        help="first relabel S_1 with one concept that fits it (remark 6.4), for data that no concept fits",
+        False, help="first relabel S_1 with one concept that fits it (remark 6.4), for noisy data"
     )
 
     def __attrs_post_init__(self) -> None:
@@ -163,7 +159,7 @@ class GenericBBL(Learner):
         return self._answers(index)
 
     def _pool_for_next_round(self, index: int) -> int:
-        """The least |D_i| with which D̂_i is large enough to train all teachers of the next round."""
+        """The least |D_i| with which D̂_i can train all teachers of the next round."""
         examples = self._chunk(index + 1) * ceil(self.teachers * self._growth**index)
         points = ceil(examples / self.rate_run)
         # The floating-point quotient may have been rounded down to an integer.
@@ -214,15 +210,13 @@ class GenericBBL(Learner):
         return {"training_rate": "1", "rate": "1", "answers": "none"}
 
     def with_practical_constants(self, *, rounds: int = PRACTICAL_ROUNDS, keep: Collection[str] = ()) -> Self:
-        """This learner with constants for small errors in rounds 1 … `rounds` from few examples.
+        """This learner with constants for small errors in rounds 1 … `rounds`
+        (docs/proofs/practical_constants.md).
 
-        keep: the names of settings that stay as they are. The claim follows from the constants.
-        Derivation: docs/proofs/practical_constants.md.
-        Raises: InvalidArgument if no constants fit the settings that are kept.
+        keep: the names of settings that stay as they are. Raises: InvalidArgument if no constants fit these.
         """
-        learner = self._replace(
-            keep, alpha_1=PRACTICAL_ALPHA_1, beta_1=PRACTICAL_BETA_1, training_rate=1.0, rate=1.0
-        )
+        errors = {"alpha_1": PRACTICAL_ALPHA_1, "beta_1": PRACTICAL_BETA_1}
+        learner = self._replace(keep, **errors, training_rate=1.0, rate=1.0)
         chunk = practical_chunk(learner.alpha_1, learner.concepts.vc_dimension)
         learner = learner._replace(keep, chunk=chunk, answers=self._practical_answers)
         for _ in range(ITERATIONS):
@@ -264,8 +258,8 @@ class GenericBBL(Learner):
         """The error bound of Theorem 6.2 (5.2 of the first version) for rounds 1 … `rounds`.
 
         With probability at least 1 − 4β no hypothesis errs on more than 4α (v1: 6α) of D, where α = 2α_1 and
-        β = 2β_1. None if the theorem does not apply to these α and β. The bound is promised only if no size
-        is below the printed one and the noise is as small as the proof needs (v2's printed τ does not do).
+        β = 2β_1. None if the theorem does not apply to these. Promised only if no size is below the printed
+        one and the noise is as small as the proof needs.
         """
         alpha, beta = 2 * self.alpha_1, 2 * self.beta_1
         if max(alpha, beta) >= THEOREM_LIMIT:
@@ -279,22 +273,17 @@ class GenericBBL(Learner):
         )
 
     def _has_printed_sizes(self, index: int) -> bool:
-        """Whether no size of the round is below the printed one, and its noise is small."""
         if self.delta >= THEOREM_LIMIT:
             return False
         run = self.round(index)
-        printed = paper_constants(
-            self.version,
-            alpha=2 * run.alpha,
-            beta=2 * run.beta,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            vc=self.concepts.vc_dimension,
-        )
-        large_enough = (
-            run.chunk >= printed.chunk and run.teachers >= printed.teachers and run.answers >= printed.answers
-        )
+        printed = self._print_constants(2 * run.alpha, 2 * run.beta, self.delta)
+        own = run.chunk, run.teachers, run.answers
+        large_enough = all(map(ge, own, (printed.chunk, printed.teachers, printed.answers)))
         return large_enough and self._has_small_noise(run)
+
+    def _print_constants(self, alpha: float, beta: float, delta: float) -> PaperConstants:
+        vc = self.concepts.vc_dimension
+        return paper_constants(self.version, alpha=alpha, beta=beta, epsilon=self.epsilon, delta=delta, vc=vc)
 
     def _has_small_noise(self, run: BBLRound) -> bool:
         """Whether all noise of the round is below 1/16 except with probability β_i (Claim E.3 of v2)."""
@@ -327,10 +316,10 @@ class GenericBBL(Learner):
         return explanations
 
     def _explain_printed_constants(self) -> str:
-        """The constants printed for these α, β, ε and δ, with 0.05 for values outside the theorem."""
+        """For these α, β, ε and δ, with 0.05 for values outside the theorem."""
         own = {"alpha": 2 * self.alpha_1, "beta": 2 * self.beta_1, "delta": self.delta}
         valid = {name: value if value < THEOREM_LIMIT else 0.05 for name, value in own.items()}
-        printed = paper_constants(self.version, epsilon=self.epsilon, vc=self.concepts.vc_dimension, **valid)
+        printed = self._print_constants(**valid)
         values = {"α": valid["alpha"], "β": valid["beta"], "ε": self.epsilon, "δ": valid["delta"]}
         at = ", ".join(f"{letter} = {value:.3g}" for letter, value in values.items())
         limit = "" if valid == own else "; the theorem takes α, β and δ below 1/16"
@@ -340,8 +329,7 @@ class GenericBBL(Learner):
     def claim(self) -> Claim:
         """Claims E.5 and E.6, computed from the configured numbers (docs/proofs/generic_bbl.md).
 
-        The claim is about games that are not refused: LabelBoost refuses points that may have too many
-        labellings (`ConceptClass.check_growth`), and that depends on how many of them differ.
+        It is about games that are not refused: LabelBoost refuses points that may have too many labellings.
         """
         return Claim(
             epsilon=max(cost.epsilon for cost in self.costs.values()),
@@ -364,11 +352,9 @@ class GenericBBL(Learner):
         return amplify_by_subsampling(cost[0], min(cost[1], 1.0), rate=self.training_rate_run)
 
     def _cost_of_query(self) -> Guarantee:
-        """The cost of a query, through the examples of the next round."""
         return self._cost_of_pool_point()
 
     def _cost_of_pool_point(self) -> Guarantee:
-        """The cost of a point of D_i."""
         if self.rounds == 1:
             return Guarantee(0.0, 0.0)
         epsilon, delta = self._cost_of_new_labels(*self._cost_through_round(2), labelled=False)

@@ -1,4 +1,9 @@
-"""GenericBBL in a batch of games, and the random subset of a round's points that it learns from."""
+"""GenericBBL in a batch of games, the random subset of a round's points that it learns from, and LabelBoost.
+
+LabelBoost (Beimel, Nissim, Stemmer 2021; appendix C.1 of Private Everlasting Prediction) labels an unlabelled
+sample with one concept that fits a small labelled sample, chosen by the exponential mechanism among the
+dichotomies of both samples.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from arena.concepts import ConceptClass
+from arena.concepts.dichotomies import tally_signs
 from arena.errors import Unsupported
-from arena.points import is_shared
-from arena.sample import Training
+from arena.sample import Training, is_shared
 from learners.common.teacher_training import CountedExamples, train_teachers
 from learners.common.teacher_votes import TeacherEnsembles
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.everlasting.label_boost import boost_labels, label_points
+from learners.mechanisms.selection import exponential_mechanism
 
 _SEGMENT = 256  # points of the stream whose selected positions are drawn together
 
@@ -23,9 +29,9 @@ _SEGMENT = 256  # points of the stream whose selected positions are drawn togeth
 class StreamingSubset:
     """Keeps `choose` of the next `of` points of each of n games, every subset equally likely.
 
-    Step 3(f) of GenericBBL chooses at the end of the round. Choosing positions beforehand has the same
-    distribution, and needs memory only for the chosen points. Positions are drawn one segment at a time:
-    their number in it is hypergeometric, and given that number they are a random subset of it.
+    Step 3(f) chooses at the end of the round. Choosing positions beforehand has the same distribution, and
+    needs memory only for the chosen points. Positions are drawn one segment at a time: their number in it is
+    hypergeometric.
     """
 
     def __init__(self, games: int, *, of: int, choose: int, rng: np.random.Generator) -> None:
@@ -93,11 +99,7 @@ class StreamingSubset:
 
 
 class BBLState(ABC):
-    """The running state of GenericBBL in n games.
-
-    A version defines `_open_round` and `_answer_many`. One that learns from other points than queries also
-    defines `_open_pool`, `_add_queries` and `_draw_pool`.
-    """
+    """The running state of GenericBBL in n games. A version defines `_open_round` and `_answer_many`."""
 
     answers_at_once: ClassVar[int] = 65_536  # in all games together; a halt in one game wastes the rest
     _round: BBLRound
@@ -191,13 +193,12 @@ class BBLState(ABC):
         return self._learner.rounds == self._round.index
 
     def _prepare_answers(self) -> int:
-        """Begin the next round if this one is over; return the answers left in the round, 0 at the end."""
+        """Begin the next round if this one is over; return the answers left in the round."""
         if self._asked == self._round.answers and not self._last_round:
             self._move_to_next_round()
         return self._round.answers - self._asked
 
     def _count_answers(self, x: np.ndarray) -> None:
-        """Count the answers to queries (n, k, ...) of this round."""
         self._add_queries(x)
         self._asked += x.shape[1]
         if self._asked == self._round.answers and self._last_round:
@@ -211,7 +212,6 @@ class BBLState(ABC):
         self._open_round(round)
 
     def _open_pool(self, round: BBLRound) -> None:
-        """Prepare to receive D_i."""
         self._pool = self._new_pool(round.index)
 
     def _add_queries(self, x: np.ndarray) -> None:
@@ -219,23 +219,18 @@ class BBLState(ABC):
         self._pool.offer(x)
 
     def _draw_pool(self) -> np.ndarray:
-        """D̂_i of the finished round, in random order: (n, m, ...)."""
         return self._pool.collect()
 
     def _new_pool(self, index: int) -> StreamingSubset:
-        """The subset that chooses D̂_i while the points of D_i arrive."""
         size = self._learner.pool_size(index)
-        return StreamingSubset(
-            self._games, of=size, choose=floor(self._learner.rate_run * size), rng=self._rng
-        )
+        choose = floor(self._learner.rate_run * size)
+        return StreamingSubset(self._games, of=size, choose=choose, rng=self._rng)
 
     def _move_to_next_round(self) -> None:
-        """Steps 3(f), 3(g), 3(a), 3(b)."""
         concepts = self._learner.concepts
         pool = self._draw_pool()
-        subset = self._labelled.draw_subset(
-            floor(self._learner.labelled_rate_run * self._round.examples), self._rng
-        )
+        size = floor(self._learner.labelled_rate_run * self._round.examples)
+        subset = self._labelled.draw_subset(size, self._rng)
         self._labelling = boost_labels(self._rng, concepts, subset, pool)
         following = self._learner.round(self._round.index + 1)
         points = pool[:, : following.examples]
@@ -258,13 +253,10 @@ class BBLState(ABC):
 
     @abstractmethod
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
-        """Steps 3(d)ii and 3(d)iii for mean votes (n, k) at `_queries`; set `_cuts`, or define `cuts`.
-
-        Returns the labels of the first j ≥ 1 queries, at most up to the first halt.
-        """
+        """Steps 3(d)ii and iii for mean votes (n, k) at `_queries`, up to the first halt; set `_cuts`, or
+        define `cuts`."""
 
     def _answer(self, votes: np.ndarray) -> np.ndarray:
-        """The same for one query per game."""
         labels = self._answer_many(votes[:, None])[:, 0]
         self._cuts = self._cuts[:, 0]
         return labels
@@ -286,3 +278,85 @@ class HaltingBBLState(BBLState):
     @abstractmethod
     def _build_mechanism(self, round: BBLRound) -> Any:
         """The mechanism that answers in this round, with a property `halted`."""
+
+
+SELECTION_EPSILON = 1.0  # of step 4; the "+3" of Lemma 5.1 is proved for this value
+_SLAB = 1_000_000  # dichotomies times points handled at a time
+
+
+def boost_labels(
+    rng: np.random.Generator, concept_class: ConceptClass, labelled: CountedExamples, unlabelled: np.ndarray
+) -> np.ndarray:
+    """Choose concepts (n, ...) for the examples and the unlabelled points (n, m, ...) of each game."""
+    counts, zeros = labelled.counts, np.zeros(unlabelled.shape[:2])
+    points = np.broadcast_to(labelled.points, (*counts.shape, *labelled.points.shape[2:]))
+    labels = np.broadcast_to(labelled.labels, counts.shape)
+    return label_boost(
+        rng,
+        concept_class,
+        points=np.concatenate([points, unlabelled], axis=1),
+        zeros=np.column_stack([counts * (labels == 0), zeros]),
+        ones=np.column_stack([counts * (labels == 1), zeros]),
+        present=np.column_stack([counts > 0, np.ones(zeros.shape, bool)]),
+    )
+
+
+def label_boost(
+    rng: np.random.Generator,
+    concept_class: ConceptClass,
+    *,
+    points: np.ndarray,
+    zeros: np.ndarray,
+    ones: np.ndarray,
+    present: np.ndarray,
+) -> np.ndarray:
+    """Choose the concept h of every game, with which S∘T is relabelled.
+
+    Steps 1 to 4: the solution set H holds one concept for each dichotomy of the class on the points of S∘T; h
+    is chosen from H by the exponential mechanism with ε = 1 and score −(errors on S), up to a constant of the
+    game: the score is the gain over the all-zero labelling.
+
+    Shapes: points (n, p, ...); zeros, ones (n, p): how often S holds the point with each label; present (n,
+    p) bool: whether S∘T holds the point. Returns concepts (n, ...). Raises: Unsupported if a game may have
+    too many dichotomies (see `ConceptClass.check_choice`).
+    """
+    points, signs, present = _merge_equal_points(points, ones - zeros, present)
+    games, width = points.shape[:2]
+    step = max(1, _SLAB // max(1, width, concept_class.growth_bound(width)))
+    # There is one slab even for no games, so that the result has the dtype and the shape of the class.
+    slabs = [slice(start, start + step) for start in range(0, max(games, 1), step)]
+    return np.concatenate([_choose(rng, concept_class, points[s], signs[s], present[s]) for s in slabs])
+
+
+def label_points(concept_class: ConceptClass, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(n, k) bool: the labels that each game's concept gives to its points (n, k, ...)."""
+    games, each = points.shape[:2]
+    flat = concept_class.label(np.repeat(concepts, each, axis=0), points.reshape(-1, *points.shape[2:]))
+    return flat.reshape(games, each)
+
+
+def _merge_equal_points(
+    points: np.ndarray, signs: np.ndarray, present: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same with each point once, if there are fewer distinct points than columns: some classes need
+    quadratic time."""
+    if len(np.unique(points[present], axis=0)) >= points.shape[1]:
+        return points, signs, present
+    domain, tally, sets, kind = tally_signs(points, signs, present)
+    return np.broadcast_to(domain, (len(points), *domain.shape)), tally, sets[kind]
+
+
+def _choose(
+    rng: np.random.Generator,
+    concept_class: ConceptClass,
+    points: np.ndarray,
+    signs: np.ndarray,
+    present: np.ndarray,
+) -> np.ndarray:
+    drawn = concept_class.draw_unlisted(rng, points, signs, present, rate=SELECTION_EPSILON / 2)
+    if drawn is not None:
+        return drawn
+    solutions = concept_class.candidate_concepts(points, signs, present)
+    gains, allowed = solutions.gains.astype(np.float64), solutions.counted
+    chosen = exponential_mechanism(rng, gains, epsilon=SELECTION_EPSILON, sensitivity=1.0, allowed=allowed)
+    return solutions.concepts(chosen)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from arena.claims import Neighbours, Relation, neighbours_setting, read_relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error, suggest_extra
-from arena.fingerprint import callable_name, fingerprint
-from arena.neighbours import Neighbours, Relation, neighbours_setting, read_relation
+from arena.parcels import callable_name, fingerprint
 from arena.released import list_objects
 from arena.sample import Reads, Sample, Training
 from arena.settings import Check, count_setting, setting, whole
@@ -66,22 +66,14 @@ def _check_users(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> 
         whole(instance, attribute, value)
 
 
-def _identify_users(value: Any) -> Any:
-    return fingerprint(value) if callable(value) else value
-
-
-def _show_users(value: Any) -> str:
-    return callable_name(value) if callable(value) else repr(value)
-
-
 def users_setting() -> Any:
     """The setting `users`: a coordinate of the points or a function of them."""
     return attrs.field(
         default=None,
         kw_only=True,
         validator=attrs.validators.optional(_check_users),
-        eq=_identify_users,
-        repr=_show_users,
+        eq=lambda value: fingerprint(value) if callable(value) else value,
+        repr=lambda value: callable_name(value) if callable(value) else repr(value),
         metadata={
             "help": "whose an example is, for claims about users: the index of a coordinate of the points "
             "(-1: the last), or a function of points (k, ...) that returns (k,), path/to/file.py:f",
@@ -170,10 +162,11 @@ class ForeignClaim(ForeignMechanism):
                 remedy="Set it to the coordinate of the points that says whose an example is, or to a "
                 "function of the points.",
             )
-        if self.user_column is not None and not -self._coordinates <= self.user_column < self._coordinates:
+        column, coordinates = self.user_column, self.dimension or 1
+        if column is not None and not -coordinates <= column < coordinates:
             raise InvalidArgument(
                 "users must be a coordinate of the points, or a function of them",
-                value=self.user_column,
+                value=column,
                 remedy="Set dimension to the number of coordinates, with that of the users.",
             )
 
@@ -186,10 +179,6 @@ class ForeignClaim(ForeignMechanism):
     def user_column(self) -> int | None:
         """The coordinate of the points that says whose an example is, if there is one."""
         return None if callable(self.users) else self.users
-
-    @property
-    def _coordinates(self) -> int:
-        return self.dimension or 1
 
     def users_of(self, points: np.ndarray) -> np.ndarray:
         if callable(self.users):
@@ -235,11 +224,7 @@ def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
 
 
 def draw_random_state(rng: np.random.Generator) -> np.random.RandomState:
-    """A generator of the older kind, which scikit-learn and diffprivlib take as `random_state`.
-
-    It is seeded with 256 bits: an int would seed with 32 only, so that two blocks of a long run could share
-    their random numbers.
-    """
+    """A generator for `random_state`, seeded with 256 bits: of 32, blocks of a long run could be alike."""
     return np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
 
 
@@ -256,7 +241,11 @@ def _read_releases(name: str, values: Any, games: int) -> np.ndarray:
         values = list_objects(list(values))
     if not isinstance(values, np.ndarray) or values.shape[:1] != (games,):
         got = f"shape {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
-        raise _release_error(name, f"{got} for {games} games")
+        raise Unsupported(
+            f"{name} must release one value for each game",
+            value=f"{got} for {games} games",
+            remedy="Return an array or a list whose first axis is the game.",
+        )
     return values
 
 
@@ -267,11 +256,3 @@ def _join_releases(parts: list[np.ndarray]) -> np.ndarray:
     ):
         return np.concatenate(parts)
     return list_objects([value for part in parts for value in part])
-
-
-def _release_error(name: str, release: str) -> Unsupported:
-    return Unsupported(
-        f"{name} must release one value for each game",
-        value=release,
-        remedy="Return an array or a list whose first axis is the game.",
-    )

@@ -41,9 +41,8 @@ class Diffprivlib(ForeignClaim):
     does. The claim is the mechanism's epsilon and delta, which hold for numbers that neighbours change by at
     most the mechanism's sensitivity. That of Gaussian and GaussianAnalytic has the privacy curve of their σ.
 
-    The mechanism draws from the operating system's generator, so that no seed repeats a run. With `seeded`,
-    the mechanism is made for every batch with a `random_state` drawn from the learner's random numbers. Such
-    a run can be repeated, but it does not use the generator that protects real data.
+    The mechanism draws from the operating system's generator. With `seeded`, it is made for every batch with
+    a `random_state` drawn from the learner's random numbers, so that a run can be repeated.
     """
 
     name = "diffprivlib"
@@ -76,10 +75,9 @@ class Diffprivlib(ForeignClaim):
                 value=sensitivity,
                 remedy=f"Make it with a sensitivity of at least {change}.",
             )
-        epsilon, delta = float(mechanism.epsilon), float(mechanism.delta)
         return Claim(
-            epsilon=epsilon,
-            delta=delta,
+            epsilon=float(mechanism.epsilon),
+            delta=float(mechanism.delta),
             protects=(PrivacyUnit.TRAINING_EXAMPLE,),
             neighbours=self.relation,
             curve=_find_curve(mechanism),
@@ -130,13 +128,13 @@ PARAMETERS = (
 class DiffprivlibModel(ForeignMechanism):
     """Releases the parameters of a model of diffprivlib that was fitted to the sample.
 
-    Holohan, Braghin, Mac Aonghusa, Levacher, Diffprivlib: The IBM Differential Privacy Library (2019). `make`
-    is called with a `random_state` drawn from the learner's random numbers, once for each game, and returns
-    the model, as `partial(GaussianNB, epsilon=1, bounds=(0, 1))` does. The model is fitted to the points and
-    labels. The release is the vector of those of its `PARAMETERS` that it has, or what `release_of` returns.
+    Holohan and others (2019), as `diffprivlib`. `make` is called with a `random_state` drawn from the
+    learner's random numbers, once for each game, and returns the model, as `partial(GaussianNB, epsilon=1,
+    bounds=(0, 1))` does. The model is fitted to the points and labels. The release is the vector of those of
+    its `PARAMETERS` that it has, or what `release_of` returns.
 
-    The claim is the model's epsilon, for an example that is replaced. diffprivlib does not say for which
-    relation its epsilon holds. It uses the number of examples without noise, which only this relation allows.
+    The claim is the model's epsilon, for an example that is replaced: diffprivlib does not say for which
+    relation, but uses the number of examples without noise.
 
     Raises: InvalidArgument if diffprivlib warns that the model reads a bound from the data.
     """

@@ -17,7 +17,7 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument, NotConforming
-from arena.fingerprint import callable_name
+from arena.parcels import callable_name
 from arena.randomness import generator
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, one_of, setting
@@ -43,11 +43,10 @@ class Function(ForeignClaim):
     numbers come from:
 
     given: from the generator that it receives, f(data, rng). Default if it has a second required argument, or
-    one called rng. global: from the modules `random` and `numpy.random`, which are seeded from the learner's
-    random numbers while it runs and restored afterwards, so that the same seed gives the same games. own:
-    from elsewhere, for instance the operating system. No seed repeats such a run, so its figures cannot be
-    checked game by game. The run is valid as long as games are independent: every run checks that new
-    processes do not draw the same random numbers. Default for other functions.
+    one called rng. global: from `random` and `numpy.random`, which are seeded from the learner's random
+    numbers while it runs and restored afterwards. own: from elsewhere, for instance the operating system. No
+    seed repeats such a run; every run checks that new processes do not draw the same numbers. Default for
+    other functions.
 
     One call plays one game. A `vectorised` function also receives the number of games and plays them in one
     call, f(data, games, rng) or f(data, games) -> (games, ...), with independent random numbers in every
@@ -87,13 +86,12 @@ class Function(ForeignClaim):
                 remedy="Leave aligned out: a function of one game has random numbers of its own.",
             )
         arguments = self.arguments
-        if _accepts(self.function, arguments):
-            return
-        raise InvalidArgument(
-            f"{callable_name(self.function)} must take {', '.join(arguments)}",
-            value=f"{callable_name(self.function)}{inspect.signature(self.function)}",
-            remedy="Set vectorised and coins to match it, or wrap it in a function that takes these.",
-        )
+        if not _accepts(self.function, arguments):
+            raise InvalidArgument(
+                f"{callable_name(self.function)} must take {', '.join(arguments)}",
+                value=f"{callable_name(self.function)}{inspect.signature(self.function)}",
+                remedy="Set vectorised and coins to match it, or wrap it in a function that takes these.",
+            )
 
     @property
     def effective_coins(self) -> str:
@@ -113,9 +111,8 @@ class Function(ForeignClaim):
 
     @property
     def claim(self) -> Claim:
-        epsilon = inf if self.epsilon is None else self.epsilon
         return Claim(
-            epsilon=epsilon,
+            epsilon=inf if self.epsilon is None else self.epsilon,
             delta=self.delta,
             protects=(PrivacyUnit.TRAINING_EXAMPLE,),
             neighbours=self.relation,
@@ -139,10 +136,8 @@ class Function(ForeignClaim):
     def draw_releases(self, sample: Sample, games: int, rng: Any) -> Any:
         if isinstance(rng, _GameCoins):
             if not self.vectorised:
-                return [
-                    self.function(extract_part(sample, self.receives), coins)
-                    for coins in islice(rng.generators(), games)
-                ]
+                generators = islice(rng.generators(), games)
+                return [self.function(extract_part(sample, self.receives), coins) for coins in generators]
             coins = rng.copy_generator()
             releases = self.function(extract_part(sample, self.receives), rng.games, coins)
             rng.check_end(coins, callable_name(self.function))

@@ -13,9 +13,8 @@ from typing import Any, Protocol, Self
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
-from arena.moves import GradientCanary
-from arena.neighbours import Neighbours
+from arena.claims import Claim, Neighbours, PrivacyUnit
+from arena.messages import GradientCanary
 from arena.players import Learner
 from arena.privacy_curves import NoisyStepsCurve
 from arena.sample import Sample, Training
@@ -148,12 +147,10 @@ class LibraryTrainingState:
 class JaxPrivacySGD(LibrarySGD):
     """Logistic regression by DP-SGD, made of the components that JAX Privacy documents for it.
 
-    Balle and others, JAX-Privacy: Algorithms for Privacy-Preserving Machine Learning in JAX (2022). Batches
-    are drawn by `CyclicPoissonSampling`, padded to one size by `split_and_pad_global_batch`, summed by
-    `clipped_grad` and noised by `gaussian_privatizer` in float32. Rate and divisor are computed from the
-    settings size and batch, never from the data. A chosen gradient is that of a linear loss, so that the
-    library clips it. Noise is added by a function that `jax.jit` compiled, as in the library's examples, or
-    without compilation, which rounds more often.
+    Balle and others (2022). Batches are drawn by `CyclicPoissonSampling`, padded to one size by
+    `split_and_pad_global_batch`, summed by `clipped_grad` and noised by `gaussian_privatizer` in float32.
+    Rate and divisor are computed from the settings size and batch, never from the data. A chosen gradient is
+    that of a linear loss, so that the library clips it.
 
     The claim is that of `dpsgd_event` with the accountant of privacy-loss distributions, for an example that
     is added or removed. It is computed by our accountant, with which that agrees.
@@ -256,10 +253,9 @@ def _make_components(clip: float, batch: int, noise: float, compiled: bool) -> _
 class OpacusSGD(LibrarySGD):
     """Logistic regression by DP-SGD, as `PrivacyEngine.make_private` of Opacus makes it.
 
-    Yousefpour and others, Opacus: User-Friendly Differential Privacy Library in PyTorch (2021). Each game is
-    a training run of its own, with a data loader, an optimizer and generators of random numbers seeded from
-    the learner's. The claim is that of Opacus' accountant "prv" for the numbers size, batch, steps and noise,
-    and for an example that is added or removed. It is computed by our accountant, with which that agrees.
+    Yousefpour and others (2021). Each game is a training run of its own, with generators seeded from the
+    learner's. The claim is that of Opacus' accountant "prv" for the numbers size, batch, steps and noise, and
+    for an example that is added or removed. It is computed by our accountant, with which that agrees.
 
     The engine reads the number of examples from the data: the rate is that of the real number, and updates
     are divided by int(real number·rate). What follows is in docs/foreign.md.

@@ -44,12 +44,9 @@ class OpenDP(ForeignClaim):
     SmoothedMaxDivergence at the setting `delta`. ZeroConcentratedDivergence is a claim of ρ-zCDP, whose ε at
     `delta` is that of the library's make_zCDP_to_approxDP.
 
-    A measurement on vectors may add noise to every entry separately (make_laplace, make_gaussian on a vector
-    domain). It can then be `vectorised`: one call plays a batch, entry g holds the number of game g, and only
-    the entry of the game concerned can change. The bound of the map at d_in holds for one entry too.
-
-    The library draws its own random numbers, so that no seed repeats a run. A measurement that returns a
-    queryable is refused.
+    A measurement on vectors that adds noise to every entry separately (make_laplace, make_gaussian on a
+    vector domain) can be `vectorised`: one call plays a batch, entry g holds the number of game g. The bound
+    of the map at d_in holds for one entry too. No seed repeats a run, and queryables are refused.
     """
 
     name = "opendp"
@@ -122,8 +119,7 @@ class OpenDP(ForeignClaim):
             )
         if self.delta is None:
             raise InvalidArgument(
-                "the measurement has a privacy profile, so that its claim depends on δ",
-                remedy="Set delta.",
+                "the measurement has a privacy profile, so that its claim depends on δ", remedy="Set delta."
             )
         return float(loss.epsilon(self.delta)), self.delta, curve
 

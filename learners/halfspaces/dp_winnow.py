@@ -8,12 +8,12 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
-from arena.errors import InvalidArgument, Unsupported
-from arena.points import freeze
-from arena.replies import Hypothesis
+from arena.claims import MISTAKES, Bound
+from arena.errors import InvalidArgument
+from arena.messages import Hypothesis
+from arena.sample import freeze
 from arena.settings import at_least, count_setting, less_than, more_than, setting
-from learners.common.learner_bases import RoundBudget
+from learners.common.learner_bases import RoundBudget, check_memory
 from learners.halfspaces.winnow import (
     HalfspaceLearner,
     MultiplicativeWeights,
@@ -21,11 +21,10 @@ from learners.halfspaces.winnow import (
     label_points,
     update_bound,
 )
-from learners.mechanisms.above_threshold import RunningSum, running_sum_error
 from learners.mechanisms.accounting import Guarantee, largest_affordable, largest_width, renyi_composition
+from learners.mechanisms.sparse_vector import RunningSum, running_sum_error
 
 MOST_DRAWS = 2**53  # in an update: larger counts are not exact as doubles
-MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each
 _SINGLE = 2**24  # draws up to which counts are exact in single precision
 
 
@@ -37,18 +36,11 @@ class DpWinnow(HalfspaceLearner):
     each coordinate. AboveThreshold counts the mistakes of ŵ. When it fires, w is updated with the mean of the
     signed points y'·x of the first b mistakes since the last update (b = 1 in the paper), and ŵ is drawn
     anew. In the paper nothing changes after K updates. Here, if AboveThreshold fires once more, w and ŵ are
-    uniform again and K further updates are possible. This costs no privacy, since an example is used in draws
-    up to the next such restart only.
+    uniform again, at no cost: an example is used in draws up to the next restart only.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4 of Li, Wang, Ye), computed from the
-    parameters in use.
-    Mistakes: Theorem 4.5, see `bound`. Both are proved in docs/proofs/dp_winnow.md, which also says how
-    unset parameters are chosen.
-
-    Shapes: points (n, d); hypotheses are counts (n, d) of sum m, the first one all ones.
-    Units: ε in nats; L in mistakes. Memory: 24 bytes for each game and coordinate.
-    Raises: Unsupported if the concepts are not halfspaces with a margin; InvalidArgument if settings are
-    inconsistent.
+    Privacy: (ε, δ)-DP against adaptive adversaries, computed from the parameters in use. Mistakes: Theorem
+    4.5, see `bound`. Proofs, and how unset parameters are chosen: docs/proofs/dp_winnow.md. Hypotheses are
+    counts (n, d) of sum m, the first one all ones. Memory: 24 bytes for each game and coordinate.
     """
 
     name = "dp-winnow"
@@ -59,10 +51,7 @@ class DpWinnow(HalfspaceLearner):
     delta: float = setting(1e-6, unit="probability", help="δ of a game", check=[at_least(0), less_than(1)])
     beta: float = setting(0.05, unit="probability", help="β, the probability of more mistakes than the bound")
     c: float = setting(
-        1 / 3,
-        unit="margins",
-        help="c: a prediction with y'(w·x) ≤ c·ρ is uncertain",
-        check=[more_than(0), less_than(1)],
+        1 / 3, unit="margins", help="c: y'(w·x) ≤ c·ρ is uncertain", check=[more_than(0), less_than(1)]
     )
     watching: float = setting(
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
@@ -74,7 +63,7 @@ class DpWinnow(HalfspaceLearner):
     rate: float | None = setting(
         1.5,
         unit="nats",
-        help="η, the rate of an update; none: (1 - c)ρ, or less if `cached` is set and ε requires it",
+        help="η, the rate of an update; none: (1 - c)ρ, or what ε allows if `cached` is set",
         check=[more_than(0), less_than(math.inf)],
     )
     cached: int | None = count_setting(
@@ -90,7 +79,7 @@ class DpWinnow(HalfspaceLearner):
 
     def __attrs_post_init__(self) -> None:
         if self.draws_per_update > MOST_DRAWS:
-            cost = self._cost(self.eta, self.averaged_mistakes).epsilon
+            cost = self._cost_of_draws(self.eta, self.averaged_mistakes).epsilon
             raise InvalidArgument(
                 f"an update may have at most {MOST_DRAWS:,} draws, so that counts are exact",
                 value=self.draws_per_update,
@@ -164,14 +153,13 @@ class DpWinnow(HalfspaceLearner):
 
     @cached_property
     def _rate_and_mean(self) -> tuple[float, int]:
-        """η, and b."""
         if self.rate is not None or self.cached is None:
             eta = self.lead if self.rate is None else self.rate
             return eta, self.cached or self._affordable_mean(eta)
         averaged = self.cached
 
         def cost(rate: float) -> float:
-            return self._cost(rate, averaged).epsilon if rate <= self.lead else math.inf
+            return self._cost_of_draws(rate, averaged).epsilon if rate <= self.lead else math.inf
 
         return largest_affordable(cost, self._draws_epsilon), averaged
 
@@ -188,8 +176,7 @@ class DpWinnow(HalfspaceLearner):
         return min(max(1, math.floor(updates)), self.rounds)
 
     def _choose_draws(self, updates: int) -> int:
-        """The least m at which the signs of K·T pairs of a ŵ and a point fail with probability at most
-        β/2."""
+        """The least m at which signs of K·T pairs of a ŵ and a point fail with probability at most β/2."""
         if self.draws is not None:
             return self.draws
         pairs = updates * self.rounds
@@ -203,21 +190,15 @@ class DpWinnow(HalfspaceLearner):
 
     # --- guarantees -----------------------------------------------------------------------------------------
 
-    @property
-    def claim(self) -> Claim:
-        draws = self._cost(self.eta, self.averaged_mistakes)
-        return Claim(
-            epsilon=self.watch_epsilon + draws.epsilon,
-            delta=draws.delta,
-            protects=(PrivacyUnit.STREAM_EXAMPLE,),
-        )
+    def _cost(self) -> Guarantee:
+        draws = self._cost_of_draws(self.eta, self.averaged_mistakes)
+        return Guarantee(self.watch_epsilon + draws.epsilon, draws.delta)
 
     @property
     def _draws_epsilon(self) -> float:
         return self.epsilon - self.watch_epsilon
 
-    def _cost(self, eta: float, averaged: int) -> Guarantee:
-        """The cost of all draws."""
+    def _cost_of_draws(self, eta: float, averaged: int) -> Guarantee:
         updates = self._choose_updates(eta)
         return renyi_composition(updates * self._choose_draws(updates), 4 * eta / averaged, slack=self.delta)
 
@@ -227,15 +208,13 @@ class DpWinnow(HalfspaceLearner):
         return single + math.log(updates + 1) / self.watch_epsilon
 
     def bound(self, rounds: int) -> Bound | None:
-        """Theorem 4.5 with explicit constants; None if the settings do not meet it or the bound is
-        vacuous."""
+        """Theorem 4.5 with explicit constants; None if the settings do not meet it or it is vacuous."""
         updates = self._needed_updates
         if rounds > self.rounds or math.isinf(updates):
             return None
         error = self._threshold_error(rounds, updates)
-        sign_failures = (
-            updates * rounds * math.exp(-self.draws_per_update * (self.c * self.concepts.margin) ** 2 / 2)
-        )
+        exponent = -self.draws_per_update * (self.c * self.concepts.margin) ** 2 / 2
+        sign_failures = updates * rounds * math.exp(exponent)
         mistakes = updates * (self.update_threshold + error + 1) + self.update_threshold + error
         full_means = self.update_threshold - error >= self.averaged_mistakes * (1 - 1e-12)
         proved = updates <= self.most_updates and full_means and sign_failures <= self.beta / 2 * (1 + 1e-12)
@@ -245,18 +224,11 @@ class DpWinnow(HalfspaceLearner):
 
     def start(self, games: int, rng: np.random.Generator) -> DpWinnowState:
         """Raises: Unsupported if the games need too much memory."""
-        numbers = 3 * self.concepts.dimension
-        if games * numbers > MOST_NUMBERS:
-            raise Unsupported(
-                f"{games:,} games of {numbers:,} numbers each exceed {MOST_NUMBERS:,} numbers",
-                remedy=f"Play {MOST_NUMBERS // numbers:,} games at a time.",
-            )
+        check_memory(games, 3 * self.concepts.dimension)
         return DpWinnowState(self, games, rng)
 
 
 class DpWinnowState:
-    """A running dp-winnow."""
-
     def __init__(self, spec: DpWinnow, games: int, rng: np.random.Generator) -> None:
         self._class = spec.concepts
         self._rng = rng

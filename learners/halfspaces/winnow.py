@@ -7,14 +7,15 @@ import math
 import attrs
 import numpy as np
 
-from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
+from arena.claims import MISTAKES, Bound
 from arena.concepts import ConceptClass, Halfspaces
-from arena.concepts.cube.halfspaces import label_products, products
+from arena.concepts.halfspaces import label_products, products
 from arena.errors import Unsupported
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.points import freeze
-from arena.replies import Hypothesis
+from arena.sample import freeze
 from arena.settings import at_least, less_than, more_than, one_of, setting
+from learners.common.learner_bases import OnlineLearner
 
 _SINGLE_COORDINATES = 6  # coordinates for which `some_points` has a point of their own
 
@@ -23,24 +24,18 @@ def _check_margin(instance: Learner, attribute: object, value: ConceptClass) -> 
     if not isinstance(value, Halfspaces):
         raise Unsupported(
             f"{instance.name} learns halfspaces with a margin, not {value}",
-            remedy="For instance halfspaces:64,0.2; arena.concepts.cube.embeddings embeds other classes.",
+            remedy="For instance halfspaces:64,0.2; arena.concepts.halfspaces embeds other classes.",
         )
 
 
 @attrs.frozen
-class HalfspaceLearner(Learner):
-    """Base of the online learners of halfspaces with margin ρ over the cube [-1, 1]^d.
+class HalfspaceLearner(OnlineLearner):
+    """Base of the online learners of halfspaces with margin ρ over the cube [-1, 1]^d."""
 
-    Raises: Unsupported if the concepts are not halfspaces with a margin.
-    """
-
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     usual_adversary = "first-swap"
 
     concepts: Halfspaces = setting(
-        Halfspaces(64, 0.2),
-        help="the concept class H: halfspaces in dimension d with margin ρ",
-        check=_check_margin,
+        Halfspaces(64, 0.2), help="the concept class H: halfspaces with margin ρ", check=_check_margin
     )
 
     @property
@@ -55,8 +50,8 @@ class HalfspaceLearner(Learner):
 class MultiplicativeWeights:
     """Weights w_i proportional to exp(rate·s_i), where s is the sum of the vectors added so far.
 
-    This is the result of multiplicative updates w_i ← w_i·exp(rate·z_i)/Z. The sums are kept instead of the
-    weights: they neither overflow nor underflow, and they are exact for integer vectors.
+    This is the result of multiplicative updates w_i ← w_i·exp(rate·z_i)/Z. Sums neither overflow nor
+    underflow, and are exact for integer vectors.
 
     Shapes: n games, d coordinates; sums (n, d). Units: rate in nats per unit of a coordinate.
     """
@@ -76,16 +71,12 @@ class MultiplicativeWeights:
 
 
 def add_signed(sums: np.ndarray, rows: np.ndarray, points: np.ndarray, y: np.ndarray) -> None:
-    """Add y'·x to `sums` in the games `rows`, where y' is +1 for label 1 and -1 for label 0.
-
-    Shapes: sums, points (n, d), y (n,), rows (k,).
-    """
+    """Add y'·x to `sums` (n, d) in the games `rows`, where y' is +1 for label 1 and -1 for label 0."""
     sums[rows] += points[rows] * np.where(np.equal(y[rows], 1), 1, -1).astype(np.int8)[:, None]
 
 
 def label_points(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """(n,) bool: the labels of the halfspaces, without the checks of the class. Shapes: weights, points (n,
-    d)."""
+    """(n,) bool: the labels of points (n, d) by halfspaces (n, d), without the checks of the class."""
     return label_products(products(weights, points))
 
 
@@ -108,12 +99,10 @@ class Winnow(HalfspaceLearner):
     As in Mohri, Rostamizadeh, Talwalkar, Foundations of Machine Learning (2018), chapter 8. The hypothesis is
     1[w·x ≥ 0], with uniform weights w at first. After a mistake on (x, y), y' = ±1, each weight is multiplied
     by exp(η·y'·x_i), and the weights are normalised. In a realizable game with margin ρ there are at most
-    2·ln d/(η·(2ρ − η)) mistakes, 2·ln d/ρ² for η = ρ. Proof: docs/proofs/multiplicative_weights.md.
+    2·ln d/(η·(2ρ − η)) mistakes, 2·ln d/ρ² for η = ρ (docs/proofs/multiplicative_weights.md).
 
     Targets with negative weights are learned by doubling the points
-    (`arena.concepts.cube.embeddings.double_points`).
-
-    Shapes: points (n, d); hypotheses are weights (n, d) of sum 1.
+    (`arena.concepts.halfspaces.double_points`). Hypotheses are weights (n, d) of sum 1.
     """
 
     name = "winnow"
@@ -121,15 +110,8 @@ class Winnow(HalfspaceLearner):
     common_random_numbers = True  # it draws no random numbers
 
     rate: float | None = setting(
-        None,
-        unit="nats",
-        help="η, the rate of an update; default: the margin",
-        check=[more_than(0), less_than(math.inf)],
+        None, unit="nats", help="η, the rate; default: the margin", check=[more_than(0), less_than(math.inf)]
     )
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=math.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     @property
     def lead(self) -> float:
@@ -151,8 +133,6 @@ class Winnow(HalfspaceLearner):
 
 
 class WinnowState:
-    """A running winnow."""
-
     def __init__(self, spec: Winnow, games: int) -> None:
         self._class = spec.concepts
         dimension = self._class.dimension
@@ -172,7 +152,6 @@ class WinnowState:
             self._weights = freeze(weights)
 
     def _needs_update(self, product: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """(n,) bool: the games that update, given w·x."""
         return np.asarray(label_products(product) != y)
 
 
@@ -186,26 +165,18 @@ class ConfidentWinnow(Winnow):
 
     It updates on a mistake, and also where y'(w·x) ≤ c·ρ and the bit b_t that the adversary sends with the
     example (`Example.update`) is 1. In realizable games there are at most 2·ln d/(η·(2(1 − c)ρ − η)) updates,
-    and so mistakes, whatever the bits (Lemma 4.2); for η = (1 − c)ρ, the default, 2·ln d/((1 − c)²ρ²). Proof:
-    docs/proofs/multiplicative_weights.md. dp-winnow is a private version of this learner. With `update` =
-    never and no bits it is Winnow with the rate (1 − c)ρ.
-
-    Shapes: points (n, d); hypotheses are weights (n, d) of sum 1.
+    and so mistakes, whatever the bits (Lemma 4.2; docs/proofs/multiplicative_weights.md); η is (1 − c)ρ by
+    default. dp-winnow is a private version of this learner.
     """
 
     name = "confident-winnow"
     theorem = "Lemma 4.2 of Bun and Fang"
 
     c: float = setting(
-        0.5,
-        unit="margins",
-        help="c: a prediction with y'(w·x) ≤ c·ρ is uncertain",
-        check=[at_least(0), less_than(1)],
+        0.5, unit="margins", help="c: y'(w·x) ≤ c·ρ is uncertain", check=[at_least(0), less_than(1)]
     )
     update: str = setting(
-        ALWAYS,
-        help="b_t in rounds in which the adversary sends no bit: always 1, or never",
-        check=one_of(ALWAYS, NEVER),
+        ALWAYS, help="b_t in rounds without a bit: always 1, or never", check=one_of(ALWAYS, NEVER)
     )
 
     @property
@@ -218,8 +189,6 @@ class ConfidentWinnow(Winnow):
 
 
 class ConfidentWinnowState(WinnowState):
-    """A running confident-winnow."""
-
     def __init__(self, spec: ConfidentWinnow, games: int) -> None:
         super().__init__(spec, games)
         self._uncertain_below = spec.c * spec.concepts.margin

@@ -8,18 +8,15 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim, Neighbours, PrivacyUnit, neighbours_setting
 from arena.concepts import ConceptClass, DecisionLists, Variables
 from arena.errors import InvalidArgument
 from arena.laws import Finite
-from arena.neighbours import Neighbours, neighbours_setting
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.points import freeze
-from arena.replies import Hypothesis
-from arena.sample import Sample, Training
+from arena.sample import Sample, Training, freeze
 from arena.settings import at_least, less_than, setting
-from learners.common.learner_bases import FittedLearner, ReleaseLearner
-from learners.common.relation_claims import claim_of_monotone_choice
+from learners.common.learner_bases import FittedLearner, ReleaseLearner, claim_of_monotone_choice
 from learners.mechanisms.selection import EMCover, choice_weights, cover_cost, largest_cover_rate, other_costs
 
 
@@ -52,8 +49,7 @@ class PrivateDecisionList(Learner):
     There is a round for each feature and one for "true". In each round the exponential mechanism draws a
     feature f and a label b with probability proportional to exp(−ε₀·m/2), where m is the number of remaining
     examples with f = 1 and another label. The rule is "if f then b"; then f and the examples with f = 1 are
-    removed. A list ends with "true", since no rule after it is ever used. It does not end when no example
-    remains, which would depend on the data.
+    removed. A list ends with "true", and not when no example remains, which would depend on the data.
 
     Privacy: the exact worst-case cost of all rounds (docs/proofs/em_cover.md). Utility: by Theorem 3.5, if
     some list labels all examples correctly, the released list is nearly correct.
@@ -100,10 +96,8 @@ class PrivateDecisionList(Learner):
     def most_errors(self, beta: float) -> float:
         """The number of errors on a sample that is exceeded with probability at most beta (Lemma A.4).
 
-        It holds for samples that some list labels correctly. Then some candidate of every round has no errors
-        (Proposition 3.3), so the choice has more than (2/ε₀)·(ln(candidates) + x) errors with probability at
-        most e^{−x}. Round i has 2(features + 2 − i) candidates, and x is such that all rounds together fail
-        with probability beta.
+        It holds for samples that some list labels correctly, so that some candidate of every round has no
+        errors.
         """
         rounds = self.rounds
         tail = math.log(rounds / beta)
@@ -185,9 +179,9 @@ class ListChoice(ReleaseLearner):
 
     The baseline in Bun and Fang's introduction, after Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith
     (2011). A list c is drawn with probability proportional to exp(−ε·m(c)/2), where m(c) is the number of
-    examples that it labels wrongly. It chooses among all lists in which no feature occurs twice, while
-    exponential-choice chooses among their functions. All lists are held in memory: k features have about
-    3.3·k!·2^k. A blank example is wrong for every list.
+    examples that it labels wrongly. It chooses among all lists in which no feature occurs twice, about
+    3.3·k!·2^k for k features, while exponential-choice chooses among their functions. A blank example is
+    wrong for every list.
 
     Raises: Unsupported if there are more than 200,000 lists (7 features or more).
     """
@@ -227,10 +221,9 @@ class ListChoice(ReleaseLearner):
 class Rivest(FittedLearner):
     """The greedy algorithm of Rivest (1987), a baseline without privacy (ε = ∞) for private-decision-list.
 
-    It appends rules one by one. Of the rules that cover a remaining example it takes one with the smallest
-    share of errors; among those one that covers most; among those the first, in the order "true", then the
-    features, and label 0 before 1. So it is consistent with the sample if some list is, and a heuristic
-    otherwise. It stops after "true", which comes at the latest when one label remains.
+    Of the rules that cover a remaining example it appends one with the smallest share of errors; among those
+    one that covers most; among those the first, in the order "true", then the features, and label 0 before 1.
+    It stops after "true", which comes at the latest when one label remains.
     """
 
     name = "rivest"

@@ -1,7 +1,7 @@
 """What several mechanisms, a random subsample, or LabelBoost cost together, and what a budget affords.
 
-Pure functions of numbers. ε is in nats and may be infinite. δ is a probability, but a sum of probabilities
-may exceed 1: nothing is clipped, and from δ = 1 on nothing is promised. Neighbours replace one record.
+ε is in nats and may be infinite. δ is not clipped: from 1 on nothing is promised. Neighbours replace one
+record.
 
 A draw has *range* `width` if the log ratio of the probabilities of its outcomes in the two worlds always lies
 in one interval of that length (nats), as draws of exponential mechanisms do: docs/proofs/bounded_range.md.
@@ -74,7 +74,6 @@ def compose_advanced(k: int, epsilon: float, delta: float = 0.0, *, slack: float
 
     Theorem III.3 of Dwork, Rothblum, Vadhan (2010), where slack is called δ'. Theorem 2.6 of Naor, Nissim,
     Stemmer, Yan (NeurIPS 2023) omits the second term of ε, which the proof of their Claim D.1 uses.
-    Observation 2 of their first version is the case slack = k·δ.
     """
     _check(k=k, epsilon=epsilon, delta=delta)
     _check_slack(slack)
@@ -92,9 +91,8 @@ def best_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: float
 def optimal_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
     """k adaptive (ε, δ)-DP mechanisms: the least ε′ with which they are (ε′, 1 − (1 − δ)^k·(1 − slack))-DP.
 
-    Theorem 3.3 of Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy (2015): no bound
-    that uses nothing but (ε, δ) is smaller; derivation in docs/proofs/composition.md. With slack = 0 its ε is
-    that of `basic_composition`.
+    Theorem 3.3 of Kairouz, Oh, Viswanath (2015): no bound that uses nothing but (ε, δ) is smaller.
+    Derivation: docs/proofs/composition.md. With slack = 0 its ε is that of `basic_composition`.
     """
     _check(k=k, epsilon=epsilon, delta=delta)
     check_value("slack", slack, at_least(0), less_than(1))
@@ -118,8 +116,7 @@ def pure_curve(k: int, epsilon: float) -> PureCurve | None:
 def _log_tails_of_responses(k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """The log probabilities, in either world, that at most i of k responses lie, for i = 0 … (k − 1)/2.
 
-    A response names the first world with probability e^ε/(1 + e^ε) in that world, and 1/(1 + e^ε) in the
-    other.
+    A response names the true world with probability e^ε/(1 + e^ε).
     """
     from scipy.special import gammaln  # slow to import
 
@@ -133,8 +130,7 @@ def _log_tails_of_responses(k: int, epsilon: float) -> tuple[np.ndarray, np.ndar
 def zcdp_guarantee(rho: float, *, slack: float) -> Guarantee:
     """ρ-zCDP as (ρ + 2√(ρ·ln(1/slack)), slack)-DP.
 
-    Proposition 1.3 of Bun and Steinke, Concentrated Differential Privacy (2016). By their Proposition 1.4 an
-    (ε, 0)-DP mechanism is ε²/2-zCDP, and k of them are kε²/2-zCDP.
+    Proposition 1.3 of Bun and Steinke (2016). k (ε, 0)-DP mechanisms are kε²/2-zCDP by their Proposition 1.4.
     """
     check_positive(rho=rho)
     _check_slack(slack)
@@ -145,7 +141,6 @@ def amplify_by_subsampling(epsilon: float, delta: float = 0.0, *, rate: float) -
     """An (ε, δ)-DP mechanism run on a random subset of the data: (ln(1 + rate·(e^ε − 1)), rate·δ).
 
     Balle, Barthe, Gaboardi (2018): the subset is drawn without replacement and has the fixed size rate·n.
-    Claim 2.9 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023; 2.7 in the first version) is never less.
     """
     _check(epsilon=epsilon, delta=delta, rate=rate)
     growth = rate * _expm1(epsilon)
@@ -166,7 +161,7 @@ def label_boost_guarantee(epsilon: float, delta: float = 0.0) -> Guarantee:
 def label_boost_exact_guarantee(epsilon: float, delta: float = 0.0, *, labelled: bool) -> Guarantee:
     """As `label_boost_guarantee`: (ε + 2 ln(1 + √e), δ) for a point of S (labelled), (ε + 2 ln 2, δ) for T.
 
-    Sharper than Lemma 5.1: it counts the dichotomies that one point adds. docs/proofs/label_boost.md.
+    Sharper than Lemma 5.1: docs/proofs/label_boost.md.
     """
     _check(epsilon=epsilon, delta=delta)
     return Guarantee(epsilon + 2 * math.log(1 + math.sqrt(math.e) if labelled else 2), delta)
@@ -175,7 +170,7 @@ def label_boost_exact_guarantee(epsilon: float, delta: float = 0.0, *, labelled:
 def bbl_subsampling_rate(epsilon: float) -> float:
     """The fraction of the data that GenericBBL keeps in steps 2 and 3(f): ε/(3 + exp(ε + 4)).
 
-    By Claim 2.9 this makes an (ε + 4)-DP mechanism, such as an (ε + 1)-DP one after LabelBoost, ε-DP.
+    By Claim 2.9 this makes an (ε + 4)-DP mechanism ε-DP.
     """
     check_positive(epsilon=epsilon)
     small = math.exp(-epsilon - 4)
@@ -207,8 +202,8 @@ _ORDERS_LESS_ONE = np.geomspace(1e-6, 1e9, 3_000)
 def hoeffding_composition(draws: int, width: float, *, slack: float) -> Guarantee:
     """The cost of `draws` adaptive draws of range `width`, by Hoeffding's lemma.
 
-    (draws·width²/8 + width·√(draws·ln(1/slack)/2), slack), or (draws·width, 0) if that is less. With slack 0
-    or 1 it is the latter. Source: Dong, Durfee, Rogers (2020).
+    (draws·width²/8 + width·√(draws·ln(1/slack)/2), slack), or (draws·width, 0) if that is less, or slack is 0
+    or 1: Dong, Durfee, Rogers (2020).
     """
     pure = _pure_composition(draws, width)
     if not 0 < slack < 1:
@@ -220,9 +215,9 @@ def hoeffding_composition(draws: int, width: float, *, slack: float) -> Guarante
 def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
     """The cost of `draws` adaptive draws of range `width`, by way of zero-concentrated DP.
 
-    The draws are ρ-zCDP with ρ = draws·width²/8 (Cesar and Rogers 2021). By Proposition 12 of Canonne,
-    Kamath, Steinke (2020), ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for every α > 1; the least of
-    these, or (draws·width, 0) if that is less or slack is 0. Never above `hoeffding_composition`.
+    The draws are ρ-zCDP with ρ = draws·width²/8 (Cesar and Rogers 2021), hence by Proposition 12 of Canonne,
+    Kamath, Steinke (2020) ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for every α > 1; the least of
+    these, or (draws·width, 0) if that is less or slack is 0.
     """
     check_value("draws", draws, at_least(0))
     check_value("slack", slack, at_least(0), less_than(1))

@@ -20,13 +20,12 @@ class BinaryCounter:
     """Publishes after every round t the noisy sum of b_1 … b_t, for many counters at once.
 
     The binary mechanism of Dwork, Naor, Pitassi, Rothblum (2010) and Chan, Shi, Song (2010). All T counts
-    together are (epsilon, 0)-DP for one changed round, however adaptively b is chosen. Every counter draws
-    one Laplace number per round, of scale levels·sensitivity/epsilon, and keeps one number per level. Proof:
-    docs/proofs/binary_counter.md.
+    together are (epsilon, 0)-DP for one changed round, however adaptively b is chosen:
+    docs/proofs/binary_counter.md. Every counter draws one Laplace number per round.
 
     Shapes: `shape` (n, ...) is that of the counters of n games.
-    Units: epsilon in nats; `sensitivity` is the L1 distance by which one changed example moves the values of
-    *one game's* counters in one round: 1 for one counter of values in [0, 1].
+    Units: `sensitivity` is the L1 distance by which one changed example moves the values of *one game's*
+    counters in one round: 1 for one counter of values in [0, 1].
     """
 
     def __init__(
@@ -76,10 +75,7 @@ def tree_levels(horizon: int) -> int:
 
 
 def binary_counter_error(horizon: int, beta: float, *, epsilon: float, sensitivity: float = 1.0) -> float:
-    """An error that some of the T counts of one counter exceeds with probability at most `beta`.
-
-    It is O(log^1.5 T·log(T/β)/ε).
-    """
+    """An error that some of the T counts of one counter exceeds with probability at most `beta`."""
     check_positive(epsilon=epsilon, sensitivity=sensitivity)
     return tree_levels(horizon) * sensitivity / epsilon * _error_of_unit_scale(horizon, beta)
 
@@ -130,12 +126,12 @@ class HistogramNoise:
     """Laplace noise truncated to [-reach, reach], and the threshold that noisy counts must exceed.
 
     Theorem 2.6 of Li, Wang, Ye, after Aliakbarpour et al. (2024). Every count of at least 1 receives noise; a
-    noisy count of at most reach + key_sensitivity becomes 0, and a count of 0 stays 0. So no noisy count is
-    off by more than 2·reach + key_sensitivity, the `error`. Privacy: docs/proofs/private_histogram.md.
+    noisy count of at most reach + key_sensitivity becomes 0, and a count of 0 stays 0. Privacy:
+    docs/proofs/private_histogram.md.
 
-    All in counts. scale: b; the noise has a density proportional to exp(-|x|/b). reach: where it is
-    truncated. sensitivity: the L1 distance of neighbours' counts: 2 if one element is replaced, 1 if one is
-    added or removed. key_sensitivity: by how much the count of one key may differ.
+    scale: b; the density is proportional to exp(-|x|/b). sensitivity: the L1 distance of neighbours' counts:
+    2 if one element is replaced, 1 if one is added or removed. key_sensitivity: by how much the count of one
+    key may differ.
     """
 
     scale: float
@@ -155,11 +151,7 @@ class HistogramNoise:
     def calibrate(
         cls, *, epsilon: float, delta: float, sensitivity: int = 2, key_sensitivity: int = 1
     ) -> HistogramNoise:
-        """The (epsilon, delta)-DP noise of scale sensitivity/ε with the least reach ≥ key_sensitivity.
-
-        For a replaced element, reach = (2/ε) ln(1 + (exp(ε/2) - 1)/(2m)) where m = 1 - √(1 - δ), and the
-        error is below 8 ln(8/δ)/ε for every ε ≤ 1.
-        """
+        """The (epsilon, delta)-DP noise of scale sensitivity/ε with the least reach ≥ key_sensitivity."""
         check_positive(epsilon=epsilon)
         check_probability(delta=delta)
 
@@ -201,10 +193,8 @@ def private_histogram(rng: np.random.Generator, counts: Any, noise: HistogramNoi
     """Noisy counts, which are exactly 0 where a count is 0.
 
     Each game (any leading axes) has its own keys, and `noise.guarantee` is the cost of one game's histogram.
-    One random number is drawn for each key of positive count.
 
-    Shapes: counts (..., keys), integers ≥ 0; the result has the same shape, float64.
-    Raises: InvalidArgument if a count is negative or not an integer.
+    Shapes: counts (..., keys), integers ≥ 0. Raises: InvalidArgument for other counts.
     """
     counts = np.asarray(counts)
     if counts.dtype.kind not in "iu" or (counts < 0).any():

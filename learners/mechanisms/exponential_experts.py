@@ -17,8 +17,8 @@ from learners.mechanisms.parameter_checks import check_positive
 def cost(rounds: int, rate: float, *, slack: float) -> Guarantee:
     """The cost of `rounds` rounds for one replaced vector of losses.
 
-    The vectors differ by Δ in [−1, 1], so a draw has range rate·(max Δ − min Δ) ≤ 2·rate (see
-    `accounting.bounded_range`). The first draw does not depend on losses. slack = 0 asks for pure DP.
+    The vectors differ by Δ in [−1, 1], so a draw has range at most 2·rate. The first draw does not depend on
+    losses. slack = 0 asks for pure DP.
     """
     check_positive(rate=rate)
     return hoeffding_composition(rounds - 1, 2 * rate, slack=slack)
@@ -40,7 +40,7 @@ def check_rounds(rounds: int) -> None:
 def regret(rounds: int, experts: int, rate: float) -> float:
     """Hedge's bound on the expected regret to the best of equally likely experts: ln N/rate + rate·T/8.
 
-    It holds if no round's losses depend on the draw of that round, hence against adaptive adversaries. With a
-    prior, 1/N is the prior probability of the expert that Hedge is compared with.
+    It holds also against adaptive adversaries. With a prior, 1/N is that of the expert that Hedge is compared
+    with.
     """
     return math.log(experts) / rate + rate * rounds / 8

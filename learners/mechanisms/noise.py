@@ -1,21 +1,23 @@
-"""Laplace and Gaussian noise for batches of games, and random functions of points.
+"""Laplace and Gaussian noise for batches of games, densities and quadrature, and random functions of points.
 
 All numbers are floating point. The low bits of a *released* noisy number can reveal the true one (Mironov
-2012); mechanisms that release only comparisons are far less exposed. Do not use this code on real people's
-data.
+2012); comparisons are far less exposed. Do not use this code on real people's data.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import ceil
 from typing import Any
 
+import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.privacy_curves import gaussian_curve
+from arena.laws import Density
+from arena.privacy_curves import gaussian_curves
 from arena.settings import at_least, check_value, less_than
 from learners.mechanisms.accounting import least_sufficient
 from learners.mechanisms.parameter_checks import check_positive, check_probability
@@ -26,13 +28,11 @@ _FAR = 1_000.0  # in scales; the probability of lying beyond is 0 in doubles
 def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Fill `out` with independent Laplace noise of mean 0 and return it.
 
-    The absolute value of Laplace noise is exponential and its sign is a fair coin, so each number takes one
-    exponential number and one random bit. This is faster than `Generator.laplace` (benchmarks/noise.py).
+    Each number takes one exponential number and one random bit, which is faster than `Generator.laplace`
+    (benchmarks/noise.py).
 
-    Shapes: out is any C-contiguous float64 array, possibly empty.
-    Units: scale is the mean absolute value, the b of Lap(b).
-    Raises: InvalidArgument also if `out` cannot be filled in place, or if the generator is MT19937, whose raw
-    words have 32 bits and so give too few signs.
+    scale: b of Lap(b), the mean absolute value. Raises: InvalidArgument also if `out` is not a C-contiguous
+    float64 array, or if the generator is MT19937, whose raw words of 32 bits give too few signs.
     """
     check_positive(scale=scale)
     if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.carray):
@@ -61,13 +61,8 @@ def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np
 def laplace_mechanism(
     rng: np.random.Generator, values: Any, *, sensitivity: float, epsilon: float
 ) -> np.ndarray:
-    """`values` plus Laplace noise of scale sensitivity/epsilon: (epsilon, 0)-DP.
-
-    Definition 2.7 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after Dwork, McSherry, Nissim, Smith (2006).
-
-    Shapes: values has any shape; the result is a new float64 array of that shape. If several values of one
-    game are released, sensitivity is the L1 distance between neighbours' vectors.
-    Units: epsilon in nats; sensitivity in those of values.
+    """`values` plus Laplace noise of scale sensitivity/epsilon: (epsilon, 0)-DP (Dwork, McSherry, Nissim,
+    Smith 2006).
     """
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
     noise = laplace(rng, np.empty(np.shape(values)), sensitivity / epsilon)
@@ -76,10 +71,7 @@ def laplace_mechanism(
 
 
 class NoisyValues:
-    """Adds fresh Laplace noise to one value per game, in preallocated buffers.
-
-    Comparing results in units of the noise with thresholds in the same units saves one pass over the batch.
-    """
+    """Adds fresh Laplace noise to one value per game, in preallocated buffers."""
 
     def __init__(self, games: int, rng: np.random.Generator, *, scale: float) -> None:
         check_value("games", games, at_least(0))
@@ -124,10 +116,7 @@ def laplace_cdf(x: np.ndarray) -> np.ndarray:
 
 
 def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """P[low ≤ Lap(1) ≤ high], 0 where high < low, with small relative error everywhere.
-
-    Shapes: low and high broadcast; they may be infinite.
-    """
+    """P[low ≤ Lap(1) ≤ high], 0 where high < low, with small relative error everywhere."""
     low = np.clip(low, -_FAR, _FAR)  # inf - inf would be NaN
     high = np.maximum(low, high)
     # An interval on one side of 0 is a difference of tails, computed as a product; one across 0 lacks both.
@@ -145,39 +134,23 @@ def _describe(out: object) -> str:
 def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
     """The least delta for which adding N(0, sigma²) to a number is (epsilon, delta)-DP.
 
-    It is exact for neighbours whose numbers differ by `sensitivity`, and never rounded down to 0.
-
-    Units: epsilon in nats; sigma and sensitivity in units of the number.
+    Exact for neighbours whose numbers differ by `sensitivity`, and never rounded down to 0.
     """
     check_positive(sigma=sigma, sensitivity=sensitivity)
     check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
-    return gaussian_curve.gaussian_delta(epsilon, sensitivity / sigma)
+    return gaussian_curves.gaussian_delta(epsilon, sensitivity / sigma)
 
 
 @lru_cache(maxsize=1_024)
 def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
     """The least standard deviation with which a noisy number is (epsilon, delta)-DP.
 
-    The analytic Gaussian calibration (Algorithm 1) of Balle and Wang (2018), by bisection: `gaussian_delta`
-    decreases in sigma, and at the result it is at most delta. Units: as `gaussian_delta`.
+    The analytic Gaussian calibration (Algorithm 1) of Balle and Wang (2018), by bisection on
+    `gaussian_delta`.
     """
     check_probability(delta=delta)
     return least_sufficient(
         lambda sigma: gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
-    )
-
-
-@lru_cache(maxsize=1_024)
-def gaussian_epsilon(*, delta: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """The least ε for which adding N(0, sigma²) is (ε, delta)-DP; 0 if δ(0) is at most delta.
-
-    By bisection on `gaussian_delta`, rounded up. Units: as `gaussian_delta`.
-    """
-    check_probability(delta=delta)
-    if gaussian_delta(epsilon=0.0, sigma=sigma, sensitivity=sensitivity) <= delta:
-        return 0.0
-    return least_sufficient(
-        lambda epsilon: gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
     )
 
 
@@ -191,9 +164,8 @@ _DIGITS = 52  # of a number in (0, 1), so that its middle of a cell is exact
 class RandomFunction:
     """Two uniform numbers for every point of each of n games: equal points of a game have equal numbers.
 
-    Philox4x32-10 of Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3 (2011), with a
-    random key for each game and the bits of the point as counter. The numbers of different points, and of
-    different games, are as independent as those of other generators, and need no memory.
+    Philox4x32-10 of Salmon, Moraes, Dror, Shaw (2011), with a random key for each game and the bits of the
+    point as counter: numbers of different points and games are as independent as those of other generators.
     """
 
     def __init__(self, games: int, rng: np.random.Generator) -> None:
@@ -233,3 +205,115 @@ def philox(counter: Sequence[np.ndarray], key: Sequence[np.ndarray]) -> tuple[np
 def _uniform(high: np.ndarray, low: np.ndarray) -> np.ndarray:
     digits = (high << np.uint64(_DIGITS - 32)) | (low >> np.uint64(64 - _DIGITS))
     return np.asarray((digits + 0.5) * 2.0**-_DIGITS)
+
+
+REACH = 40.0  # in scales; the mass beyond is exp(-40), less than 1e-17
+_ORDER = 12  # nodes per panel
+_PANELS = 80  # on each side of 0, half a scale wide
+
+
+def laplace_nodes(scale: float, kinks: Iterable[float] = ()) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes t (m,) and weights w (m,) such that the sum of w·f(t) is E f(Lap(scale)), to about 1e-15.
+
+    kinks: where f or one of its derivatives jumps. Between kinks f must vary no faster than exp(t / scale).
+
+    >>> t, w = laplace_nodes(2.0, [1.0])
+    >>> round(float(w @ (t >= 1.0)), 12), round(float(np.exp(-0.5)) / 2, 12)
+    (0.303265329856, 0.303265329856)
+    """
+    check_positive(scale=scale)
+    even = scale * np.linspace(-REACH, REACH, 2 * _PANELS + 1)
+    cuts = np.unique(np.concatenate([even, np.fromiter(kinks, float)]))
+    cuts = cuts[np.abs(cuts) <= REACH * scale]
+    points, masses = np.polynomial.legendre.leggauss(_ORDER)
+    middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
+    nodes = middle[:, None] + half[:, None] * points
+    weights = half[:, None] * masses * np.exp(-np.abs(nodes) / scale) / (2 * scale)
+    return nodes.ravel(), weights.ravel()
+
+
+_PER_PANEL = 12.0  # growth rate per scale at which a panel's Gauss rule has an error below 1e-17
+_DEGREE = 12  # of a spline's pieces
+_RISE = 1.5  # log growth of the function over one piece, at which the spline's error is below 1e-15
+
+
+def laplace_log_pdf(u: np.ndarray) -> np.ndarray:
+    """log f(u) of Lap(1)."""
+    return -np.abs(u) - np.log(2)
+
+
+def laplace_log_cdf(u: np.ndarray) -> np.ndarray:
+    """log F(u) of Lap(1), finite everywhere."""
+    tail = np.exp(-np.abs(u)) / 2
+    return np.where(u < 0, u - np.log(2), np.log1p(-tail))
+
+
+def exponential_log_pdf(u: np.ndarray) -> np.ndarray:
+    """log f(u) of Exp(1) for u > 0."""
+    return -u
+
+
+def exponential_log_cdf(u: np.ndarray) -> np.ndarray:
+    """log F(u) of Exp(1) for u > 0."""
+    return np.log(-np.expm1(-u))
+
+
+def laplace_density(location: float, scale: float) -> Density:
+    """The distribution of location + Lap(scale)."""
+
+    def log(x: np.ndarray) -> np.ndarray:
+        return laplace_log_pdf((x - location) / scale) - np.log(scale)
+
+    reach = REACH * scale
+    return Density(log=log, kinks=(location,), low=location - reach, high=location + reach, scale=scale)
+
+
+def fine_laplace_nodes(scale: float, kinks: Iterable[float], rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """As `laplace_nodes`, for integrands that vary as fast as exp(rate · t) between kinks."""
+    parts = ceil(scale * rate / _PER_PANEL)
+    even = scale * np.linspace(-REACH, REACH, 4 * int(REACH) * parts + 1)
+    return laplace_nodes(scale, np.concatenate([even, np.fromiter(kinks, float)]))
+
+
+@attrs.frozen(eq=False)
+class HiddenBelow:
+    """G(x) = P(ρ ≤ x and v_j + Lap(b) < ρ for all j), with ρ ~ Lap(h): all hidden noisy values are below ρ.
+
+    Left of its first kink G is proportional to exp(rate · x); right of it a spline approximates it to 1e-14.
+
+    first, least: the first kink, and G there. rate: 1/h + i/b for i values v_j. rise: the spline of G - least
+    from `first` on. total: G(∞).
+    """
+
+    first: float
+    least: float
+    rate: float
+    rise: Any
+    total: float
+
+    @classmethod
+    def of(cls, hidden: float, values: np.ndarray, scale: float) -> HiddenBelow:
+        """hidden: h. scale: b. values (i,): the v_j."""
+        from scipy.interpolate import PPoly  # slow to import, and games do not need it
+
+        def density(t: np.ndarray) -> np.ndarray:
+            logs = laplace_log_cdf((t - np.reshape(values, (-1, *[1] * t.ndim))) / scale).sum(axis=0)
+            return np.exp(logs + laplace_log_pdf(t / hidden)) / hidden
+
+        rate = 1 / hidden + len(values) / scale
+        kinks = np.append(values, 0.0)
+        first, last = kinks.min(), kinks.max() + REACH * hidden
+        panels = ceil((last - first) * rate / _RISE)
+        cuts = np.unique(np.concatenate([np.linspace(first, last, panels + 1), kinks]))
+        widths = np.diff(cuts)
+        at = (1 - np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))) / 2
+        powers = np.linalg.solve(np.vander(at), density(cuts[:-1] + widths * at[:, None]))
+        powers /= widths ** np.arange(_DEGREE, -1, -1)[:, None]
+        rise = PPoly(powers, cuts).antiderivative()
+        least = float(density(first)) / rate
+        return cls(first, least, rate, rise, least + float(rise(last)))
+
+    def log(self, x: np.ndarray) -> np.ndarray:
+        """log G(x), finite everywhere."""
+        inside = np.clip(x, self.first, self.rise.x[-1])
+        return np.log(self.least + self.rise(inside)) + self.rate * np.minimum(x - self.first, 0)

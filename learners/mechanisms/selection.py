@@ -1,9 +1,8 @@
 """The exponential mechanism for a batch of games, and covers that it chooses.
 
 A cover's privacy loss hardly depends on the number of rounds: Lemma A.1 of Bun and Fang, after Gupta, Ligett,
-McSherry, Roth, Talwar (2010). Each round draws a *candidate*, a set of examples with an option, with
-probability proportional to exp(ε₀·score/2), and removes the examples that its set covers. Conditions on the
-scores, the exact cost and its proof: docs/proofs/em_cover.md.
+McSherry, Roth, Talwar (2010). Conditions on the scores, the exact cost and its proof:
+docs/proofs/em_cover.md.
 """
 
 from __future__ import annotations
@@ -38,14 +37,11 @@ def exponential_mechanism(
     """Choose in each game option j with probability proportional to exp(epsilon·score_j / (2·sensitivity)).
 
     (epsilon, 0)-DP if scores of neighbours differ by at most `sensitivity` and `allowed` does not depend on
-    data: Definition 2.8 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after McSherry and Talwar (2007). The
-    choice is the option of the largest score plus Gumbel noise, which has exactly this distribution.
+    data: McSherry and Talwar (2007). The choice is the option of the largest score plus Gumbel noise.
 
-    Shapes: scores (n, m), m ≥ 1; allowed (n, m) bool, default all; scores of options that are not allowed are
-    ignored; the result is (n,), in 0 … m − 1.
-    Units: epsilon in nats; sensitivity in units of the scores.
+    Shapes: scores (n, m), m ≥ 1, ignored where not allowed (n, m); the result is (n,), in 0 … m − 1.
     Raises: InvalidArgument also if a game has no allowed option, or if an allowed score is not finite or
-    exceeds 2^32·2·sensitivity/epsilon, where rounding would swallow the noise.
+    exceeds 2^32·2·sensitivity/epsilon.
     """
     check_positive(epsilon=epsilon, sensitivity=sensitivity)
     scores = np.asarray(scores, dtype=np.float64)
@@ -194,16 +190,6 @@ def _draw_columns(weights: np.ndarray, which: np.ndarray, uniforms: np.ndarray) 
         part = uniforms[start : start + step, None] * rows[:, -1:]
         columns[start : start + step] = (rows > part).argmax(axis=1)
     return columns
-
-
-def cover_delta(epsilon: float, rate: float, *, rounds: int, replaced: bool = True) -> float:
-    """The exact δ of `rounds` rounds at ε, for a replaced example, or for an added or removed one."""
-    _check(rounds, rate)
-    check_value("epsilon", epsilon, at_least(0))
-    a, j = rate / 2, rounds + 1
-    factor, s = (math.tanh(a / 2), epsilon) if replaced else (-math.expm1(-a), epsilon + a)
-    exponent = s / j - a
-    return factor * (math.expm1(exponent) / math.expm1(-a)) ** j if exponent < 0 else 0.0
 
 
 def cover_epsilon(delta: float, rate: float, *, rounds: int, replaced: bool = True) -> float:

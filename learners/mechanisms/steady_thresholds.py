@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.above_threshold import count_columns_to_true
 from learners.mechanisms.accounting import Guarantee, zcdp_guarantee
 from learners.mechanisms.noise import RandomFunction, laplace, point_bits
 from learners.mechanisms.parameter_checks import check_positive, check_probability
+from learners.mechanisms.sparse_vector import count_columns_to_true
 
 ANSWERS_AT_ONCE = 16_384  # in all games together; more would be wasted, since a halt in one game ends them
 # Moments that are tried, evenly spaced, and as many smaller ones for millions of charged answers.
@@ -27,16 +27,14 @@ class SteadyThresholds:
     c-th such answer. Any number of answers cost `steady_thresholds_cost` together: only those "between" are
     charged.
 
-    It replaces BetweenThresholds in section 6.1 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), whose
-    thresholds are drawn anew after each ⊤, so that a query which causes a ⊤ changes how later ones are
-    answered. Here the only state is the number of ⊤s. Proof: docs/proofs/steady_thresholds.md.
+    It replaces BetweenThresholds in section 6.1 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), whose fresh
+    thresholds after each ⊤ change how later queries are answered. Proof: docs/proofs/steady_thresholds.md.
 
-    watch: a further rule that halts games, from the ⊤s alone. It receives which answers were ⊤, (n, k), and
+    watch: a further rule that halts games, from the ⊤s alone: it receives which answers were ⊤, (n, k), and
     returns which games it halts with each, (n, j), up to the first answer at which it halts a game.
 
-    Shapes: n is `games`. Units: epsilon in nats, the cost of a single answer; thresholds in units of the
-    values, with 1/2 between them; neighbours replace one of `size` records, which moves no value by more than
-    1/size.
+    Units: epsilon in nats, the cost of a single answer; thresholds in units of the values, with 1/2 between
+    them; neighbours replace one of `size` records, which moves no value by more than 1/size.
     """
 
     def __init__(
@@ -68,9 +66,8 @@ class SteadyThresholds:
     def respond(self, values: np.ndarray) -> np.ndarray:
         """(n, j) bool: the answers to the first j of several values per game, up to the first halt of a game.
 
-        Afterwards `between` (n, j) holds which answers were "between", `cuts` (n, j) from which value on they
-        would have been True, and `halted` (n,) which games have halted. The answers of a game that has halted
-        are meaningless, and never "between".
+        Afterwards `between` (n, j) holds which answers were "between", and `cuts` (n, j) from which value on
+        they would have been True. The answers of a game that has halted are meaningless, and never "between".
 
         Shapes: values (n, k), k ≥ 1.
         Raises: InvalidArgument if values has another shape or is not finite.
@@ -105,9 +102,9 @@ class SteadyThresholds:
 def steady_thresholds_cost(halts: int, epsilon: float, *, gap: float, slack: float) -> Guarantee:
     """The cost of all answers of SteadyThresholds together: (ε, slack) with the least ε that is found.
 
-    For small h = epsilon and c = halts, ε is about 2h√(c·ln(1/slack)) + h·ln(1/slack), whatever the number of
-    answers. Which answers were "between", and their labels, may all be published. Formula, with h, c, w = gap
-    and δ = slack, and proof: docs/proofs/steady_thresholds.md.
+    About 2h√(c·ln(1/slack)) + h·ln(1/slack) for small h = epsilon and c = halts, whatever the number of
+    answers; which were "between", and their labels, may all be published. Formula and proof:
+    docs/proofs/steady_thresholds.md.
 
     Units: epsilon in nats; gap in scales of the noise, (upper − lower)·size·epsilon; slack a probability.
     """
@@ -137,14 +134,11 @@ class MarkedVotes(SteadyThresholds):
     """Answers whether a mean vote plus Gaussian noise is at least 1/2, and marks answers of close votes.
 
     An answer is marked ("between", ⊤) with chance 0.2·exp(−|vote − 1/2|/gap), independently of its label; a
-    game halts with the c-th mark. Any number of answers cost `marked_votes_cost` together. Gaussian noise
-    has no far tails, so the largest noise of a million answers is a third of that of Laplace noise of equal
-    variance. Marks do not depend on it: where it would mark an answer seldom, a mark would reveal much.
+    game halts with the c-th mark. Any number of answers cost `marked_votes_cost` together. Gaussian noise has
+    no far tails, and marks do not depend on it.
 
     Noise and marks are functions of the point (`RandomFunction`): a point that is asked again is answered as
-    before, and a mark is charged when its point is asked first. So an atom of the queries at which the votes
-    tie is charged once at most, and no answer depends on which points were asked before.
-    Proof: docs/proofs/marked_votes.md.
+    before, and a mark is charged when its point is asked first. Proof: docs/proofs/marked_votes.md.
 
     Units: sigma and gap in votes of one of `size` teachers. The rest is as in `SteadyThresholds`.
     """
@@ -227,8 +221,8 @@ def log_answer_laws(votes: np.ndarray, *, size: int, sigma: float, gap: float) -
 def marked_votes_cost(halts: int, *, size: int, sigma: float, gap: float, slack: float) -> Guarantee:
     """The cost of all answers of MarkedVotes together: (ε, slack), whatever the number of answers.
 
-    Computed from the exact laws of an answer for every number of votes and its neighbours. ε is infinite
-    where answers without a mark may reveal more than marks pay for. Formula: docs/proofs/marked_votes.md.
+    Computed from the exact laws of an answer. ε is infinite where answers without a mark may reveal more than
+    marks pay for. Formula: docs/proofs/marked_votes.md.
 
     Units: sigma and gap in votes; slack a probability.
     """

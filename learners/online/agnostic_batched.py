@@ -8,38 +8,34 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.claims import REGRET, Bound, Claim, PrivacyUnit
+from arena.claims import REGRET, Bound
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import concept_sets
-from arena.players import Learner
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
 from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
-from learners.common.learner_bases import RoundBudget
+from learners.common.learner_bases import OnlineLearner, RoundBudget
 from learners.mechanisms import exponential_experts
+from learners.mechanisms.accounting import Guarantee
 from learners.mechanisms.selection import exponential_mechanism
 from learners.online.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
 
 
 @attrs.frozen
-class AgnosticBatched(Learner):
+class AgnosticBatched(OnlineLearner):
     """Private agnostic online learner on synthetic examples from batches (Algorithm 3 of Li, Wang, Ye).
 
     After every B rounds the batch is sanitised for H^label, and its B synthetic examples are added to B
     sequences in random order, one to each. In a round a sequence is drawn, and the hypothesis of Hedge over
-    the concepts on it is released, whose expected regret is √(q·ln|H|/2) for q examples.
+    the concepts on it is released.
 
-    Privacy: an example is in one batch, and each is sanitised once. So all batches cost as much as one, even
-    if the adversary chooses later batches adaptively. The last one is sanitised only if a round follows.
-
-    Deviations: the sanitiser is that of `learners.online.sanitiser`, for finite classes. If its calls end
-    before it wins, its last proposal is used, where the paper stops the game. The default is few calls, since
-    a batch of a thousand examples cannot pay for the number in the theorem (`bound` is none without it).
-
-    Memory: one or two bytes for each round and game; a round's work grows with the number of batches so far.
+    Privacy: an example is in one batch, and each is sanitised once, so all batches cost as much as one. The
+    last one is sanitised only if a round follows. Deviations: the sanitiser is that of
+    `learners.online.sanitiser`, for finite classes. If its calls end before it wins, its last proposal is
+    used, where the paper stops the game. The default is few calls: a thousand examples cannot pay for the
+    number in the theorem (`bound` is none).
     """
 
     name = "agnostic-batched"
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     theorem = "Theorem 4.1 of Li, Wang, Ye: parallel composition of one sanitiser"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
@@ -47,50 +43,36 @@ class AgnosticBatched(Learner):
     batch: int = count_setting(1_000, help="B, the number of examples in a batch")
     epsilon: float = setting(1.0, unit="nats", help="ε of a batch, and so of all batches")
     delta: float = setting(
-        1e-6,
-        unit="probability",
-        help="δ of a batch, and so of all batches",
-        check=[at_least(0), less_than(1)],
+        1e-6, unit="probability", help="δ of a batch, and of all batches", check=[at_least(0), less_than(1)]
     )
     alpha: float = setting(0.2, help="the target error of the sanitiser", check=[more_than(0), at_most(1)])
     calls: int | None = count_setting(
         6, help="largest number of calls of the sanitiser's discriminator; none: as its theorem requires"
     )
     rate: float | None = setting(
-        None,
-        unit="nats per mistake",
-        help="Hedge's rate; default: derived from T, B and H",
-        check=more_than(0),
+        None, unit="nats per mistake", help="Hedge's rate; default: from T, B and H", check=more_than(0)
     )
 
     def __attrs_post_init__(self) -> None:
         concept_sets(self.concepts)  # refuses infinite classes
 
-    @property
-    def claim(self) -> Claim:
-        if not self.batches:
-            return Claim(epsilon=0, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
-        cost = self.sanitiser.guarantee(self.batch)
-        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+    def _cost(self) -> Guarantee:
+        return self.sanitiser.guarantee(self.batch) if self.batches else Guarantee(0, 0)
 
     @property
     def batches(self) -> int:
-        """The number of batches that are sanitised: those followed by another round."""
+        """The batches that are sanitised: those followed by another round."""
         return (self.rounds - 1) // self.batch
 
     @cached_property
     def functions(self) -> np.ndarray:
-        """H^label, (concepts, 2·points) bool.
-
-        Raises: Unsupported if the domain is not finite, or the class too large.
-        """
+        """H^label, (concepts, 2·points) bool. Raises: Unsupported if the class is infinite, or too large."""
         return error_functions(concept_sets(self.concepts).labels)
 
     @property
     def sanitiser(self) -> Sanitiser:
-        return Sanitiser(
-            self.functions, epsilon=self.epsilon, delta=self.delta, alpha=self.alpha, calls=self.calls
-        )
+        epsilon, delta, alpha = self.epsilon, self.delta, self.alpha
+        return Sanitiser(self.functions, epsilon=epsilon, delta=delta, alpha=alpha, calls=self.calls)
 
     @property
     def hedge_rate(self) -> float:
@@ -102,9 +84,9 @@ class AgnosticBatched(Learner):
     def bound(self, rounds: int) -> Bound | None:
         """Theorem 4.1, on the expected regret, if B examples are enough for the sanitiser's theorem.
 
-        There are q = ⌊rounds/B⌋ full batches. Each is sanitised with error at most alpha, except with
-        probability 1/(q·rounds), and rounded. The bound is B·R(q) + 2·(alpha + rounding)·qB + 1, plus one
-        mistake for each round of the last batch if it is not full.
+        Each of the q = ⌊rounds/B⌋ full batches is sanitised with error at most alpha, except with probability
+        1/(q·rounds), and rounded. The bound is B·R(q) + 2·(alpha + rounding)·qB + 1, plus one mistake for
+        each round of the last batch if it is not full.
         """
         full = rounds // self.batch
         if rounds > self.rounds or not full or self.sanitiser.sample_size(1 / (full * rounds)) > self.batch:
@@ -119,8 +101,6 @@ class AgnosticBatched(Learner):
 
 
 class AgnosticBatchedState:
-    """A running agnostic-batched."""
-
     def __init__(self, spec: AgnosticBatched, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
@@ -155,7 +135,7 @@ class AgnosticBatchedState:
             self._sanitise(self._sequences[batches - 1])
 
     def _sanitise(self, out: np.ndarray) -> None:
-        """Sanitise the batch, and write its synthetic examples in random order to out (n, B)."""
+        """Sanitise the batch; write its synthetic examples in random order to out (n, B)."""
         result = self._sanitiser.run(self._rng, self._counts)
         synthetic = round_to_counts(result.distribution, self._spec.batch)
         points = np.tile(np.arange(self._counts.shape[1], dtype=out.dtype), len(out))

@@ -8,87 +8,72 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.claims import REGRET, Bound, Claim, PrivacyUnit
+from arena.claims import REGRET, Bound
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone import Automaton, soa
 from arena.littlestone.concept_sets import concept_sets
-from arena.players import Learner
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
 from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
-from learners.common.learner_bases import RoundBudget
+from learners.common.learner_bases import OnlineLearner, RoundBudget, check_memory
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.accounting import Guarantee
+from learners.mechanisms.counters import BinaryCounter, binary_counter_error, tree_levels
 from learners.mechanisms.lazy_experts import LazyParameters
-from learners.online.experts.draws import FreshDraws, FreshDrawsLaw, LazyDraws
-from learners.online.experts.transitions import (
-    Candidates,
+from learners.online.merged_experts import (
+    FreshDraws,
+    FreshDrawsLaw,
+    LazyDraws,
     MergedExperts,
     Transitions,
     build_transitions,
-    counter_noise_scale,
     largest_difference,
-    largest_missed_count,
 )
 
 MOST_NUMBERS_PER_GAME = 2**25
-MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each
-
 FRESH, LAZY = "fresh", "lazy"
 
 
 @attrs.frozen
-class AgnosticExperts(Learner):
+class AgnosticExperts(OnlineLearner):
     """Private agnostic online learner that draws among experts (Algorithms 5 to 7 of Li, Wang, Ye).
 
     An expert follows the SOA, and at ends of stretches of rounds it makes the SOA err at a candidate, a point
     that occurred often since its last move. Some expert has little more regret than the best concept. Hedge
     weighs the experts, and one of them is drawn.
 
-    Privacy: ε of the counters plus the cost of the draws. Regret: `bound`. Proofs and deviations (points of a
-    finite domain are counted instead of sanitising classes of functions): docs/proofs/agnostic_experts.md.
+    Privacy: ε of the counters plus the cost of the draws. Proofs and deviations (points of a finite domain
+    are counted instead of sanitising classes of functions): docs/proofs/agnostic_experts.md.
 
-    Memory: states × (ends + 1) numbers of 8 bytes for each game. A round's work is one number for each state.
+    Memory: states × (ends + 1) numbers of 8 bytes for each game; a round's work is one number for each state.
     Raises: Unsupported if the domain is not finite, or too large.
     """
 
     name = "agnostic-experts"
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     theorem = "Theorem 4.4 of Li, Wang, Ye: counters of points, and private experts"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
     rounds: int = count_setting(10_000, help="T, the largest number of rounds")
     epsilon: float = setting(1.0, unit="nats", help="ε of counters and draws together")
-    delta: float = setting(
-        1e-6, unit="probability", help="δ of all draws together", check=[at_least(0), less_than(1)]
-    )
+    delta: float = setting(1e-6, unit="probability", help="δ of all draws", check=[at_least(0), less_than(1)])
     stretches: int | None = count_setting(
-        None,
-        help="K, the stretches of rounds after which experts may move; default: √T, so that regret is not "
-        "linear in T",
+        None, help="K, the stretches of rounds after which experts may move; default: √T"
     )
     mistakes: int | None = count_setting(
         None, help="M, the largest number of moves of an expert; default: the SOA's mistakes", least=0
     )
-    share: float = setting(
-        0.2, help="share of ε for the counters; 0: no counters", check=[at_least(0), less_than(1)]
-    )
+    share: float = setting(0.2, help="share of ε for counters; 0: none", check=[at_least(0), less_than(1)])
     threshold: float = setting(
         2.0,
         unit="noise scales",
-        help="a point that occurred more often since the last move is a candidate",
+        help="the occurrences since the last move that make a point a candidate",
         check=[more_than(-math.inf), less_than(math.inf)],
     )
     draws: str = setting(
-        FRESH,
-        help="fresh: draw in every round; lazy: draw rarely, for oblivious adversaries",
-        check=one_of(FRESH, LAZY),
+        FRESH, help="fresh: every round; lazy: rarely, for oblivious adversaries", check=one_of(FRESH, LAZY)
     )
     rate: float | None = setting(
-        None,
-        unit="nats per mistake",
-        help="Hedge's rate; default: the best for the bound, or the largest that ε allows",
-        check=more_than(0),
+        None, unit="nats per mistake", help="Hedge's rate; default: the best within ε", check=more_than(0)
     )
 
     def __attrs_post_init__(self) -> None:
@@ -110,9 +95,7 @@ class AgnosticExperts(Learner):
     @property
     def transitions(self) -> Transitions:
         """Raises: Unsupported if the domain is not finite, or the class too large."""
-        automaton = self.automaton
-        assert self.concepts.domain is not None
-        return build_transitions(automaton, len(self.concepts.domain), self._moves)
+        return build_transitions(self.automaton, len(self.concepts.domain or ()), self._moves)
 
     @cached_property
     def width(self) -> int:
@@ -121,7 +104,6 @@ class AgnosticExperts(Learner):
 
     @property
     def _moves(self) -> int:
-        """M, the largest number of moves of an expert."""
         mistakes = self.automaton.mistakes
         return mistakes if self.mistakes is None else min(self.mistakes, mistakes)
 
@@ -160,9 +142,8 @@ class AgnosticExperts(Learner):
             return self._best_rate
         if self.draws == LAZY:
             return min(self._best_rate, self._largest_lazy.rate)
-        largest = exponential_experts.largest_rate(
-            self._hedge_rounds, epsilon=self._draws_epsilon, delta=self.delta
-        )
+        epsilon, delta = self._draws_epsilon, self.delta
+        largest = exponential_experts.largest_rate(self._hedge_rounds, epsilon=epsilon, delta=delta)
         return min(self._best_rate, largest)
 
     @property
@@ -191,28 +172,16 @@ class AgnosticExperts(Learner):
 
     # --- guarantees -------------------------------------------------------------------------------------
 
-    @property
-    def claim(self) -> Claim:
-        draws = self._cost_of_draws()
-        return Claim(
-            epsilon=self.counters_epsilon + draws.epsilon,
-            delta=draws.delta,
-            protects=(PrivacyUnit.STREAM_EXAMPLE,),
-        )
-
-    def _cost_of_draws(self) -> Guarantee:
-        if self._hedge_rounds < 2:
-            return Guarantee(0.0, 0.0)
-        if self.draws == LAZY:
-            return lazy_experts.cost(self._hedge_rounds, self.lazy, slack=self.delta)
-        return exponential_experts.cost(self._hedge_rounds, self.hedge_rate, slack=self.delta)
+    def _cost(self) -> Guarantee:
+        draws = Guarantee(0.0, 0.0)
+        if self._hedge_rounds >= 2 and self.draws == LAZY:
+            draws = lazy_experts.cost(self._hedge_rounds, self.lazy, slack=self.delta)
+        elif self._hedge_rounds >= 2:
+            draws = exponential_experts.cost(self._hedge_rounds, self.hedge_rate, slack=self.delta)
+        return Guarantee(self.counters_epsilon + draws.epsilon, draws.delta)
 
     def bound(self, rounds: int) -> Bound | None:
-        """The expected regret, if it is less than the number of rounds; for lazy draws against oblivious
-        adversaries.
-
-        Proof: docs/proofs/agnostic_experts.md.
-        """
+        """The expected regret, if it is less than the number of rounds (docs/proofs/agnostic_experts.md)."""
         if rounds > self.rounds or self._moves < self.automaton.mistakes:
             return None
         missed = largest_missed_count(
@@ -227,8 +196,7 @@ class AgnosticExperts(Learner):
         return Bound(regret, REGRET, beta=None, theorem=self.theorem, oblivious=self.draws == LAZY)
 
     def _regret_of_draws(self, rounds: int) -> float:
-        """The regret against the expert that follows a concept; 0 in the first stretch, when there is one
-        expert."""
+        """The regret against the expert that follows a concept; 0 in the first stretch."""
         ends = (rounds - 1) // self.stretch_length
         if not (ends and self.ends):
             return 0.0
@@ -239,8 +207,7 @@ class AgnosticExperts(Learner):
         return prior + exponential_experts.regret(hedge_rounds, 1, self.hedge_rate)
 
     def _log_experts(self, ends: int) -> float:
-        """ln N: minus the logarithm of the least prior of an expert that follows a concept through `ends`
-        ends."""
+        """ln N: minus the log of the least prior of an expert that follows a concept through `ends` ends."""
         if not self.ends:
             return 0.0
         stay = -math.log1p(-self.move_probability)
@@ -251,35 +218,27 @@ class AgnosticExperts(Learner):
         )
 
     def online_law(self) -> FreshDrawsLaw:
-        """The distribution of fresh draws without counters.
-
-        Raises: Unsupported otherwise, since the state then includes noise or the expert that is kept.
-        """
+        """The distribution of fresh draws without counters. Raises: Unsupported with lazy draws or
+        counters."""
         if self.draws != FRESH or self.counters_epsilon:
             raise Unsupported(
                 f"{self.name} declares its output distribution for fresh draws without counters only",
                 value=f"draws={self.draws}, share={self.share:g}",
                 remedy="Set draws=fresh and share=0.",
             )
+        rate, chance = self.hedge_rate, self.move_probability
+        transitions, ends = self.transitions, self.ends
         return FreshDrawsLaw(
             self.automaton,
-            self.transitions,
+            lambda: MergedExperts(transitions, 1, ends=ends, rate=rate, move_probability=chance),
             points=np.array(self.concepts.domain, float),
             rounds=self.rounds,
-            length=self.stretch_length,
-            ends=self.ends,
-            rate=self.hedge_rate,
-            move_probability=self.move_probability,
+            length=self.stretch_length if self.ends else self.rounds,
         )
 
     def start(self, games: int, rng: np.random.Generator) -> AgnosticExpertsState:
         """Raises: Unsupported if the games need too much memory."""
-        numbers = (len(self.transitions.states) + self.transitions.points) * (self.ends + 1)
-        if games * numbers > MOST_NUMBERS:
-            raise Unsupported(
-                f"{games:,} games of {numbers:,} numbers each exceed {MOST_NUMBERS:,} numbers",
-                remedy=f"Play {MOST_NUMBERS // numbers:,} games at a time.",
-            )
+        check_memory(games, (len(self.transitions.states) + self.transitions.points) * (self.ends + 1))
         return AgnosticExpertsState(self, games, rng)
 
     @property
@@ -289,40 +248,24 @@ class AgnosticExperts(Learner):
 
 
 class AgnosticExpertsState:
-    """A running agnostic-experts."""
-
     def __init__(self, spec: AgnosticExperts, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rounds = RoundBudget(spec.name, spec.rounds)
         self._rounds_observed = 0
         self._class = spec.automaton.hypotheses
         self._functions = spec.automaton.functions(spec.transitions.states)
+        ends, length, points = spec.ends, spec.stretch_length, spec.transitions.points
+        epsilon, threshold = spec.counters_epsilon, spec.candidate_threshold
         self._candidates = Candidates(
-            games,
-            spec.transitions.points,
-            rng,
-            ends=spec.ends,
-            length=spec.stretch_length,
-            epsilon=spec.counters_epsilon,
-            threshold=spec.candidate_threshold,
+            games, points, rng, ends=ends, length=length, epsilon=epsilon, threshold=threshold
         )
+        chance = spec.move_probability
         self._experts = MergedExperts(
-            spec.transitions,
-            games,
-            ends=spec.ends,
-            rate=spec.hedge_rate,
-            move_probability=spec.move_probability,
+            spec.transitions, games, ends=ends, rate=spec.hedge_rate, move_probability=chance
         )
         self._draws: FreshDraws | LazyDraws
         if spec.draws == LAZY:
-            self._draws = LazyDraws(
-                self._experts,
-                spec.transitions,
-                games,
-                rng,
-                lazy=spec.lazy,
-                move_probability=spec.move_probability,
-            )
+            self._draws = LazyDraws(self._experts, games, rng, lazy=spec.lazy)
         else:
             self._draws = FreshDraws(self._experts, games, rng)
 
@@ -340,3 +283,72 @@ class AgnosticExpertsState:
             candidates = self._candidates.end_stretch()
             self._draws.end_stretch(candidates)
             self._experts.end_stretch(candidates)
+
+
+class Candidates:
+    """At the end of each stretch e of rounds, S'(i, e]: the points that occurred often since the end of
+    stretch i.
+
+    Every point of a finite domain has a `BinaryCounter`, whose rounds are stretches. S'(i, e] contains x if
+    the noisy counts of x at the ends i and e differ by at least `threshold`
+    (docs/proofs/agnostic_experts.md). All sets together are (epsilon, 0)-DP for one replaced example, since
+    it changes two counts by 1 in one stretch.
+
+    Shapes: n games, X points. Units: epsilon in nats, or 0 for no counters: then every point is a candidate.
+    """
+
+    def __init__(
+        self,
+        games: int,
+        points: int,
+        rng: np.random.Generator,
+        *,
+        ends: int,
+        length: int,
+        epsilon: float,
+        threshold: float,
+    ) -> None:
+        """length: of a stretch, in rounds. ends: the number of stretches that end."""
+        self._rows = np.arange(games)
+        self._length = length
+        self._threshold = threshold
+        self._end = 0
+        self._counts = np.zeros((games, points), np.int64)
+        self._counter = None
+        if ends and epsilon:
+            # Counters take numbers in [0, 1], so counts are divided by the length of a stretch.
+            self._counter = BinaryCounter(
+                self._counts.shape, rng, horizon=ends, epsilon=epsilon, sensitivity=2 / length
+            )
+            self._noisy_counts = np.zeros((games, ends + 1, points))
+
+    def observe(self, place: np.ndarray) -> None:
+        """Count this round's points (n,), given by their numbers."""
+        self._counts[self._rows, place] += 1
+
+    def end_stretch(self) -> np.ndarray:
+        """End a stretch and return S'(i, e] for every earlier end i from 0 on: (n, e, X) bool."""
+        self._end += 1
+        if self._counter is None:
+            games, points = self._counts.shape
+            return np.ones((games, self._end, points), bool)
+        self._noisy_counts[:, self._end] = self._length * self._counter.add(self._counts / self._length)
+        self._counts[:] = 0
+        return self._noisy_counts[:, self._end, None] - self._noisy_counts[:, : self._end] >= self._threshold
+
+
+def counter_noise_scale(ends: int, epsilon: float) -> float:
+    """The scale of the Laplace noise of a counter's node, in occurrences; 0 without counters."""
+    return 2 * tree_levels(ends) / epsilon if ends and epsilon else 0.0
+
+
+def largest_missed_count(ends: int, epsilon: float, *, threshold: float, beta: float) -> int:
+    """The largest number of occurrences of a point between two ends at which it may not be a candidate.
+
+    It holds for all sets of the point's counter, except with probability `beta`.
+    """
+    if not (ends and epsilon):
+        return 0
+    # Two counts are subtracted, and each has at most this error.
+    missed = threshold + 2 * binary_counter_error(ends, beta, epsilon=epsilon, sensitivity=2)
+    return max(0, math.ceil(missed) - 1)

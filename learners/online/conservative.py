@@ -1,21 +1,29 @@
-"""conservative learners, which change their hypothesis only after a mistake: halving and soa; no privacy."""
+"""Learners that change only after a mistake (halving, soa, sparse-majority), which are not private; and
+their automata as tables, to be run on many short sequences of examples.
+
+Golowich and Livni (2021) and Li, Wang, Ye run the SOA on many short sequences. A sequence is represented by
+the state of its automaton; sequences are compared, counted and released by the function of that state."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import lru_cache
 
 import attrs
 import numpy as np
 
-from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
+from arena.claims import MISTAKES, Bound
 from arena.concepts import ConceptClass, Thresholds
-from arena.errors import Unsupported
+from arena.errors import InvalidArgument, Unsupported
 from arena.laws import OnlineLaw
 from arena.littlestone import START, Automaton, halving, soa
 from arena.littlestone.sparse_majority_automaton import SparseMajorityAutomaton, sparse_majority
+from arena.messages import Hypothesis
 from arena.players import Learner
-from arena.replies import Hypothesis
+from arena.sample import freeze
 from arena.settings import setting
+from learners.common.learner_bases import OnlineLearner
 
 
 def _check_finite(instance: Learner, attribute: object, value: ConceptClass) -> None:
@@ -28,45 +36,32 @@ def _check_finite(instance: Learner, attribute: object, value: ConceptClass) -> 
 
 
 @attrs.frozen
-class WithoutPrivacy(Learner):
-    """Base of the online learners that protect nothing (ε = ∞), baselines for the private ones.
+class WithoutPrivacy(OnlineLearner):
+    """Base of the online learners that protect nothing (ε = ∞), baselines for the private ones. To see a
+    claim refuted, audit one against a claim of your own (`--epsilon`)."""
 
-    Audit one against a claim of your own (`--epsilon`) to see a claim refuted.
-
-    Raises: Unsupported if the domain is not finite.
-    """
-
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     common_random_numbers = True  # it draws no random numbers, or one in each round of every game
 
     concepts: ConceptClass = setting(
         Thresholds(range(16)), help="the concept class H, over a finite domain", check=_check_finite
     )
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
-
 
 @attrs.frozen
 class ConservativeLearner(WithoutPrivacy):
-    """Base of the deterministic learners that are automata: the state changes after a mistake.
+    """Base of the deterministic learners that are automata: the state, whose function is the hypothesis,
+    changes after a mistake.
 
-    The hypothesis is the function of the state. If no concept is consistent with the examples on which it
-    erred, the automaton is in its dead state: it predicts 0 at every point for the rest of the game. This
-    does not happen in realizable games.
+    If no concept is consistent with the examples on which it erred, it predicts 0 at every point for the rest
+    of the game, which does not happen in realizable games.
     """
 
     @abstractmethod
     def automaton(self) -> Automaton:
-        """The automaton of the class, compiled once.
-
-        Raises: Unsupported if the class is too large.
-        """
+        """The automaton of the class, compiled once. Raises: Unsupported if the class is too large."""
 
     def bound(self, rounds: int) -> Bound:
-        """The largest number of mistakes in a realizable game of any length: the longest path in the
-        automaton."""
+        """The most mistakes in a realizable game of any length: the longest path in the automaton."""
         return Bound(self.automaton().mistakes, MISTAKES, 0, self.theorem)
 
     def online_law(self) -> ConservativeLaw:
@@ -77,8 +72,6 @@ class ConservativeLearner(WithoutPrivacy):
 
 
 class ConservativeState:
-    """A running conservative learner: one state of the automaton for each game."""
-
     def __init__(self, automaton: Automaton, games: int) -> None:
         self._automaton = automaton
         self._class = automaton.concept_class
@@ -122,8 +115,8 @@ class Halving(ConservativeLearner):
     """Predicts at each point the label that most consistent concepts give, and 1 at a tie.
 
     Halving (Littlestone 1988) in its conservative form: consistency refers to the examples on which it erred.
-    Each of these removes at least half of the concepts, so it makes at most log2 |H| mistakes, where concepts
-    with the same labels on the domain count once. Its bound is exact, and often below that.
+    Each of these removes at least half of the concepts, so it makes at most log2 |H| mistakes. Its bound is
+    exact, and often below that.
     """
 
     name = "halving"
@@ -139,8 +132,8 @@ class Soa(ConservativeLearner):
     dimension.
 
     The Standard Optimal Algorithm of Littlestone (1988) in its conservative form: consistency refers to the
-    examples on which it erred, which is all that its proof uses. In a realizable game it makes at most Ldim
-    mistakes, and no deterministic learner has a smaller bound.
+    examples on which it erred. In a realizable game it makes at most Ldim mistakes, and no deterministic
+    learner has a smaller bound.
     """
 
     name = "soa"
@@ -156,18 +149,121 @@ class SparseMajorityLearner(ConservativeLearner):
     mistakes.
 
     After Hanneke, Livni, Moran, Online Learning with Simple Predictors (COLT 2021), computed for the given
-    class; the guarantees are those of `arena.littlestone.sparse_majority_automaton`. In a realizable game it
-    makes at most `automaton().mistakes` mistakes, and its hypotheses are majorities of at most
-    `automaton().most_members` concepts, consistent or not. For thresholds that number is 1, so it is proper.
-
-    If no concept is consistent it predicts 0 at every point (see `ConservativeLearner`), which is the
-    majority of no concepts and may not be a majority of any.
+    class; the guarantees are those of `arena.littlestone.sparse_majority_automaton`. Its hypotheses are
+    majorities of at most `automaton().most_members` concepts, consistent or not. For thresholds that number
+    is 1, so it is proper.
     """
 
     name = "sparse-majority"
-    theorem = (
-        "sparse majorities (Hanneke, Livni, Moran 2021): O(Ldim) mistakes; here those of its longest game"
-    )
+    theorem = "sparse majorities (Hanneke, Livni, Moran 2021): O(Ldim) mistakes; here of its longest game"
 
     def automaton(self) -> SparseMajorityAutomaton:
         return sparse_majority(self.concepts)
+
+
+SOA = "soa"
+AUTOMATA: dict[str, Callable[[ConceptClass], Automaton]] = {  # by the names of their learners
+    SOA: soa,
+    "halving": halving,
+    "sparse-majority": sparse_majority,
+}
+
+MOST_ENTRIES = 2**26  # states x points, in the table of successors
+
+
+@attrs.frozen(eq=False, repr=False)
+class AutomatonTables:
+    """A conservative learner of a class as tables.
+
+    Functions are numbered from 0. The last number, `no_function`, belongs to the dead state (⊥), which is
+    reached by examples that no concept explains.
+
+    concepts: H. automaton: the learner. function (S,): of each of S states. after (S, P) int32: the state
+    after a mistake at each of P points. labels (F + 1, P) bool: of each of F functions, 0 for `no_function`.
+    released (F,): the functions as concepts of `automaton.hypotheses`.
+    """
+
+    concepts: ConceptClass
+    automaton: Automaton
+    function: np.ndarray
+    after: np.ndarray
+    labels: np.ndarray
+    released: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"an automaton of {self.concepts}, M = {self.depth}"
+
+    @property
+    def depth(self) -> int:
+        """M, its largest number of mistakes; of the SOA: d, the Littlestone dimension."""
+        return self.automaton.mistakes
+
+    @property
+    def dead(self) -> int:
+        """The state of sequences that no concept explains."""
+        return self.automaton.dead
+
+    @property
+    def state_type(self) -> type[np.signedinteger]:
+        """A small integer type that holds all states."""
+        return np.int16 if self.dead < 2**15 else np.int32
+
+    @property
+    def no_function(self) -> int:
+        """The number that stands for the function of the dead state."""
+        return len(self.released)
+
+    def domain_indices(self, x: np.ndarray) -> np.ndarray:
+        """The columns of points (n,)."""
+        return self.concepts.domain_indices(self.concepts.check(x))
+
+    def hypothesis(self, functions: np.ndarray) -> Hypothesis:
+        return Hypothesis(self.automaton.hypotheses, self.released[functions])
+
+    def play_tournaments(self, first: np.ndarray, second: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        """The winners of pairs of states with different functions: steps 6 and 7 of Algorithm 1 of Li, Wang,
+        Ye.
+
+        The tournament example is the middle one, in the order of the domain, of the points at which the
+        functions differ, with the guessed label. It extends the sequence whose function labels it
+        differently.
+
+        Shapes: states (k,), guess (k,) bool; result (k,).
+        """
+        labels = self.labels[self.function[first]]
+        differ = labels != self.labels[self.function[second]]
+        rank = differ.cumsum(axis=1)
+        x = (2 * rank >= rank[:, -1:]).argmax(axis=1)
+        first_errs = labels[np.arange(len(x)), x] != guess
+        return np.asarray(self.after[np.where(first_errs, first, second), x])
+
+
+def power_of_two(instance: object, attribute: attrs.Attribute[int], value: int) -> None:
+    """A validator of settings: the number of sequences, which are merged in pairs layer by layer."""
+    if value & (value - 1):
+        raise InvalidArgument(f"{attribute.name} must be a power of two", value=value)
+
+
+@lru_cache(maxsize=8)
+def tabulate(concepts: ConceptClass, base: str = SOA) -> AutomatonTables:
+    """The learner of `AUTOMATA` of this name. Raises: Unsupported if the class is infinite, or too large."""
+    automaton = AUTOMATA[base](concepts)
+    size, width = automaton.dead + 1, len(concepts.domain or ())
+    if size * width > MOST_ENTRIES:
+        raise Unsupported(
+            f"{base} on {concepts} is too large to tabulate: {size:,} states x {width:,} points",
+            remedy="Choose a smaller domain.",
+        )
+    states, points = np.arange(size), np.arange(width)
+    after = automaton.after_mistake(states[:, None], points).astype(np.int32)
+    functions = automaton.functions(states[:-1])
+    released, first, numbers = np.unique(functions, return_index=True, return_inverse=True)
+    labels = automaton.labels(states[first][:, None], points)
+    return AutomatonTables(
+        concepts=concepts,
+        automaton=automaton,
+        function=freeze(np.append(numbers, len(released)).astype(np.int32)),
+        after=freeze(after),
+        labels=freeze(np.concatenate([labels, np.zeros_like(labels[:1])])),
+        released=freeze(released),
+    )

@@ -8,15 +8,15 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.capabilities import DeclaresOnlineLaw, read_concepts
-from arena.claims import Claim
+from arena.capabilities import DeclaresOnlineLaw
 from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument, Unsupported
 from arena.laws import OnlineLaw
-from arena.players import Learner
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
+from arena.players import Learner, read_concepts
 from arena.settings import at_least, count_setting, setting, whole
-from learners.common.learner_bases import RoundBudget
+from learners.common.learner_bases import OnlineLearner, RoundBudget
+from learners.mechanisms.accounting import Guarantee
 from learners.online.realizable import RealizableLearner
 
 State = tuple[int, int, Hashable]  # the number of an instance, its rounds so far, its state
@@ -30,20 +30,19 @@ def _check_inner(instance: object, attribute: attrs.Attribute[Learner], value: L
 
 
 @attrs.frozen
-class Doubling(Learner):
+class Doubling(OnlineLearner):
     """Fresh instances of an online learner on stretches of first, 2·first, 4·first, … rounds.
 
     The doubling trick (section 5 of Li, Wang, Ye). An instance is told the length of its stretch, so nothing
-    that is shown depends on `rounds`, which only says how far the claim is computed. Regret of order √T
-    grows by at most √2/(√2 − 1) = 3.4, and mistakes of order ln T become ln²T.
+    that is shown depends on `rounds`, which only says how far the claim is computed. Regret of order √T grows
+    by at most √2/(√2 − 1) = 3.4, and mistakes of order ln T become ln²T.
 
-    Privacy: an example is read by one instance, so ε is that of the worst instance. Their δ add up, since an
-    adversary may wait for an instance that fails: instance k = 0, 1, … gets δ/((k + 1)(k + 2)), which sum to
-    less than δ. Proof: docs/proofs/doubling.md.
+    Privacy (docs/proofs/doubling.md): an example is read by one instance, so ε is that of the worst instance.
+    Their δ add up, since an adversary may wait for an instance that fails: instance k = 0, 1, … gets δ/((k +
+    1)(k + 2)).
     """
 
     name = "doubling"
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     theorem = "the doubling trick, section 5 of Li, Wang, Ye; privacy: docs/proofs/doubling.md"
 
     inner: Learner = setting(
@@ -70,14 +69,9 @@ class Doubling(Learner):
         lengths = -(-self.rounds // self.first)
         return [self.instance(number) for number in range(lengths.bit_length())]
 
-    @property
-    def claim(self) -> Claim:
+    def _cost(self) -> Guarantee:
         claims = [instance.claim for instance in self.list_instances()]
-        return Claim(
-            epsilon=max(claim.epsilon for claim in claims),
-            delta=sum(claim.delta for claim in claims),
-            protects=claims[0].protects,
-        )
+        return Guarantee(max(claim.epsilon for claim in claims), sum(claim.delta for claim in claims))
 
     @property
     def common_random_numbers(self) -> bool:
@@ -93,8 +87,6 @@ class Doubling(Learner):
 
 
 class DoublingState:
-    """A running doubling."""
-
     def __init__(self, spec: Doubling, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._games = games

@@ -1,5 +1,4 @@
-"""golowich-livni: private online learning with a forest of sequences, and a reduction to adaptive
-adversaries."""
+"""golowich-livni: private online learning with a forest of sequences, and a reduction to adaptive games."""
 
 from __future__ import annotations
 
@@ -8,44 +7,37 @@ import math
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
-from arena.errors import InvalidArgument, Unsupported
+from arena.errors import Unsupported
 from arena.littlestone import START
-from arena.players import Learner
-from arena.replies import Hypothesis
-from arena.settings import at_least, count_setting, setting, whole
-from learners.common.learner_bases import RoundBudget
-from learners.mechanisms.above_threshold import AboveThreshold
+from arena.messages import Hypothesis
+from arena.settings import at_least, check_value, count_setting, setting, whole
+from learners.common.learner_bases import OnlineLearner, RoundBudget
 from learners.mechanisms.accounting import Guarantee, best_composition, largest_affordable
 from learners.mechanisms.counters import HistogramNoise, private_histogram
-from learners.online.automaton_tables import AutomatonTables, power_of_two, tabulate
+from learners.mechanisms.sparse_vector import AboveThreshold
+from learners.online.conservative import AutomatonTables, power_of_two, tabulate
 
 MOST_LEAVES = 2**27  # in all forests of a batch of games, three to five bytes each
 _SLAB = 2**22  # leaves counted at a time
 
 
 @attrs.frozen
-class GolowichLivni(Learner):
+class GolowichLivni(OnlineLearner):
     """Private online learner of Littlestone classes by a forest of sequences (Golowich and Livni 2021).
 
-    Follows the description in section 3 of Li, Wang, Ye. Each example goes to the sequence at a random leaf
-    of a forest of binary trees of depth d = Ldim(H), and extends it if the SOA errs. Sibling sequences with
-    different functions play a tournament, and one of them becomes the sequence of the parent. A function is
-    shown while AboveThreshold reports that more than about `level` sequences have it; then the most frequent
-    function of a private histogram is shown. After `switches` changes the last function is shown for ever.
-    With `reduction`, h_t is the last function of a fresh instance that is run on all examples before round t.
+    Follows section 3 of Li, Wang, Ye. Each example goes to the sequence at a random leaf of a forest of
+    binary trees of depth d = Ldim(H), and extends it if the SOA errs. Sibling sequences with different
+    functions play a tournament, and one becomes the sequence of the parent. A function is shown while
+    AboveThreshold reports that more than about `level` sequences have it; then the most frequent function of
+    a private histogram is shown, at most `switches` times. With `reduction`, h_t is the last function of a
+    fresh instance that is run on all examples before round t, for adaptive adversaries.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries, in both modes. Mistakes: few against oblivious
-    adversaries, and with `reduction` also against adaptive ones, for constants out of reach; `bound` is none.
-    Proofs and choices that the paper leaves open: docs/proofs/golowich_livni.md.
-
-    Shapes: points as in `concepts`; hypotheses are functions of the SOA's automaton.
-    Raises: Unsupported if the domain is not finite, or the forests of a batch have more than 2^27 leaves.
+    Privacy: (ε, δ)-DP against adaptive adversaries, in both modes. Proofs and choices that the paper leaves
+    open: docs/proofs/golowich_livni.md. Raises: Unsupported if the domain is not finite.
     """
 
     name = "golowich-livni"
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     theorem = "Golowich and Livni (2021); sensitivity: docs/proofs/golowich_livni.md"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
@@ -53,9 +45,7 @@ class GolowichLivni(Learner):
     epsilon: float = setting(1.0, unit="nats", help="ε of a game")
     delta: float = setting(1e-6, unit="probability", help="δ of a game")
     beta: float = setting(
-        0.05,
-        unit="probability",
-        help="β, the failure probability of AboveThreshold that sets the default level",
+        0.05, unit="probability", help="β, failure probability of AboveThreshold: sets the default level"
     )
     nodes: int = setting(
         2**10, help="number of leaves of the forest, a power of two", check=[whole, at_least(1), power_of_two]
@@ -64,27 +54,22 @@ class GolowichLivni(Learner):
     level: float | None = setting(
         None,
         unit="nodes",
-        help="a function with fewer nodes is replaced; default: the error of AboveThreshold",
+        help="the least nodes of a function shown; default: by the error of AboveThreshold",
         check=at_least(0),
     )
     reduction: bool = setting(
         False, help="whether each round has a fresh instance, for few mistakes against adaptive adversaries"
     )
 
-    @property
-    def claim(self) -> Claim:
+    def _cost(self) -> Guarantee:
         cost = self.instance_cost
-        if self.reduction:
-            cost = best_composition(self.rounds, *cost, slack=self.delta / 2)
-        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+        return best_composition(self.rounds, *cost, slack=self.delta / 2) if self.reduction else cost
 
     @property
     def instance_cost(self) -> Guarantee:
         """The cost of one instance: `switches` times AboveThreshold and a histogram."""
-        histogram = self.noise.guarantee
-        return best_composition(
-            self.switches, self.watch_epsilon + histogram.epsilon, histogram.delta, slack=self._delta / 2
-        )
+        epsilon, delta = self.noise.guarantee
+        return best_composition(self.switches, self.watch_epsilon + epsilon, delta, slack=self._delta / 2)
 
     @property
     def soa(self) -> AutomatonTables:
@@ -102,42 +87,31 @@ class GolowichLivni(Learner):
     @property
     def noise(self) -> HistogramNoise:
         """The noise of a histogram, which has the other half of the budget of a change."""
-        depth = self.soa.depth
+        epsilon, delta, depth = self.watch_epsilon, self._delta / (2 * self.switches), self.soa.depth
         return HistogramNoise.calibrate(
-            epsilon=self.watch_epsilon,
-            delta=self._delta / (2 * self.switches),
-            sensitivity=depth + 2,
-            key_sensitivity=depth + 1,
+            epsilon=epsilon, delta=delta, sensitivity=depth + 2, key_sensitivity=depth + 1
         )
 
     @property
     def effective_level(self) -> float:
-        """`level`, or the error of AboveThreshold: except with probability β, a function that no node has is
-        replaced, and one that twice as many nodes have is kept."""
+        """`level`, or the error of AboveThreshold, which it exceeds with probability at most β."""
         if self.level is not None:
             return self.level
-        per_scale = 2 * math.log(2 * self.rounds * self.switches / self.beta) + math.log(
-            2 * self.switches / self.beta
-        )
+        failures = 2 * self.switches / self.beta
+        per_scale = 2 * math.log(self.rounds * failures) + math.log(failures)
         return 2 * (self.soa.depth + 1) / self.watch_epsilon * per_scale
 
     @property
     def _delta(self) -> float:
-        """δ of one instance."""
         return self.delta / (2 * self.rounds) if self.reduction else self.delta
 
     def start(self, games: int, rng: np.random.Generator) -> GolowichLivniState:
-        if self.nodes < 2**self.soa.depth:
-            raise InvalidArgument(
-                f"nodes must be at least {2**self.soa.depth}, the leaves of a tree of depth d",
-                value=self.nodes,
-                remedy=f"Set nodes to at least {2**self.soa.depth}.",
-            )
-        rows = games * (self.rounds if self.reduction else 1)
-        if rows * self.nodes > MOST_LEAVES:
+        check_value("nodes", self.nodes, at_least(2**self.soa.depth))  # the leaves of a tree
+        leaves = games * self.nodes * (self.rounds if self.reduction else 1)
+        if leaves > MOST_LEAVES:
             raise Unsupported(
                 f"the forests of a batch may have at most {MOST_LEAVES:,} leaves",
-                value=rows * self.nodes,
+                value=leaves,
                 remedy="Play fewer games in a batch, or set fewer rounds or nodes.",
             )
         return GolowichLivniState(self, games, rng)
@@ -164,13 +138,9 @@ class GolowichLivniState:
         self._forests = TournamentForests(spec.soa, rows, spec.nodes, rng)
         self._noise = spec.noise
         self._rng = rng
+        threshold, epsilon, sensitivity = -spec.effective_level, spec.watch_epsilon, spec.soa.depth + 1
         self._watch = AboveThreshold(
-            rows,
-            rng,
-            threshold=-spec.effective_level,
-            epsilon=spec.watch_epsilon,
-            sensitivity=spec.soa.depth + 1,
-            halts=spec.switches,
+            rows, rng, threshold=threshold, epsilon=epsilon, sensitivity=sensitivity, halts=spec.switches
         )
 
     def hypothesis(self) -> Hypothesis:
@@ -201,12 +171,8 @@ class GolowichLivniState:
 
 
 class TournamentForests:
-    """The forests of all instances, with the number of pertinent nodes that have the function shown.
-
-    A leaf stores the state and the height of its pertinent node, whose leaves are a block of 2^height.
-
-    Shapes: function and count (rows,).
-    """
+    """The forests of all instances. A leaf stores the state and the height of its pertinent node, whose
+    leaves are a block of 2^height; `count` is the number of pertinent nodes that have the function shown."""
 
     def __init__(self, soa: AutomatonTables, rows: int, leaves: int, rng: np.random.Generator) -> None:
         self._soa = soa
@@ -244,7 +210,7 @@ class TournamentForests:
 
     def _extend(self, rows: np.ndarray, leaf: np.ndarray, state: np.ndarray, function: np.ndarray) -> None:
         """Set the states of the pertinent nodes of these leaves, which had these functions, and merge
-        siblings upwards."""
+        siblings."""
         soa = self._soa
         shown = self.function[rows]
         change = -(function == shown).astype(np.intp)
@@ -268,7 +234,6 @@ class TournamentForests:
         self.count[rows] += change
 
     def _fill(self, rows: np.ndarray, leaf: np.ndarray, height: int, state: np.ndarray) -> None:
-        """Write the state and height of pertinent nodes to all their leaves."""
         block = (leaf >> height << height)[:, None] + np.arange(1 << height)
         self._state[rows[:, None], block] = state[:, None]
         self._height[rows[:, None], block] = height

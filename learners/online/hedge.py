@@ -1,12 +1,12 @@
-"""hedge and weighted-majority: an expert drawn by weight in every round; the latter is not private.
+"""hedge, weighted-majority and bps-experts: an expert drawn by weight in every round, without privacy.
 
 Each mistake multiplies a weight by exp(-η). With N experts of equal initial weight, every sequence of T
 examples satisfies
 
     Σ_t p_t·loss_t - min over experts of its loss  ≤  ln N / η + η T / 8,
 
-where p_t are the normalised weights in round t: Theorem 2.2 of Cesa-Bianchi and Lugosi (2006), after
-Littlestone and Warmuth (1994). For η = sqrt(8 ln N / T) the bound is sqrt(T ln N / 2).
+where p_t are the normalised weights in round t: Theorem 2.2 of Cesa-Bianchi and Lugosi (2006). For
+η = sqrt(8 ln N / T) the bound is sqrt(T ln N / 2).
 """
 
 from __future__ import annotations
@@ -14,37 +14,29 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 
 import attrs
 import numpy as np
 
 from arena.claims import REGRET, Bound
-from arena.concepts import Dichotomies
+from arena.concepts import ConceptClass, Dichotomies, Functions
 from arena.errors import Unsupported
 from arena.laws import OnlineLaw
-from arena.replies import Hypothesis
+from arena.littlestone import START, soa
+from arena.messages import Hypothesis
+from arena.sample import freeze
 from arena.settings import at_most, count_setting, more_than, setting
-from learners.common.learner_bases import RoundBudget
+from learners.common.learner_bases import RoundBudget, check_memory
 from learners.online.conservative import WithoutPrivacy
 
-MOST_WEIGHTS = 2**28  # in the state of a batch of games, eight bytes each
 LARGEST_RATE = 10.0  # nats
 _SLAB = 2**16  # weights updated at a time: they fit into a core's cache
 # Weights stay between 2^-1000 and 2^1000. After rescaling, the largest of a game is near 2^400.
 _RESCALED_EXPONENT, _SMALLEST = 400, 2.0**-1000
 _MOST_BITS = 500  # of the number of experts
 _DECAY = 14.0  # nats by which a weight may fall between two rescalings: a factor above 2^-21
-
-
-def best_rate(log_experts: float, rounds: int) -> float:
-    """The η that minimises the bound on the regret after `rounds` rounds; 0 for one expert."""
-    return min(math.sqrt(8 * log_experts / rounds), LARGEST_RATE)
-
-
-def regret_bound(log_experts: float, rate: float, rounds: int) -> float:
-    """The bound on the expected regret after `rounds` rounds."""
-    return log_experts / rate + rate * rounds / 8 if log_experts else 0.0
 
 
 @attrs.frozen
@@ -67,40 +59,30 @@ class HedgeLearner(WithoutPrivacy):
 
     @property
     def eta(self) -> float:
-        """The rate in use, in nats; 0 if there is only one expert."""
-        return self.rate or best_rate(self.log_experts, self.rounds)
+        """The rate in use, in nats; by default that of the least bound, 0 if there is only one expert."""
+        return self.rate or min(math.sqrt(8 * self.log_experts / self.rounds), LARGEST_RATE)
 
     def bound(self, rounds: int) -> Bound | None:
         if rounds > self.rounds:
             return None
-        return Bound(regret_bound(self.log_experts, self.eta, rounds), REGRET, None, self.theorem)
+        regret = self.log_experts / self.eta + self.eta * rounds / 8 if self.log_experts else 0.0
+        return Bound(regret, REGRET, None, self.theorem)
 
 
 class HedgeWeights:
     """The weights of m experts, or of groups of experts, in each of n games.
 
     Doubles represent weights whose ratio is up to 2^1400; smaller weights are raised to that. The probability
-    of drawing such an expert is at most 2^-800, and the bound on the regret grows by less than its last
-    digit.
+    of drawing such an expert is at most 2^-800.
     """
 
     def __init__(self, games: int, start: np.ndarray, rate: float, log_experts: float) -> None:
-        """start: the initial weights of every game, (m,). log_experts: ln of the number of experts they
-        represent.
-
-        Raises: Unsupported if there are too many.
-        """
-        if games * len(start) > MOST_WEIGHTS:
-            raise Unsupported(
-                f"{games:,} games with {len(start):,} weights each exceed {MOST_WEIGHTS:,} weights",
-                remedy="Play fewer games in a batch, or choose a smaller domain.",
-            )
+        """start: (m,), of every game. log_experts: ln of how many they represent. Raises: Unsupported if
+        too many."""
+        check_memory(games, len(start))
         bits = (log_experts + math.log(len(start))) / math.log(2)
         if bits > _MOST_BITS:
-            raise Unsupported(
-                f"2^{bits:.0f} experts exceed 2^{_MOST_BITS}",
-                remedy="Choose fewer rounds or a smaller class.",
-            )
+            raise Unsupported(f"2^{bits:.0f} experts exceed 2^{_MOST_BITS}", remedy="Choose fewer rounds.")
         self.values = np.empty((games, len(start)))
         self.values[:] = start
         self._period = max(1, int(_DECAY / rate)) if rate else 2**31
@@ -146,17 +128,10 @@ class WeightedMajority(HedgeLearner):
     """h_t is a concept c drawn afresh with probability proportional to exp(-η·(number of mistakes of c so
     far)).
 
-    The randomised weighted majority algorithm of Littlestone and Warmuth (1994), as Hedge with one concept
-    for each of the C labellings of the domain that the class realises. It is proper: every hypothesis is a
-    concept of the class.
-
-    The expected regret after t ≤ T rounds is at most ln C / η + η t / 8 (see `learners.online.hedge`). It
-    also holds against adaptive adversaries, since the random numbers of h_t are independent of (x_t, y_t)
-    given the past: for the sequence that was in fact played, in expectation over the random numbers of both
-    players, against the best concept for that sequence.
-
-    Raises: Unsupported if the domain is not finite, or has too many points (at `start`); BudgetExceeded in a
-    game of more than T rounds.
+    The randomised weighted majority algorithm of Littlestone and Warmuth (1994), with one concept for each of
+    the C labellings of the domain that the class realises. The expected regret after t ≤ T rounds is at most
+    ln C / η + η t / 8, also against adaptive adversaries: for the sequence that was in fact played, in
+    expectation over the random numbers of both players.
     """
 
     name = "weighted-majority"
@@ -164,10 +139,7 @@ class WeightedMajority(HedgeLearner):
 
     @cached_property
     def distinct_concepts(self) -> Dichotomies:
-        """One concept for each labelling of the domain.
-
-        Raises: Unsupported if the domain has too many points.
-        """
+        """One concept for each labelling of the domain. Raises: Unsupported if that has too many points."""
         domain = np.array(self.concepts.domain)
         if len(domain) > MOST_POINTS:
             raise Unsupported(
@@ -190,8 +162,6 @@ class WeightedMajority(HedgeLearner):
 
 
 class WeightedMajorityState:
-    """A running weighted-majority: a weight for every concept in every game."""
-
     def __init__(self, spec: WeightedMajority, games: int, rng: np.random.Generator) -> None:
         self._rng = rng
         self._class = spec.concepts
@@ -247,3 +217,150 @@ class WeightedMajorityLaw(OnlineLaw[tuple[int, ...]]):
     def observe(self, state: tuple[int, ...], point: int, label: int) -> list[tuple[tuple[int, ...], float]]:
         mistakes = np.array(state) + (self._labels[:, point] != label)
         return [(tuple((mistakes - mistakes.min()).tolist()), 1.0)]
+
+
+MOST_ENTRIES = 2**22  # groups x points, about thirty bytes each
+
+
+@attrs.frozen
+class BpsExperts(HedgeLearner):
+    """Hedge over an expert for every set of at most d of the T rounds, where d = Ldim.
+
+    The learner of Ben-David, Pál, Shalev-Shwartz, Agnostic Online Learning (COLT 2009). An expert follows the
+    SOA. In a round of its set it predicts the opposite, and the SOA is updated as if it had erred. There are
+    N = Σ_{j≤d} C(T, j) experts; those in the same state of the SOA, after the same number of rounds of their
+    sets, are kept as one group (docs/online.md). The expected regret after t ≤ T rounds is at most ln N / η +
+    η t / 8, also against adaptive adversaries, in the sense stated in `WeightedMajority`.
+    """
+
+    name = "bps-experts"
+    theorem = "the experts of Ben-David, Pál, Shalev-Shwartz (2009) under Hedge: regret ln N / η + η T / 8"
+
+    @property
+    def log_experts(self) -> float:
+        """ln N."""
+        return math.log(count_subsets(self.rounds, soa(self.concepts).mistakes)[-1])
+
+    def start(self, games: int, rng: np.random.Generator) -> BpsExpertsState:
+        return BpsExpertsState(self, games, rng)
+
+
+class BpsExpertsState:
+    def __init__(self, spec: BpsExperts, games: int, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._class = spec.concepts
+        self._groups = groups = build_groups(spec.concepts)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
+        self._experts = count_subsets(spec.rounds, groups.depth)[-1]
+        start = np.zeros(len(groups))
+        start[START] = 1.0
+        self._weights = HedgeWeights(games, start, spec.eta, spec.log_experts)
+        self._factor = np.exp(-spec.eta)
+        self._factors = np.where(groups.wrong, self._factor, 1.0)
+
+    @property
+    def law(self) -> np.ndarray:
+        """(n, functions): the probabilities of this round's function, after `hypothesis`."""
+        follow, oppose = self._completions()
+        mass = np.zeros((len(self._weights.values), len(self._groups.hypotheses.matrix)))
+        for completions, functions in ((follow, self._groups.function), (oppose, self._groups.complement)):
+            np.add.at(mass.T, functions, (self._weights.values * completions).T)
+        return mass / mass.sum(axis=1, keepdims=True)
+
+    def hypothesis(self) -> Hypothesis:
+        self._rounds.begin()
+        follow, oppose = self._completions()
+        u = self._rng.random(len(self._weights.values))
+        function = np.empty(len(u), np.intp)
+        completions = follow + oppose
+        for slab in self._weights.slabs():
+            group, rest = draw_experts(self._weights.values[slab] * completions, u[slab])
+            following = rest * completions[group] < follow[group]
+            function[slab] = np.where(following, self._groups.function[group], self._groups.complement[group])
+        return Hypothesis(self._groups.hypotheses, function)
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        columns = self._class.domain_indices(self._class.check(x))
+        for slab in self._weights.slabs():
+            self._update(self._weights.values[slab], columns[slab], y[slab])
+        self._weights.end_round()
+
+    def _completions(self) -> tuple[np.ndarray, np.ndarray]:
+        """(groups,) each: in how many ways the sets can continue, divided by N, for the experts that follow
+        the SOA in this round and for those that oppose it."""
+        counts = count_subsets(self._rounds.left, self._groups.depth)
+        shares = np.array([0.0] + [count / self._experts for count in counts])
+        unused = self._groups.depth - self._groups.used
+        return shares[unused + 1], shares[unused]
+
+    def _update(self, weights: np.ndarray, columns: np.ndarray, y: np.ndarray) -> None:
+        factors = self._factors.take(2 * columns + y, axis=0)
+        movers = self._groups.after.shape[1]
+        # An expert that opposes errs where one that follows does not.
+        outflow = weights[:, :movers] * (self._factor / factors[:, :movers])
+        target = self._groups.after.take(columns, axis=0)
+        target += np.arange(0, weights.size, weights.shape[1])[:, None]
+        weights *= factors
+        inflow = np.bincount(target.ravel(), outflow.ravel(), minlength=weights.size)
+        weights += inflow.reshape(weights.shape)
+
+
+@attrs.frozen(eq=False)
+class ExpertGroups:
+    """The groups of experts of a class, by level: experts at level j have used j rounds of their sets.
+
+    hypotheses: the functions of the SOA's states and their complements. depth: d, the last level. used
+    (groups,): the levels. function, complement (groups,): rows of `hypotheses`. wrong (2 points, groups)
+    bool: whether an expert that follows errs on example (x, y), in row 2x + y. after (points, groups below
+    the last level): the next group of an expert that opposes.
+    """
+
+    hypotheses: Functions
+    depth: int
+    used: np.ndarray = attrs.field(converter=freeze)
+    function: np.ndarray = attrs.field(converter=freeze)
+    complement: np.ndarray = attrs.field(converter=freeze)
+    wrong: np.ndarray = attrs.field(converter=freeze)
+    after: np.ndarray = attrs.field(converter=freeze)
+
+    def __len__(self) -> int:
+        return len(self.used)
+
+
+@lru_cache(maxsize=32)
+def build_groups(concept_class: ConceptClass) -> ExpertGroups:
+    """The groups of experts of a class with a finite domain. Raises: Unsupported if there are too many."""
+    automaton = soa(concept_class)
+    columns = np.arange(len(concept_class.domain or ()))
+    levels, after = [np.array([START])], []
+    for _ in range(automaton.mistakes):
+        states, places = np.unique(automaton.after_mistake(levels[-1][:, None], columns), return_inverse=True)
+        first = sum(map(len, levels))
+        after.append(first + places.reshape(len(levels[-1]), len(columns)))
+        levels.append(states)
+        if (first + len(states)) * len(columns) > MOST_ENTRIES:
+            raise Unsupported(
+                f"{concept_class} has at least {first + len(states):,} groups of experts on {len(columns):,} "
+                f"points, which exceeds {MOST_ENTRIES:,} entries",
+                remedy="Choose a smaller domain.",
+            )
+    labels = automaton.labels(np.concatenate(levels)[:, None], columns)
+    functions, rows = np.unique(np.concatenate([labels, ~labels]), axis=0, return_inverse=True)
+    function, complement = rows.reshape(2, -1)
+    moves = np.concatenate(after) if after else np.empty((0, len(columns)), np.intp)
+    wrong = np.stack([labels.T, ~labels.T], axis=1).reshape(2 * len(columns), -1)
+    return ExpertGroups(
+        hypotheses=Functions(concept_class, functions),
+        depth=automaton.mistakes,
+        used=np.repeat(np.arange(len(levels)), [len(level) for level in levels]),
+        function=function,
+        complement=complement,
+        # Rows of these are used with `take`, which would copy any other layout.
+        wrong=np.ascontiguousarray(wrong),
+        after=np.ascontiguousarray(moves.T),
+    )
+
+
+def count_subsets(rounds: int, most: int) -> list[int]:
+    """The number of sets of at most 0, 1, ..., `most` rounds."""
+    return list(accumulate(math.comb(rounds, size) for size in range(most + 1)))

@@ -1,5 +1,4 @@
-"""noisy-majority: the simplest private online learner, a constant hypothesis by the majority of the
-labels."""
+"""noisy-majority: the simplest private online learner, a constant hypothesis by majority of the labels."""
 
 from __future__ import annotations
 
@@ -9,16 +8,15 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts import Thresholds
 from arena.laws import OnlineLaw
-from arena.players import Learner
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
 from arena.settings import count_setting, setting
-from learners.common.learner_bases import RoundBudget
+from learners.common.learner_bases import OnlineLearner, RoundBudget
 from learners.mechanisms.accounting import pure_curve
 from learners.mechanisms.noise import laplace, laplace_cdf
 
 
 @attrs.frozen
-class NoisyMajority(Learner):
+class NoisyMajority(OnlineLearner):
     """h_t is constant: 1 if (number of ones) − (number of zeros) + Lap(2T/ε) ≥ 0, else 0.
 
     A replaced example changes the difference by at most 2 in every later round, so each of the T releases is
@@ -26,7 +24,6 @@ class NoisyMajority(Learner):
     """
 
     name = "noisy-majority"
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     theorem = "the Laplace mechanism and basic composition"
     common_random_numbers = True  # every game draws one random number in each round
 
@@ -50,8 +47,6 @@ class NoisyMajority(Learner):
 
 
 class NoisyMajorityState:
-    """A running noisy-majority."""
-
     def __init__(self, spec: NoisyMajority, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng

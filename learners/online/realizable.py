@@ -8,13 +8,11 @@ from math import inf, log
 import attrs
 import numpy as np
 
-from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
+from arena.claims import MISTAKES, Bound
 from arena.concepts import ConceptClass, Thresholds
-from arena.errors import InvalidArgument
 from arena.littlestone import START
 from arena.littlestone.concept_sets import concept_sets
-from arena.players import Learner
-from arena.replies import Hypothesis
+from arena.messages import Hypothesis
 from arena.settings import (
     at_least,
     at_most,
@@ -26,39 +24,34 @@ from arena.settings import (
     setting,
     whole,
 )
-from learners.common.learner_bases import RoundBudget
-from learners.mechanisms.above_threshold import RunningSum, running_sum_error
+from learners.common.learner_bases import OnlineLearner, RoundBudget
+from learners.mechanisms.accounting import Guarantee
 from learners.mechanisms.counters import HistogramNoise, private_histogram
-from learners.online.automaton_tables import AUTOMATA, SOA, AutomatonTables, power_of_two, tabulate
+from learners.mechanisms.sparse_vector import RunningSum, running_sum_error
+from learners.online.conservative import AUTOMATA, SOA, AutomatonTables, power_of_two, tabulate
 
 KEEP, PRINTED = "keep", "printed"
 
 
 @attrs.frozen
-class RealizableLearner(Learner):
+class RealizableLearner(OnlineLearner):
     """Private online learner for the realizable setting (Algorithms 1 and 2 of Li, Wang, Ye).
 
     Runs a conservative learner (`base`) on many short sequences of examples and publishes a hypothesis once a
     private histogram shows that many sequences agree on it. AboveThreshold decides when the published
-    hypothesis has made too many mistakes and the next one is due.
+    hypothesis has made too many mistakes and the next one is due. The base is the Standard Optimal Algorithm
+    (SOA), or any learner whose hypothesis is a function of the examples on which it erred. If its hypotheses
+    are concepts of H (`proper`), so are all that are published.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4), computed from the noise in use. Proof,
-    and the choice of the defaults: docs/proofs/realizable.md. Mistakes: Theorem 3.1; see `bound`.
-
-    The base is the Standard Optimal Algorithm (SOA), as in the paper. Any deterministic learner will do whose
-    hypothesis is a function of the examples on which it erred, with at most M mistakes: M then replaces d.
-    If its hypotheses are concepts of H (`proper`), so are all that are published.
+    Privacy: (ε, δ)-DP against adaptive adversaries, computed from the noise in use. Proof, and the choice of
+    the defaults: docs/proofs/realizable.md. Mistakes: Theorem 3.1; see `bound`.
 
     Deviations: update="keep" (default) carries sequences that already contain a mistake to the next layer, so
     that far fewer initial sequences suffice. A game that would halt keeps showing its last hypothesis.
     update="printed", growth=1, watching=0.5, patience=1, frequent=None is Algorithm 2 as printed.
-
-    Shapes: points as in `concepts`; hypotheses are functions of the base's automaton.
-    Raises: Unsupported if the domain is infinite, or too large for tables.
     """
 
     name = "realizable"
-    protocols = ("Oblivious", "Adaptive", "SpecialRound")
     theorem = "Theorem 3.1 of Li, Wang, Ye; privacy by Lemma B.2"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
@@ -66,9 +59,7 @@ class RealizableLearner(Learner):
     epsilon: float = setting(1.0, unit="nats", help="ε of a game")
     delta: float = setting(1e-6, unit="probability", help="δ of a game")
     beta: float = setting(
-        0.05,
-        unit="probability",
-        help="β, the failure probability of AboveThreshold: sets the mistakes added to patience",
+        0.05, unit="probability", help="β, failure probability of AboveThreshold: adds mistakes to patience"
     )
     nodes: int | None = setting(
         None,
@@ -77,14 +68,11 @@ class RealizableLearner(Learner):
     )
     base: str = setting(
         SOA,
-        help="the learner that is run on short sequences: soa, halving, or sparse-majority, which is proper "
-        "where concepts themselves will do",
+        help="the learner of short sequences: soa, halving, or sparse-majority, which is proper",
         check=one_of(*AUTOMATA),
     )
     update: str = setting(
-        KEEP,
-        help="how a layer is merged: printed, or keep sequences that need no guess",
-        check=one_of(KEEP, PRINTED),
+        KEEP, help="how a layer is merged: printed, or keep unguessed sequences", check=one_of(KEEP, PRINTED)
     )
     watching: float = setting(
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
@@ -93,24 +81,16 @@ class RealizableLearner(Learner):
         2.0, help="ratio of the ε of successive layers' histograms; 1 in the paper", check=more_than(0)
     )
     frequent: float | None = setting(
-        0.05,
-        help="share of a layer's pairs that makes a function frequent; none: the paper's",
-        check=[more_than(0), at_most(1)],
+        0.05, help="a frequent function's share of pairs; none: the paper's", check=[more_than(0), at_most(1)]
     )
     patience: float = setting(
-        1.0,
-        help="allowed mistakes of a function before noise, in units of its layer's N_s; 1 in the paper",
-        check=more_than(0),
+        1.0, help="allowed mistakes of a function, in units of N_s; 1 in the paper", check=more_than(0)
     )
 
-    @property
-    def claim(self) -> Claim:
+    def _cost(self) -> Guarantee:
         costs = [noise.guarantee for noise in self.noises]
-        return Claim(
-            epsilon=self.watch_epsilon + sum(cost.epsilon for cost in costs),
-            delta=sum(cost.delta for cost in costs),
-            protects=(PrivacyUnit.STREAM_EXAMPLE,),
-        )
+        epsilon = self.watch_epsilon + sum(cost.epsilon for cost in costs)
+        return Guarantee(epsilon, sum(cost.delta for cost in costs))
 
     @property
     def tables(self) -> AutomatonTables:
@@ -140,13 +120,10 @@ class RealizableLearner(Learner):
     @cached_property
     def noises(self) -> tuple[HistogramNoise, ...]:
         """The noise of the histograms of layers 1 to M."""
-        depth = self.tables.depth
+        depth, left = self.tables.depth, self.epsilon - self.watch_epsilon
         parts = [self.growth**s for s in range(depth)]
-        left = self.epsilon - self.watch_epsilon
-        return tuple(
-            HistogramNoise.calibrate(epsilon=left * part / sum(parts), delta=self.delta / depth)
-            for part in parts
-        )
+        epsilons = [left * part / sum(parts) for part in parts]
+        return tuple(HistogramNoise.calibrate(epsilon=own, delta=self.delta / depth) for own in epsilons)
 
     @property
     def threshold_error(self) -> float:
@@ -165,18 +142,15 @@ class RealizableLearner(Learner):
     def bound(self, rounds: int) -> Bound | None:
         """Theorem 3.1 as Lemma B.3 proves it, if the settings are those of the paper and N_0 is large enough.
 
-        A list has at most N_s/M_s functions, each of which makes at most N_s + 2α + 1 mistakes. If M = 0
-        there is one labelling, and no mistake.
+        A list has at most N_s/M_s functions, each of which makes at most N_s + 2α + 1 mistakes.
         """
         depth = self.tables.depth
         if depth == 0:
             return Bound(0, of=MISTAKES, beta=0, theorem="there is one labelling")
         if rounds > self.rounds or not self._meets_theorem(depth):
             return None
-        mistakes = sum(
-            ((self.effective_nodes >> s) + 2 * self.threshold_error + 1) / lwy_pairs(s)
-            for s in range(depth + 1)
-        )
+        nodes, error = self.effective_nodes, self.threshold_error
+        mistakes = sum(((nodes >> s) + 2 * error + 1) / lwy_pairs(s) for s in range(depth + 1))
         return Bound(mistakes, of=MISTAKES, beta=self.beta, theorem="Theorem 3.1 of Li, Wang, Ye")
 
     def _meets_theorem(self, depth: int) -> bool:
@@ -189,18 +163,12 @@ class RealizableLearner(Learner):
         return printed and accurate and self.effective_nodes >= needed
 
     def start(self, games: int, rng: np.random.Generator) -> RealizableState:
-        if self.effective_nodes < 2 ** (self.tables.depth + 1):
-            raise InvalidArgument(
-                f"nodes must be large enough for a pair of sequences in layer M = {self.tables.depth}",
-                value=self.effective_nodes,
-                remedy=f"Set nodes to at least {2 ** (self.tables.depth + 1)}.",
-            )
+        # One pair of sequences must be left in layer M.
+        check_value("nodes", self.effective_nodes, at_least(2 ** (self.tables.depth + 1)))
         return RealizableState(self, games, rng)
 
 
 class RealizableState:
-    """A running realizable learner."""
-
     def __init__(self, spec: RealizableLearner, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
@@ -252,8 +220,7 @@ class RealizableState:
             self._extended[rows, pair] = True
 
     def _replace_function(self, game: int) -> None:
-        """Steps 13 to 21: show the next function of the list, or of the next layer with a list that is not
-        empty."""
+        """Steps 13 to 21: show the next function of the list, or of the next layer with a list."""
         pending = self._pending[game]
         while not pending and self._layer[game] < self._tables.depth:
             self._merge_layer(game)
@@ -295,10 +262,9 @@ def merge_pairs(
     guess: np.ndarray,
     extended: np.ndarray | None,
 ) -> np.ndarray:
-    """The state that each pair of sequences contributes to the next layer.
+    """The state (k,) that each of k pairs of sequences contributes to the next layer.
 
     extended: for update="keep", the pairs that received an example; None: Algorithm 1 as printed.
-    Shapes: first and second states (k,), guess and extended (k,) bool; result (k,).
     """
     first_function, second_function = tables.function[first], tables.function[second]
     rivals = first_function != second_function
@@ -315,9 +281,8 @@ def merge_pairs(
 def lwy_pairs(layer: int) -> float:
     """M_s/N_s of Li, Wang, Ye (2025): the share of a layer that agrees on one function by Lemma B.3.
 
-    Algorithm 2 prints 128·2^(-6·2^s). That would make M_0 = 2 N_0, but layer 0 has only N_0/2 pairs. Lemma
-    B.1 gives M_{s+1} = M_s²/(512 N_{s+1}); starting from M_0 = N_0/2 this is 128·2^(-8·2^s), which is used
-    here.
+    Algorithm 2 prints 128·2^(-6·2^s). That would make M_0 = 2 N_0, but layer 0 has only N_0/2 pairs. From M_0
+    = N_0/2, Lemma B.1, M_{s+1} = M_s²/(512 N_{s+1}), gives 128·2^(-8·2^s).
     """
     return float(128 * 2.0 ** -(8 * 2**layer))
 
@@ -326,11 +291,8 @@ def lwy_nodes(depth: int, *, epsilon: float, delta: float, beta: float, rounds: 
     """The N_0 for which Lemma B.3 of Li, Wang, Ye (2025) is proved, for a base with d ≥ 1 mistakes.
 
     The maximum of the requirements of its steps, with 8 for the printed 6 and 32 for 24, as in `lwy_pairs`,
-    and with ε_0 = ε/2: histograms err by at most M_s/4, M_s is at least 48 and 4 ln(3T/β), and all
-    applications of Lemma B.1 together fail with probability at most β/3. Infinite if it exceeds the range of
-    doubles.
-
-    Raises: InvalidArgument if a parameter is out of range.
+    and with ε_0 = ε/2. Infinite if it exceeds the range of doubles. Raises: InvalidArgument if a parameter is
+    out of range.
 
     >>> [f"{lwy_nodes(d, epsilon=1, delta=1e-6, beta=0.05, rounds=10_000):.0e}" for d in (1, 2, 3)]
     ['7e+21', '1e+42', '2e+81']

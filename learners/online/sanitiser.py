@@ -1,7 +1,7 @@
-"""Private synthetic data for a class of functions: section 2.3 and Appendix D of Li, Wang, Ye.
+"""Private synthetic data for a finite class of functions: section 2.3 and Appendix D of Li, Wang, Ye.
 
-For finite classes on finite domains. Datasets are counts of the points of the domain, one row for each game
-of a batch. Algorithms and proofs: docs/proofs/sanitiser.md.
+Datasets are counts of the points of the domain, one row for each game. Algorithms and proofs:
+docs/proofs/sanitiser.md.
 """
 
 from __future__ import annotations
@@ -39,11 +39,10 @@ class EmpiricalLearner(Protocol):
         ones: np.ndarray,
         allowed: np.ndarray,
     ) -> np.ndarray:
-        """A row of `functions` for each game.
+        """A row of `functions` for each game, (n,).
 
-        Shapes: functions (F, D) bool; zeros, ones (n, D): how often each point occurs with each label, with
-        the same number of examples in every game; allowed (n, F) bool: the class to learn, the same for
-        neighbours; returns (n,).
+        Shapes: functions (F, D) bool; zeros, ones (n, D): how often each point occurs with each label, as
+        many examples in every game; allowed (n, F) bool: the class to learn, the same for neighbours.
         """
 
 
@@ -51,11 +50,8 @@ class EmpiricalLearner(Protocol):
 class ExponentialLearner:
     """The exponential mechanism: f has probability proportional to exp(−epsilon·errors(f)/2).
 
-    Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011). A deviation: Theorem D.2 of Li, Wang, Ye uses
-    the learner of Ghazi et al. (2021) for classes of finite Littlestone dimension d, whose sample size is
-    polynomial in d. Here classes are finite and ln|F| takes its place, which is less than d⁶ for every class
-    that fits into memory.
-
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011). Theorem D.2 of Li, Wang, Ye uses the learner of
+    Ghazi et al. (2021) for classes of finite Littlestone dimension d; here ln|F| takes the place of d⁶.
     epsilon: of one run, nats.
     """
 
@@ -87,10 +83,8 @@ class ExponentialLearner:
 class ProposalGenerator:
     """Multiplicative weights over the points of the domain, starting from the uniform distribution.
 
-    In place of the generator of Lemma D.8 of Li, Wang, Ye; the bound on its rounds has ln|D| for a domain D
-    instead of the dual Littlestone dimension (docs/proofs/sanitiser.md).
-
-    Shapes: distributions (n, points), one for each game.
+    In place of the generator of Lemma D.8 of Li, Wang, Ye; the bound on its rounds has ln|D| instead of the
+    dual Littlestone dimension (docs/proofs/sanitiser.md).
     """
 
     def __init__(self, games: int, points: int, *, rate: float) -> None:
@@ -112,8 +106,8 @@ class ProposalGenerator:
 def answers_bound(points: int, alpha: float, rate: float | None = None) -> int:
     """The largest number of functions that a correct discriminator answers before it answers WIN.
 
-    rate: by default 2·alpha, which minimises the bound.
-    Raises: InvalidArgument if the rate is not between 0 and 4·alpha, where there is no bound.
+    rate: by default 2·alpha, which minimises the bound. Raises: InvalidArgument unless it is between 0 and
+    4·alpha.
 
     >>> answers_bound(32, 0.2)
     173
@@ -156,11 +150,8 @@ class Discriminator:
         return max(choice, noise, self.learner.excess_errors(len(self.functions), beta))
 
     def respond(self, rng: np.random.Generator, counts: np.ndarray, proposals: np.ndarray) -> np.ndarray:
-        """The answers: rows of `functions`, or `WIN`, (n,).
-
-        Shapes: counts (n, D), with the same number of examples in every game; proposals (n, D),
-        distributions.
-        """
+        """(n,): rows of `functions`, or `WIN`; counts (n, D), as many examples in every game; proposals
+        (n, D)."""
         if not len(counts):
             return np.empty(0, np.intp)
         size = int(counts[0].sum())
@@ -187,7 +178,6 @@ class Discriminator:
         return exponential_mechanism(rng, score, epsilon=self.epsilon, sensitivity=1, allowed=best >= 0)
 
     def _edge(self, block: np.ndarray, size: int) -> np.ndarray:
-        """The upper edge of a block, as a count."""
         return np.asarray((block + 1) * (size / self.blocks))
 
 
@@ -196,10 +186,7 @@ _STEPS = 3  # private steps in a call of the discriminator, including the learne
 
 @attrs.frozen(eq=False)
 class SanitisedData:
-    """The result of the sanitiser.
-
-    distribution: (n, D), one for each game. won: (n,) bool: whether the discriminator answered WIN.
-    """
+    """distribution: (n, D), one for each game. won: (n,) bool: whether the discriminator answered WIN."""
 
     distribution: np.ndarray
     won: np.ndarray
@@ -215,9 +202,9 @@ class Sanitiser:
     docs/proofs/sanitiser.md.
 
     functions: (C, D) bool. epsilon (nats), delta: of one run, for one replaced example; they determine the ε
-    of a step, and `guarantee` is the cost of the steps. alpha: the target error. calls: the largest number of
-    calls of the discriminator. rate: of the generator, default 2·alpha. learner: default the exponential
-    mechanism at the ε of a step; the privacy of another learner is added to that of the steps.
+    of a step. alpha: the target error. calls: the largest number of calls of the discriminator. rate: of the
+    generator, default 2·alpha. learner: default the exponential mechanism at the ε of a step; the privacy of
+    another learner is added to that of the steps.
     """
 
     functions: np.ndarray
@@ -257,8 +244,8 @@ class Sanitiser:
     def sample_size(self, beta: float) -> float:
         """The least number of examples with error at most `alpha`, except with probability at most `beta`.
 
-        Lemma D.7 with its constants: each of the three steps of a call is off by at most alpha/10. Infinite
-        if there is no bound: with too few calls, or for a learner without one.
+        Lemma D.7: each of the three steps of a call is off by at most alpha/10. Infinite if there is no
+        bound: with too few calls, or for a learner without one.
         """
         enough = 0 < self._rate < 4 * self.alpha and self.most_calls > answers_bound(
             self.functions.shape[1], self.alpha, self._rate
@@ -267,15 +254,10 @@ class Sanitiser:
         return math.ceil(10 / self.alpha * slack) if enough and slack < math.inf else math.inf
 
     def run(self, rng: np.random.Generator, counts: np.ndarray) -> SanitisedData:
-        """Sanitise one dataset for each game.
-
-        Shapes: counts (n, D), the number of occurrences of each point.
-        Raises: InvalidArgument if the games have different numbers of examples.
-        """
+        """Sanitise one dataset for each game: counts (n, D), how often each point occurs, as many examples
+        in each."""
         if len(counts) and (counts.sum(axis=1) != counts[0].sum()).any():
-            raise InvalidArgument(
-                "all games that are sanitised together must have the same number of examples"
-            )
+            raise InvalidArgument("games that are sanitised together must have as many examples each")
         discriminator = self._discriminator
         generator = ProposalGenerator(*counts.shape, rate=self._rate)
         running = np.arange(len(counts))
@@ -304,10 +286,7 @@ def error_functions(labellings: np.ndarray) -> np.ndarray:
     """H^label, of every concept h the function (x, y) → 1[h(x) ≠ y]: (concepts, 2·points) bool.
 
     The example (x, y) is the point y·points + x. Lemma 2.8 of Li, Wang, Ye derives a sanitiser for H^label
-    from one for H, at a constant factor. On a finite domain this is not needed: H^label is a finite class on
-    twice as many points and is sanitised directly, which adds ln 2 to logarithmic terms.
-
-    Shapes: labellings (concepts, points) bool.
+    from one for H. On a finite domain H^label is itself a finite class, which adds ln 2 to logarithmic terms.
 
     >>> error_functions(np.array([[False, True]])).astype(int)
     array([[0, 1, 1, 0]])
@@ -318,8 +297,8 @@ def error_functions(labellings: np.ndarray) -> np.ndarray:
 def round_to_counts(distribution: np.ndarray, size: int) -> np.ndarray:
     """Synthetic data: counts (n, D) of `size` examples in each game that follow the distributions (n, D).
 
-    Every partial sum of counts from the first point on is rounded to the nearest integer, so that no random
-    numbers are needed; `rounding_error` bounds the error of a function's mean.
+    Every partial sum of counts is rounded to the nearest integer; `rounding_error` bounds the error of a
+    function's mean.
     """
     sums = np.floor(np.cumsum(distribution, axis=1) * size + 0.5).astype(np.int64)
     sums[:, -1] = size  # exactly, whatever the rounding errors of the sum
@@ -327,10 +306,8 @@ def round_to_counts(distribution: np.ndarray, size: int) -> np.ndarray:
 
 
 def rounding_error(functions: np.ndarray, size: int) -> float:
-    """The largest change of a function's mean under `round_to_counts` with `size` examples.
-
-    It is half an example for every change between 0 and 1 along a row of functions (C, D).
-    """
+    """The largest change of a function's mean under `round_to_counts` with `size` examples: half an example
+    for every change between 0 and 1 along a row of functions (C, D)."""
     return float((functions[:, 1:] != functions[:, :-1]).sum(axis=1).max(initial=0)) / (2 * size)
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, Unsupported, suggest_extra
-from arena.points import as_points
-from arena.sample import Sample
+from arena.sample import Sample, as_points
 from arena.settings import count_setting, more_than, setting
 from learners.common.learner_bases import FittedLearner, RunningRelease
 
@@ -105,7 +104,6 @@ class Logistic(FittedLearner):
     def start(self, games: int, rng: np.random.Generator) -> RunningRelease:
         if importlib.util.find_spec("sklearn") is None:
             raise InvalidArgument(
-                "logistic needs scikit-learn, which is not installed",
-                remedy=suggest_extra("learning"),
+                "logistic needs scikit-learn, which is not installed", remedy=suggest_extra("learning")
             )
         return super().start(games, rng)

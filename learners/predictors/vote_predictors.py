@@ -1,4 +1,4 @@
-"""Predictors that answer from the mean vote of teachers, one trained on each example.
+"""static-erm, and predictors that answer from the mean vote of teachers, one trained on each example.
 
 above-threshold and between-thresholds compare noisy votes with hidden noisy thresholds; noisy-votes and
 steady-thresholds add fresh noise to every vote."""
@@ -6,16 +6,18 @@ steady-thresholds add fresh noise to every vote."""
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
+from arena.laws import AnswerLaw
 from arena.privacy_curves import PrivacyCurve, PureCurve
-from arena.sample import Sample, Training
+from arena.sample import Sample, Training, is_shared
 from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
-from learners.common.learner_bases import FixedSizeLearner
+from learners.common.learner_bases import BaselineLearner, FixedSizeLearner
 from learners.common.teacher_votes import (
     Electorate,
     NoisyVotesLaw,
@@ -24,20 +26,16 @@ from learners.common.teacher_votes import (
     TeacherEnsembles,
     between_thresholds_law,
 )
-from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.accounting import Guarantee, basic_composition, best_composition, pure_curve
-from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap
 from learners.mechanisms.noise import laplace, laplace_cdf
+from learners.mechanisms.sparse_vector import AboveThreshold, BetweenThresholds, delta_of_gap
 from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_thresholds_cost
 
 
 @attrs.frozen
 class VotePredictor(FixedSizeLearner):
-    """Base of the predictors whose teachers are trained on one example each, `size` in all.
-
-    One example moves the mean vote by at most 1/size. They do not learn from queries, and protect training
-    examples only. A subclass defines `_cost`.
-    """
+    """Base of the predictors with a teacher on each of `size` examples, which moves the mean vote by at
+    most 1/size."""
 
     protocols = ("Figure1",)
 
@@ -56,7 +54,6 @@ class VotePredictor(FixedSizeLearner):
         """The cost of a training example."""
 
     def _curve(self) -> PrivacyCurve | None:
-        """The privacy curve of this cost, if there is one."""
         return None
 
     @property
@@ -70,12 +67,28 @@ class VotePredictor(FixedSizeLearner):
         return Electorate.train(sample, self.concepts)
 
 
-class VotePredictorState:
-    """Base of the running states: it trains and polls teachers. A subclass adds `predict` and `halted`."""
+class VoteMechanism(Protocol):
+    """What answers from the mean votes of n games."""
 
-    def __init__(self, learner: VotePredictor, games: int) -> None:
+    @property
+    def halted(self) -> np.ndarray:
+        """(n,) bool."""
+
+    def respond(self, values: np.ndarray) -> np.ndarray:
+        """The labels (n,) from the mean votes (n,)."""
+
+
+class VotePredictorState:
+    """A running predictor: it trains and polls teachers, and a mechanism answers from their votes."""
+
+    def __init__(self, learner: VotePredictor, games: int, mechanism: VoteMechanism) -> None:
         self._learner = learner
         self._games = games
+        self._mechanism = mechanism
+
+    @property
+    def halted(self) -> np.ndarray:
+        return self._mechanism.halted
 
     def train(self, training: Training) -> None:
         """Train one teacher on each example of every game. Raises: as `VotePredictor.train_electorate`."""
@@ -93,20 +106,6 @@ class VotePredictorState:
         """The mean votes (n,) at x. For adversaries that simulate the learner."""
         return self._teachers.votes(np.broadcast_to(x, (self._games, *self._learner.point_shape)))
 
-
-class SparseVotesState(VotePredictorState):
-    """A predictor whose mean votes go through a sparse vector mechanism, which also halts games."""
-
-    def __init__(
-        self, learner: VotePredictor, games: int, mechanism: AboveThreshold | BetweenThresholds
-    ) -> None:
-        super().__init__(learner, games)
-        self._mechanism = mechanism
-
-    @property
-    def halted(self) -> np.ndarray:
-        return self._mechanism.halted
-
     def predict(self, x: np.ndarray) -> np.ndarray:
         return self._mechanism.respond(self._teachers.votes(x))
 
@@ -115,9 +114,8 @@ class SparseVotesState(VotePredictorState):
 class AboveThresholdPredictor(VotePredictor):
     """Answers 1 if the noisy mean vote of the teachers is at or above a noisy threshold; halts after c ones.
 
-    AboveThreshold (Algorithm 1) of Dwork and Roth (2014), with one teacher on each of n examples: each vote
-    has noise Lap(4/(εn)) and the threshold Lap(2/(εn)), drawn anew after every 1. Answers 0 cost nothing,
-    each 1 costs ε. It does not learn from queries.
+    AboveThreshold (Algorithm 1) of Dwork and Roth (2014): votes have noise Lap(4/(εn)), and the threshold
+    Lap(2/(εn)), drawn anew after every 1. Answers 0 cost nothing, each 1 costs ε.
     """
 
     name = "above-threshold"
@@ -125,10 +123,7 @@ class AboveThresholdPredictor(VotePredictor):
 
     epsilon: float = setting(0.5, unit="nats", help="ε of one halt")
     threshold: float = setting(
-        0.5,
-        unit="fraction",
-        help="the mean vote from which on the answer is 1",
-        check=[at_least(0), at_most(1)],
+        0.5, unit="fraction", help="the least mean vote of an answer 1", check=[at_least(0), at_most(1)]
     )
     halts: int = count_setting(1, help="c, answers 1 after which it halts")
 
@@ -159,28 +154,17 @@ class AboveThresholdPredictor(VotePredictor):
             halts=self.halts,
         )
 
-    def start(self, games: int, rng: np.random.Generator) -> SparseVotesState:
+    def start(self, games: int, rng: np.random.Generator) -> VotePredictorState:
+        threshold, epsilon, sensitivity = self.threshold, self.epsilon, 1 / self.size
         mechanism = AboveThreshold(
-            games,
-            rng,
-            threshold=self.threshold,
-            epsilon=self.epsilon,
-            sensitivity=1 / self.size,
-            halts=self.halts,
+            games, rng, threshold=threshold, epsilon=epsilon, sensitivity=sensitivity, halts=self.halts
         )
-        return SparseVotesState(self, games, mechanism)
+        return VotePredictorState(self, games, mechanism)
 
 
 @attrs.frozen
-class BetweenThresholdsPredictor(VotePredictor):
-    """Answers every query by BetweenThresholds on the mean vote of one teacher per training example.
-
-    Lemma C.3 and Observation 2 of Private Everlasting Prediction, v1: the central mechanism of GenericBBL,
-    without its subsets and rounds. It does not learn from queries.
-    """
-
-    name = "between-thresholds"
-    theorem = "Lemma C.3 and Observation 2 of Private Everlasting Prediction, v1"
+class CloseVotesPredictor(VotePredictor):
+    """Base of the predictors that halt with the c-th answer whose noisy vote is close to 1/2."""
 
     epsilon: float = setting(0.5, unit="nats", help="ε′ of one halt", check=[more_than(0), at_most(1)])
     alpha: float = setting(
@@ -188,6 +172,21 @@ class BetweenThresholdsPredictor(VotePredictor):
     )
     halts: int = count_setting(1, help='c, outcomes "between" after which it halts')
     slack: float = setting(1e-6, unit="probability", help="δ spent on advanced composition")
+
+    @property
+    def _rule(self) -> dict[str, Any]:
+        return {"epsilon": self.epsilon, "size": self.size, "halts": self.halts}
+
+
+@attrs.frozen
+class BetweenThresholdsPredictor(CloseVotesPredictor):
+    """Answers every query by BetweenThresholds on the mean vote of one teacher per training example.
+
+    The central mechanism of GenericBBL, v1, without its subsets and rounds.
+    """
+
+    name = "between-thresholds"
+    theorem = "Lemma C.3 and Observation 2 of Private Everlasting Prediction, v1"
 
     def _cost(self) -> Guarantee:
         delta = delta_of_gap(epsilon=self.epsilon, gap=2 * self.alpha, size=self.size)
@@ -202,34 +201,20 @@ class BetweenThresholdsPredictor(VotePredictor):
         return self.halts == 1
 
     def law(self, sample: Sample) -> SparseVotesLaw:
-        return between_thresholds_law(
-            self.train_electorate(sample),
-            alpha=self.alpha,
-            epsilon=self.epsilon,
-            size=self.size,
-            halts=self.halts,
-        )
+        return between_thresholds_law(self.train_electorate(sample), alpha=self.alpha, **self._rule)
 
-    def start(self, games: int, rng: np.random.Generator) -> SparseVotesState:
-        mechanism = BetweenThresholds(
-            games,
-            rng,
-            lower=0.5 - self.alpha,
-            upper=0.5 + self.alpha,
-            epsilon=self.epsilon,
-            size=self.size,
-            halts=self.halts,
-        )
-        return SparseVotesState(self, games, mechanism)
+    def start(self, games: int, rng: np.random.Generator) -> VotePredictorState:
+        lower, upper = 0.5 - self.alpha, 0.5 + self.alpha
+        mechanism = BetweenThresholds(games, rng, lower=lower, upper=upper, **self._rule)
+        return VotePredictorState(self, games, mechanism)
 
 
 @attrs.frozen
 class NoisyVotes(VotePredictor):
     """Answers 1 if the mean vote of the teachers plus Lap(1/(n·ε′)) is at least 1/2; halts after R answers.
 
-    Step 3(d) of GenericBBL, v2, without its subsets and rounds, with one teacher on each of n examples. One
-    answer costs ε′, and R answers cost their composition. It halts with its last answer, in all games at
-    once, and does not learn from queries.
+    Step 3(d) of GenericBBL, v2, without its subsets and rounds. It halts with its last answer, in all games
+    at once.
     """
 
     name = "noisy-votes"
@@ -249,48 +234,43 @@ class NoisyVotes(VotePredictor):
         scale = 1 / (self.size * self.epsilon)
         return NoisyVotesLaw(self.train_electorate(sample), scale=scale, answers=self.answers)
 
-    def start(self, games: int, rng: np.random.Generator) -> NoisyVotesState:
-        return NoisyVotesState(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> VotePredictorState:
+        return VotePredictorState(self, games, NoisyAnswers(self, games, rng))
 
 
-class NoisyVotesState(VotePredictorState):
-    """noisy-votes in a batch of games."""
+class NoisyAnswers:
+    """The mechanism of noisy-votes."""
 
     def __init__(self, learner: NoisyVotes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(learner, games)
         self._rng = rng
         self._scale = 1 / (learner.size * learner.epsilon)
         self._noise = np.empty(games)
         self._left = learner.answers
         self.halted = np.zeros(games, bool)
 
-    def predict(self, x: np.ndarray) -> np.ndarray:
+    def respond(self, values: np.ndarray) -> np.ndarray:
         if self._left == 0:
-            return np.zeros(self._games, bool)
+            return np.zeros(len(self.halted), bool)
         self._left -= 1
         laplace(self._rng, self._noise, self._scale)
-        self._noise += self._teachers.votes(x)
+        self._noise += values
         if self._left == 0:
-            self.halted = np.ones(self._games, bool)  # all games at once, whatever the queries
+            self.halted = np.ones(len(self.halted), bool)  # all games at once, whatever the queries
         return self._noise >= 0.5
 
 
 @attrs.frozen
-class SteadyThresholdsPredictor(VotePredictor):
+class SteadyThresholdsPredictor(CloseVotesPredictor):
     """Answers 1 if the mean vote of the teachers plus Lap(1/(n·ε′)) is at least 1/2.
 
-    With one teacher on each of n examples. It halts with the c-th answer whose noisy vote lies within alpha
-    of 1/2. This replaces step 3(d) in section 6.1 of Private Everlasting Prediction, v2, without the rounds
-    and without noise on thresholds (`SteadyThresholds`). It does not learn from queries.
+    It halts with the c-th answer whose noisy vote lies within alpha of 1/2: section 6.1 of Private
+    Everlasting Prediction, v2, without the rounds and without noise on thresholds (`SteadyThresholds`).
     """
 
     name = "steady-thresholds"
     theorem = "the claim proved in docs/proofs/steady_thresholds.md"
 
     epsilon: float = setting(0.04, unit="nats", help="ε′ of one answer", check=[more_than(0), at_most(1)])
-    alpha: float = setting(
-        0.25, unit="fraction", help="the thresholds are 1/2 ± alpha", check=[more_than(0), less_than(0.5)]
-    )
     halts: int = count_setting(4, help='c, outcomes "between" after which it halts')
     slack: float = setting(1e-6, unit="probability", help="δ")
 
@@ -299,37 +279,64 @@ class SteadyThresholdsPredictor(VotePredictor):
         return steady_thresholds_cost(self.halts, self.epsilon, gap=gap, slack=self.slack)
 
     def law(self, sample: Sample) -> SteadyThresholdsLaw:
-        return SteadyThresholdsLaw(
-            self.train_electorate(sample),
-            alpha=self.alpha,
-            epsilon=self.epsilon,
-            size=self.size,
-            halts=self.halts,
-        )
+        return SteadyThresholdsLaw(self.train_electorate(sample), alpha=self.alpha, **self._rule)
 
     def start(self, games: int, rng: np.random.Generator) -> SteadyThresholdsState:
-        return SteadyThresholdsState(self, games, rng)
+        lower, upper = 0.5 - self.alpha, 0.5 + self.alpha
+        mechanism = SteadyThresholds(games, rng, lower=lower, upper=upper, **self._rule)
+        return SteadyThresholdsState(self, games, mechanism)
 
 
 class SteadyThresholdsState(VotePredictorState):
-    """steady-thresholds in a batch of games."""
-
-    def __init__(self, learner: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
-        super().__init__(learner, games)
-        self._mechanism = SteadyThresholds(
-            games,
-            rng,
-            lower=0.5 - learner.alpha,
-            upper=0.5 + learner.alpha,
-            epsilon=learner.epsilon,
-            size=learner.size,
-            halts=learner.halts,
-        )
-
-    @property
-    def halted(self) -> np.ndarray:
-        return self._mechanism.halted
+    """steady-thresholds in a batch of games; its mechanism answers several queries at once."""
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        votes = np.broadcast_to(self._teachers.votes(x), (self._games,))
-        return self._mechanism.respond(votes[:, None])[:, 0]
+        return self._mechanism.respond(self._teachers.votes(x)[:, None])[:, 0]
+
+
+@attrs.frozen
+class StaticErm(BaselineLearner):
+    """The static predictor of section 3 of Private Everlasting Prediction: h_r = h_0, fitted to the sample.
+
+    It claims nothing (ε = ∞). Audit it against a claim of your own (`--epsilon`) to see a claim refuted.
+    """
+
+    name = "static-erm"
+    protocols = ("Figure1",)
+
+    concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
+
+    def law(self, sample: Sample) -> StaticErmLaw:
+        """One state; every answer is certain."""
+        return StaticErmLaw(self.concepts, self.concepts.erm(sample.points, sample.labels, sample.counts))
+
+    def start(self, games: int, rng: np.random.Generator) -> StaticErmState:
+        return StaticErmState(self.concepts, games)
+
+
+class StaticErmLaw(AnswerLaw):
+    """The answers of one concept."""
+
+    def __init__(self, concepts: ConceptClass, fitted: np.ndarray) -> None:
+        self._class = concepts
+        self._fitted = fitted[None]
+
+    def start(self) -> np.ndarray:
+        return np.ones(1)
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        ones = self._class.labels(self._fitted, x[:1] if is_shared(x) else x)[0, :, None]
+        return np.stack([measure * ~ones, measure * ones])
+
+
+class StaticErmState:
+    def __init__(self, concepts: ConceptClass, games: int) -> None:
+        self._class = concepts
+        self.halted = np.zeros(games, bool)
+
+    def train(self, training: Training) -> None:
+        fitted = [self._class.erm(s.points, s.labels, s.counts) for s in training.samples]
+        self._concepts = np.array(fitted)[training.which]
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        return self._class.label(self._concepts, x)

@@ -7,9 +7,8 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena.claims import Claim
-from arena.moves import GradientCanary
-from arena.neighbours import Neighbours, Relation, find_users, read_relation
+from arena.claims import Claim, Neighbours, Relation, find_users, read_relation
+from arena.messages import GradientCanary
 from arena.sample import Sample
 from arena.settings import at_least, at_most, check_value, count_setting, more_than, setting, whole
 from learners.training.dp_sgd import CLIP_REMEDY, DPSGD, check_sampling
@@ -22,16 +21,13 @@ _SLAB = 4_000_000  # coordinates of examples that are in memory at a time
 class DPFedAvg(DPSGD):
     """Differentially private federated averaging, for linear models and small networks.
 
-    In each round every user takes part with chance batch/size, independently. Such a user makes `local_steps`
-    steps of gradient descent from the public model, on the mean loss of all examples of that user. The change
-    of the model is clipped to the length `clip`; the changes are added up, with noise as in dp-sgd, and the
-    sum over `batch`, times the learning rate, is added to the public model.
+    In each round every user takes part with chance batch/size, independently, and makes `local_steps` steps
+    of gradient descent from the public model, on the mean loss of all examples of that user. The changes are
+    clipped to the length `clip` and added up with noise as in dp-sgd; the sum over `batch`, times the
+    learning rate, is added to the public model.
 
-    Source: Algorithm 1 (DP-FedAvg) of McMahan, Ramage, Talwar, Zhang, Learning Differentially Private
-    Recurrent Language Models (2018), with the fixed denominator and users of equal weight.
-
-    Privacy: a user moves a sum by at most `clip`, however many examples the user has, so that the claim is
-    that of dp-sgd with users in place of examples.
+    Source: Algorithm 1 (DP-FedAvg) of McMahan, Ramage, Talwar, Zhang (2018), with the fixed denominator and
+    users of equal weight. The claim is that of dp-sgd with users in place of examples.
 
     Points hold the number of the user in the coordinate `user_column`, which is no feature. The gradient of a
     canary takes the place of that of its example in every local step. A change that overflows counts as 0.

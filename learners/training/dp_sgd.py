@@ -1,4 +1,4 @@
-"""dp-sgd: stochastic gradient descent with clipped gradients and Gaussian noise."""
+"""dp-sgd and dp-ftrl: gradient descent on clipped gradients, with noise on each step or on prefix sums."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import REPLACING, Claim, Neighbours, PrivacyUnit, Relation, read_relation
 from arena.errors import Unsupported
-from arena.moves import GradientCanary
-from arena.neighbours import REPLACING, Neighbours, Relation, read_relation
+from arena.messages import GradientCanary
 from arena.players import Learner
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
-from arena.privacy_curves.noisy_steps import NoisyStep, renyi_epsilon
+from arena.privacy_curves.gaussian_curves import NoisyStep, renyi_epsilon
 from arena.sample import BLANK, Sample
 from arena.settings import Check, count_setting, more_than, one_of, setting
 from learners.mechanisms.parameter_checks import check_batch
@@ -59,16 +58,16 @@ class DPSGD(Learner):
     with Gaussian noise of standard deviation noise·clip for each parameter; the sum over `batch`, times the
     learning rate, is subtracted from the parameters. `size` and `batch` are public numbers, not counted from
     the data. All models may be published. Noisy sums are rounded to multiples of about a thirtieth of the
-    noise, so that the last bits of the floating-point numbers show nothing.
+    noise, so that their last bits show nothing.
 
     Source: Algorithm 1 of Abadi and others, Deep Learning with Differential Privacy (2016).
 
-    Privacy: computed by composing privacy-loss distributions (docs/proofs/loss_distribution.md), for the
-    sampling that is run. "poisson": each example is in a batch independently with chance batch/size; examples
-    are added, removed or zeroed out. "fixed": uniform subsets; examples are replaced or zeroed out.
-    "shuffled": a permutation in each epoch; examples are replaced or zeroed out, and the order is credited
-    with nothing, so that each epoch costs one step without subsampling. Noise is chosen for ε and δ of the
-    relation that is named; for other relations by group privacy (docs/proofs/neighbours.md).
+    Privacy: composed privacy-loss distributions (docs/proofs/loss_distribution.md) for the sampling that is
+    run. "poisson": each example is in a batch independently with chance batch/size; examples are added,
+    removed or zeroed out. "fixed": uniform subsets; examples are replaced or zeroed out. "shuffled": a
+    permutation in each epoch; examples are replaced or zeroed out, and each epoch costs one step without
+    subsampling. Noise is chosen for the relation that is named; for others by group privacy
+    (docs/proofs/neighbours.md).
     """
 
     name = "dp-sgd"
@@ -328,3 +327,68 @@ class DPSGDState(NoisySumsState[_ExampleGroup]):
         norms, add = self._network.gradients(self.parameters[games], x, y, choose(group.lengths))
         total += add(copies * self._shrink(norms))
         return total
+
+
+@attrs.frozen
+class DPFTRL(DPSGD):
+    """Follow the regularised leader with noise from a binary tree, for linear models and small networks.
+
+    The model after t steps is that before training, less the learning rate over `batch` times the sum of all
+    clipped gradients so far, whose noise is the sum of the Gaussian noises of the blocks of a binary tree
+    that it consists of. Every epoch goes through the data once, with a tree of its own.
+
+    Source: Algorithms 1 and 2 of Kairouz and others, Practical and Private (Deep) Learning without Sampling
+    or Shuffling (2021), without momentum and without the estimator of Honaker.
+
+    Privacy: an example is in one block of each level of an epoch's tree: E epochs with L levels are a
+    Gaussian mechanism of sensitivity clip·√(E·L), exactly, in any order. Examples are zeroed out or replaced.
+    """
+
+    name = "dp-ftrl"
+    theorem = "Theorem 4.1 of Kairouz and others (2021), with the exact Gaussian mechanism"
+
+    sampling: str = setting(SHUFFLED, help="each epoch is a new permutation", check=check_sampling(SHUFFLED))
+    neighbours: str | None = setting("zero out one", help="the neighbouring relation of the claim")
+
+    @property
+    def epoch_steps(self) -> int:
+        """The steps of an epoch."""
+        return self.size // self.batch
+
+    @property
+    def levels(self) -> int:
+        """The levels of the tree of an epoch."""
+        return min(self.epoch_steps, self.steps).bit_length()
+
+    def other_costs(self) -> dict[str, float]:
+        return {}
+
+    def _compose(self, noise: float, shift: float, slack: float) -> GaussianCurve:
+        epochs = -(-self.steps // self.epoch_steps)
+        return GaussianCurve(shift * (epochs * self.levels) ** 0.5 / noise, slack)
+
+    def start(self, games: int, rng: np.random.Generator) -> DPFTRLState:
+        return DPFTRLState(self, games, rng)
+
+
+class DPFTRLState(DPSGDState):
+    """dp-ftrl in a batch of games."""
+
+    _learner: DPFTRL
+
+    def __init__(self, learner: DPFTRL, games: int, rng: np.random.Generator) -> None:
+        super().__init__(learner, games, rng)
+        self._step = 0  # of the epoch
+        self._blocks: list[np.ndarray] = []  # the noises of the present prefix, of the shortest block last
+
+    def _draw_noise(self) -> np.ndarray:
+        """By how much the noise of the prefix changes: a new block takes the place of shorter ones."""
+        if self._step == self._learner.epoch_steps:
+            self._step, self._blocks = 0, []
+        self._step += 1
+        change = super()._draw_noise()
+        block = change.copy()
+        for _ in range((self._step & -self._step).bit_length() - 1):
+            change -= self._blocks.pop()
+        self._blocks.append(block)
+        return change

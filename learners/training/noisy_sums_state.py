@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.moves import GradientCanary
+from arena.messages import GradientCanary
 from arena.sample import Sample, Training
 
 POISSON, FIXED, SHUFFLED = SAMPLINGS = ("poisson", "fixed", "shuffled")

@@ -91,9 +91,8 @@ class PrivateLogistic(FixedSizeLearner, ReleaseLearner):
 class OutputPerturbation(PrivateLogistic):
     """Logistic regression whose minimiser is published with noise.
 
-    Algorithm 1 of Chaudhuri, Monteleoni, Sarwate, Differentially Private Empirical Risk Minimization (2011).
-    Replacing an example moves the minimiser by at most 2/(nΛ) (their Corollary 8). The density of the noise
-    is proportional to e^(−‖b‖nΛε/2).
+    Algorithm 1 of Chaudhuri, Monteleoni, Sarwate (2011). Replacing an example moves the minimiser by at most
+    2/(nΛ) (their Corollary 8); the density of the noise is proportional to e^(−‖b‖nΛε/2).
     """
 
     name = "output-perturbation"
@@ -111,13 +110,12 @@ class OutputPerturbation(PrivateLogistic):
 class ObjectivePerturbation(PrivateLogistic):
     """Logistic regression whose objective has a random linear term.
 
-    Algorithm 2 of Chaudhuri, Monteleoni, Sarwate, Differentially Private Empirical Risk Minimization (2011),
-    for the logistic loss, whose second derivative is at most c = 1/4. A part of ε, ln(1 + 2c/(nΛ) +
-    c²/(nΛ)²), pays for the change of curvature; the density of the noise b is proportional to e^(−ε′‖b‖/2).
+    Algorithm 2 of Chaudhuri, Monteleoni, Sarwate (2011), for the logistic loss, whose second derivative is at
+    most c = 1/4. A part of ε, ln(1 + 2c/(nΛ) + c²/(nΛ)²), pays for the change of curvature; the density of
+    the noise b is proportional to e^(−ε′‖b‖/2).
 
-    Deviation: where that part is at least ε, the paper adds regularisation, up to c/(n(e^(ε/4) − 1)) in all,
-    and takes ε′ = ε/2; otherwise it leaves ε′ to the noise, however small. Here nothing is ever added:
-    settings in which that part is at least ε/2 are refused.
+    Deviation: where that part is at least ε, the paper adds regularisation. Here settings in which it is at
+    least ε/2 are refused.
     """
 
     name = "objective-perturbation"

@@ -48,8 +48,7 @@ class SmallNetwork:
     ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """The norms (n, k) of the gradients of single examples, and the function that adds them up.
 
-        That function takes weights (n, k) and returns the weighted sums (n, P). No gradient of a single
-        example is stored: each is a product of a few vectors.
+        That function takes weights (n, k) and returns the weighted sums (n, P). No single gradient is stored.
 
         lengths: the squared lengths of the points, if they are known.
         Shapes: x (k, d) for all games or (n, k, d); y and lengths (k,) or (n, k).
@@ -77,10 +76,7 @@ class SmallNetwork:
         return np.abs(slope) * np.sqrt(squares), add
 
     def start(self, games: int, rng: np.random.Generator) -> np.ndarray:
-        """(games, P): parameters to begin with, 0 for linear models and random for hidden units.
-
-        They are drawn before any data are seen, and the adversary is shown none of them.
-        """
+        """(games, P): parameters to begin with, 0 for linear models and random for hidden units."""
         if not self.hidden:
             return np.zeros((games, self.size))
         return rng.standard_normal((games, self.size)) / np.sqrt(self.features)

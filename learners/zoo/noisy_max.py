@@ -16,16 +16,16 @@ from numpy.random import Generator
 
 from arena.laws import Density, Finite
 from arena.sample import Sample
-from learners.mechanisms.densities import (
+from learners.mechanisms.noise import (
     REACH,
     exponential_log_cdf,
     exponential_log_pdf,
     fine_laplace_nodes,
+    laplace,
     laplace_log_cdf,
     laplace_log_pdf,
 )
-from learners.mechanisms.noise import laplace
-from learners.zoo.base import CountingLearner, QueryValues, queries_setting
+from learners.zoo.counting_queries import CountingLearner, QueryValues, queries_setting
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -34,8 +34,7 @@ Function = Callable[[np.ndarray], np.ndarray]
 class UnitNoise:
     """A noise distribution of scale 1, of a random variable Z.
 
-    fill: fills an array with independent draws. log_pdf, log_cdf: defined for arguments of at least
-    `infimum`. infimum: of Z.
+    fill: fills an array with draws. log_pdf, log_cdf: for arguments of at least the `infimum` of Z.
     """
 
     fill: Callable[[Generator, np.ndarray], np.ndarray]
@@ -44,12 +43,10 @@ class UnitNoise:
     infimum: float
 
 
-def _fill_exponential(rng: Generator, out: np.ndarray) -> np.ndarray:
-    return rng.standard_exponential(out=out)
-
-
 LAPLACE = UnitNoise(laplace, laplace_log_pdf, laplace_log_cdf, -np.inf)
-EXPONENTIAL = UnitNoise(_fill_exponential, exponential_log_pdf, exponential_log_cdf, 0.0)
+EXPONENTIAL = UnitNoise(
+    lambda rng, out: rng.standard_exponential(out=out), exponential_log_pdf, exponential_log_cdf, 0.0
+)
 
 
 @attrs.frozen
@@ -76,8 +73,7 @@ class NoisyMax(CountingLearner):
 class NoisyArgmax(NoisyMax):
     """Base of the learners that release the index of the largest noisy query, (n,) int64."""
 
-    def allocate(self, games: int) -> np.ndarray:
-        return np.empty(games, np.int64)
+    dtype = np.int64
 
     def answer(self, values: QueryValues, rng: Generator, out: np.ndarray) -> None:
         out[:] = argmax_of_rows(self.add_noise(values, rng))
@@ -89,9 +85,6 @@ class NoisyArgmax(NoisyMax):
 @attrs.frozen
 class NoisyMaximum(NoisyMax):
     """Base of the learners that release the value of the largest noisy query, (n,) float64."""
-
-    def allocate(self, games: int) -> np.ndarray:
-        return np.empty(games)
 
     def answer(self, values: QueryValues, rng: Generator, out: np.ndarray) -> None:
         np.maximum.reduce(self.add_noise(values, rng), axis=0, out=out)
@@ -105,8 +98,8 @@ class NoisyMaximum(NoisyMax):
 class ReportNoisyMax1(NoisyArgmax):
     """The index of the largest query, with Laplace noise: releases argmax_i (q_i + Lap(2/ε)).
 
-    Algorithm 5 of Ding et al. (2018), after Dwork and Roth, The Algorithmic Foundations of Differential
-    Privacy (2014), section 3.3. The scale is 2/ε because one example may raise some queries and lower others.
+    Algorithm 5 of Ding et al. (2018), after Dwork and Roth (2014), section 3.3. The scale is 2/ε because one
+    example may raise some queries and lower others.
     """
 
     name = "report-noisy-max-1"
@@ -118,8 +111,8 @@ class ReportNoisyMax1(NoisyArgmax):
 class ReportNoisyMax2(NoisyArgmax):
     """The index of the largest query, with exponential noise: releases argmax_i (q_i + Exp(2/ε)).
 
-    Algorithm 6 of Ding et al. (2018), after Dwork and Roth (2014), section 3.3. Exp(b) is the exponential
-    distribution of mean b. The claim ε is exact.
+    Algorithm 6 of Ding et al. (2018), after Dwork and Roth (2014), section 3.3. Exp(b) has mean b. The claim
+    ε is exact.
     """
 
     name = "report-noisy-max-2"
@@ -144,9 +137,8 @@ class ReportNoisyMax3(NoisyMaximum):
 class ReportNoisyMax4(NoisyMaximum):
     """The value of the largest noisy query, with exponential noise: releases max_i (q_i + Exp(2/ε)).
 
-    Algorithm 8 of Ding et al. (2018). The error: it releases the noisy value, while the proof is about the
-    index. It claims ε, but no ε holds: the value is never below the largest query, so that a value between
-    the largest queries of two samples tells them apart.
+    Algorithm 8 of Ding et al. (2018). The error: it releases the noisy value, which is never below the
+    largest query, while the proof is about the index. It claims ε, but no ε holds.
     """
 
     name = "report-noisy-max-4"

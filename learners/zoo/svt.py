@@ -1,14 +1,13 @@
 """The six sparse vector techniques: svt-1, which is correct, to svt-6.
 
 Query i is answered "above" (⊤) if q_i + ν_i >= T + ρ, otherwise "below" (⊥); only the answers are released.
-The numbering is that of Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Privacy
-(2017).
+The numbering is that of Lyu, Su, Li, Understanding the Sparse Vector Technique (2017).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from math import inf
+from math import comb, inf
 from typing import Any, ClassVar
 
 import attrs
@@ -19,10 +18,15 @@ from arena.errors import Unsupported
 from arena.laws import Branches, Density, Finite
 from arena.sample import Sample
 from arena.settings import count_setting, less_than, more_than, setting
-from learners.mechanisms.densities import HiddenBelow, fine_laplace_nodes, laplace_density
-from learners.mechanisms.noise import laplace, laplace_cdf
-from learners.zoo.base import CountingLearner, QueryValues, queries_setting
-from learners.zoo.svt_laws import full_law, halting_law, noiseless_law
+from learners.mechanisms.noise import (
+    HiddenBelow,
+    fine_laplace_nodes,
+    laplace,
+    laplace_between,
+    laplace_cdf,
+    laplace_density,
+)
+from learners.zoo.counting_queries import CountingLearner, QueryValues, queries_setting
 
 
 def threshold_setting(default: float) -> Any:
@@ -36,6 +40,9 @@ class SvtLearner(CountingLearner):
 
     They release (n, m) int8: 1 for "above", 0 for "below", -1 for a query that is not answered.
     """
+
+    one_number = False
+    dtype: ClassVar[type[Any]] = np.int8
 
     queries: int = queries_setting(10)
 
@@ -56,9 +63,6 @@ class SvtLearner(CountingLearner):
     @property
     def noise_scale(self) -> float:
         return self.scales[1]
-
-    def allocate(self, games: int) -> np.ndarray:
-        return np.empty((games, self.queries), np.int8)
 
     def draw_thresholds(self, rng: Generator, out: np.ndarray) -> np.ndarray:
         """Fill `out` with independent draws of T + ρ, in units of the queries' noise."""
@@ -98,11 +102,7 @@ class HaltingSvtLearner(SvtLearner):
     def answer(self, values: QueryValues, rng: Generator, out: np.ndarray) -> None:
         draws = min(self.halts, self.queries) if self.renewed else 1
         thresholds = self.draw_thresholds(rng, np.empty((draws, values.games)))
-        noisy = self.add_noise(values, rng)
-        if draws == 1:
-            out[:] = answer_until_halt(self.halts, noisy >= thresholds).T
-        else:
-            out[:] = _answer_renewing(noisy, thresholds).T
+        out[:] = answer_until_halt(self.halts, self.add_noise(values, rng), thresholds).T
 
     def law(self, sample: Sample) -> Finite | Branches:
         """The output distribution, by a forward recursion over the queries with a quadrature over ρ.
@@ -113,46 +113,24 @@ class HaltingSvtLearner(SvtLearner):
         return halting_law(probabilities, weights, self.halts, renewed=self.renewed)
 
 
-# --- playing ------------------------------------------------------------------------------------------------
+def answer_until_halt(halts: int, noisy: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """(m, k) integers: 1 where noisy queries (m, k) reach the threshold, 0 elsewhere, -1 after `halts` ones.
 
-
-def answer_until_halt(halts: int, above: np.ndarray) -> np.ndarray:
-    """(m, k) integers: 1 where `above` (m, k), 0 where not, -1 after `halts` times 1."""
-    left, answers = _allocate_answers(min(halts, len(above)), above.shape)
-    for row, answer in zip(above, answers, strict=True):
-        _answer_query(row, left, answer)
-    return answers
-
-
-def _answer_renewing(noisy: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """As `answer_until_halt`, for noisy queries (m, k) and thresholds (c, k), the next one after each
-    "above"."""
-    halts, games = thresholds.shape
-    left, answers = _allocate_answers(halts, noisy.shape)
-    column = np.arange(games)
-    threshold = thresholds[0]
+    thresholds: (1, k), or (halts, k), of which the next one is used after each 1.
+    """
+    halts = min(halts, len(noisy))
+    small = np.min_scalar_type(-max(halts, 1) - 1)  # integers that take little memory
+    left, answers = np.full(noisy.shape[1], halts, small), np.empty(noisy.shape, small)
+    threshold, column = thresholds[0], np.arange(noisy.shape[1])
     for row, answer in zip(noisy, answers, strict=True):
-        if _answer_query(row >= threshold, left, answer):
-            used = np.minimum(halts - left.astype(np.intp), halts - 1)
-            threshold = thresholds[used, column]
+        running = left > 0
+        hit = (row >= threshold) & running
+        np.add(hit, running, out=answer, dtype=answer.dtype)
+        answer -= 1
+        np.subtract(left, hit, out=left)
+        if len(thresholds) > 1 and hit.any():
+            threshold = thresholds[np.minimum(halts - left.astype(np.intp), halts - 1), column]
     return answers
-
-
-def _allocate_answers(halts: int, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The answers "above" that each game has left (k,), and room for the answers (m, k), in the smallest
-    integers."""
-    small = np.min_scalar_type(-max(halts, 1) - 1)
-    return np.full(shape[1], halts, small), np.empty(shape, small)
-
-
-def _answer_query(above: np.ndarray, left: np.ndarray, answer: np.ndarray) -> bool:
-    """Answer one query in all games and count down `left`; return whether any game answered "above"."""
-    running = left > 0
-    hit = above & running
-    np.add(hit, running, out=answer, dtype=answer.dtype)
-    answer -= 1
-    np.subtract(left, hit, out=left)
-    return bool(hit.any())
 
 
 # --- the six techniques -------------------------------------------------------------------------------------
@@ -162,8 +140,7 @@ def _answer_query(above: np.ndarray, left: np.ndarray, answer: np.ndarray) -> bo
 class Svt1(HaltingSvtLearner):
     """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(4c/ε); stops after c answers "above".
 
-    Algorithm 1 of Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Privacy (2017). The
-    claim is ε, for any number of queries.
+    Algorithm 1 of Lyu, Su, Li (2017). The claim is ε, for any number of queries.
     """
 
     name = "svt-1"
@@ -181,8 +158,8 @@ class Svt2(HaltingSvtLearner):
     """Sparse vector with ρ ~ Lap(2c/ε), drawn afresh after each "above", and ν ~ Lap(4c/ε); stops after c of
     these.
 
-    Algorithm Sparse of Dwork and Roth, The Algorithmic Foundations of Differential Privacy (2014), section
-    3.6; Algorithm 2 of Lyu, Su, Li (2017). The claim is ε, for any number of queries.
+    Algorithm Sparse of Dwork and Roth (2014), section 3.6; Algorithm 2 of Lyu, Su, Li (2017). The claim is ε,
+    for any number of queries.
     """
 
     name = "svt-2"
@@ -204,37 +181,32 @@ class Svt3(HaltingSvtLearner):
     these.
 
     Roth, lecture notes on The Algorithmic Foundations of Data Privacy (2011); Algorithm 3 of Lyu, Su, Li
-    (2017). The error: a released value cannot be below the noisy threshold and so reveals it, while the proof
-    counts the answers "below" as if the threshold were hidden. It claims ε. With c = 1 the exact value is
-    m·ε/2, where all queries change and the value is far below them.
+    (2017). The error: a released value cannot be below the noisy threshold and so reveals it. It claims ε;
+    with c = 1 the exact value is m·ε/2, where all queries change and the value is far below them.
 
     Releases (n, m) float64: the value for "above", -1000 for "below", -2000 for a query that is not answered.
     """
 
     name = "svt-3"
     theorem = "none: the released value reveals the threshold; exactly m·ε/2 for one halt"
+    dtype = np.float64
 
     @property
     def scales(self) -> tuple[float, float]:
         return 2 / self.epsilon, 2 * self.halts / self.epsilon
 
-    def allocate(self, games: int) -> np.ndarray:
-        return np.empty((games, self.queries))
-
     def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
-        thresholds = self.draw_thresholds(rng, np.empty(values.games))
+        thresholds = self.draw_thresholds(rng, np.empty((1, values.games)))
         noisy = self.add_noise(values, rng)
-        answers = answer_until_halt(self.halts, noisy >= thresholds)
+        answers = answer_until_halt(self.halts, noisy, thresholds)
         noisy *= self.noise_scale
         np.copyto(noisy, _BELOW, where=answers == 0)
         np.copyto(noisy, _UNANSWERED, where=answers == -1)
         out[:] = noisy.T
 
     def law(self, sample: Sample) -> Branches:
-        """The output distribution. Branch i: it stopped at query i and released a value. Last branch: it
-        never stopped.
-
-        Raises: Unsupported if halts > 1, since `Branches` holds one released value only.
+        """The output distribution. Branch i: it stopped at query i and released a value; the last: it never
+        did.
         """
         if self.halts > 1:
             raise Unsupported(
@@ -296,9 +268,8 @@ class Svt5(SvtLearner):
     """Sparse vector with ρ ~ Lap(2/ε), drawn once, and no noise on the queries; never stops.
 
     Stoddard, Chen, Machanavajjhala, Differentially Private Algorithms for Empirical Machine Learning (2014);
-    Algorithm 5 of Lyu, Su, Li (2017). The error: two queries without noise get different answers only if the
-    threshold lies between them, and then the answers reveal which is larger. It claims ε, but no ε holds:
-    some answers are possible for only one of two neighbours.
+    Algorithm 5 of Lyu, Su, Li (2017). The error: queries without noise get different answers only if the
+    threshold lies between them, which reveals the larger one. It claims ε, but no ε holds.
     """
 
     name = "svt-5"
@@ -347,3 +318,72 @@ class Svt6(SvtLearner):
         Raises: Unsupported if there are more than 16,384 of them.
         """
         return full_law(*self.answer_probabilities(self.counts(sample)))
+
+
+_LARGEST_LAW = 2**14  # sequences of answers: an output distribution holds all of them
+
+
+def halting_law(probabilities: np.ndarray, weights: np.ndarray, halts: int, *, renewed: bool) -> Finite:
+    """The distribution of the answers when `halts` of them may be "above".
+
+    Shapes: probabilities (m, 2, t) of "below" and "above" at every query, given ρ at the nodes; weights (t,)
+    of the nodes.
+    """
+    queries = len(probabilities)
+    _check_size(sum(comb(queries, tops) for tops in range(min(halts, queries) + 1)))
+    done: list[tuple[np.ndarray, float]] = []
+    running = [(np.full(queries, -1.0), weights, halts)]
+    for index, (no, yes) in enumerate(probabilities):
+        extended = []
+        for answers, mass, left in running:
+            top, bottom = answers.copy(), answers.copy()
+            top[index], bottom[index] = 1, 0
+            above = mass * yes
+            extended.append((bottom, mass * no, left))
+            if left == 1:
+                done.append((top, above.sum()))
+            else:
+                extended.append((top, weights * above.sum() if renewed else above, left - 1))
+        running = extended
+    done += [(answers, mass.sum()) for answers, mass, _ in running]
+    return Finite(np.array([answers for answers, _ in done]), np.array([total for _, total in done]))
+
+
+def full_law(probabilities: np.ndarray, weights: np.ndarray) -> Finite:
+    """The distribution of the answers when every query is answered. Shapes as in `halting_law`.
+
+    Given ρ the two halves of the answers are independent.
+    """
+    queries = len(probabilities)
+    _check_size(2.0**queries)
+    halves = probabilities[: queries // 2], probabilities[queries // 2 :]
+    first, second = (_sequence_probabilities(half) for half in halves)
+    patterns = np.indices((2,) * queries).reshape(queries, -1).T
+    # Not by BLAS: starting its threads takes longer than so small a product.
+    return Finite(patterns.astype(float), np.einsum("at,bt->ab", first * weights, second).ravel())
+
+
+def _sequence_probabilities(probabilities: np.ndarray) -> np.ndarray:
+    """(2^m, t): the probability of every sequence of answers given ρ, those that begin with "below" first."""
+    nodes = probabilities.shape[2]
+    products = np.ones((1, nodes))
+    for probability in probabilities:
+        products = (products[:, None] * probability).reshape(-1, nodes)
+    return products
+
+
+def noiseless_law(margins: np.ndarray) -> Finite:
+    """The distribution of the answers margins >= Lap(1), for margins (m,): exact, without impossible
+    answers."""
+    cuts = np.unique(margins)
+    below = np.concatenate([[-inf], cuts])
+    above = np.concatenate([cuts, [inf]])
+    return Finite((margins >= above[:, None]).astype(float), laplace_between(below, above))
+
+
+def _check_size(sequences: float) -> None:
+    if sequences > _LARGEST_LAW:
+        raise Unsupported(
+            f"an output distribution may have at most {_LARGEST_LAW:,} sequences of answers",
+            remedy="Ask fewer queries, or allow fewer halts.",
+        )

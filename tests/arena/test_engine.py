@@ -5,16 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import (
-    SAMPLE,
-    Echo,
-    Fragile,
-    GameEcho,
-    GameScripted,
-    LastLabel,
-    Scripted,
-    script,
-)
+from support.simple_players import SAMPLE, Echo, Fragile, GameEcho, GameScripted, LastLabel, Scripted, script
 
 from arena import (
     Adaptive,
@@ -30,7 +21,6 @@ from arena import (
     Query,
     Ready,
     Referee,
-    Release,
     SpecialRound,
     Train,
     play,
@@ -47,9 +37,6 @@ def noisy(games: int, rng: np.random.Generator) -> Moves:
 
 def test_same_seed_same_game() -> None:
     first, second, third = (play(Echo(), Scripted(noisy), Figure1(), games=10, seed=s) for s in (5, 5, 6))
-    assert first.score is not None
-    assert second.score is not None
-    assert third.score is not None
     assert first.score.tobytes() == second.score.tobytes()
     assert first.worlds.tobytes() == second.worlds.tobytes()
     assert first.score.tobytes() != third.score.tobytes()
@@ -62,11 +49,6 @@ def test_the_streams_of_the_parties_and_blocks_are_apart() -> None:
         for party in (coins.learner, coins.adversary, coins.referee):
             draws.add(int(party.integers(2**63)))
     assert len(draws) == 60
-
-
-def test_streams_can_be_asked_for_twice() -> None:
-    seed = block_seed(3, 0)
-    assert streams(seed).learner.random() == streams(seed).learner.random()
 
 
 def test_an_adversary_that_draws_more_changes_no_random_number_of_the_learner() -> None:
@@ -97,17 +79,6 @@ def test_places_do_not_tell_the_worlds() -> None:
     assert abs(worlds[::2].mean() - 0.5) < 5 * 0.5 / np.sqrt(20_000)
 
 
-def test_players_must_know_the_protocol() -> None:
-    with pytest.raises(InvalidArgument, match=r"learner game-echo does not play Release\. It plays Figure1"):
-        play(GameEcho(), script(Train(SAMPLE)), Release(), games=2, seed=1)
-
-
-@pytest.mark.parametrize("games", [-1])
-def test_games_are_counted_from_zero(games: int) -> None:
-    with pytest.raises(InvalidArgument, match="at least 0, got -1"):
-        play(Echo(), script(Train(SAMPLE)), Figure1(), games=games, seed=1)
-
-
 # --- game style ---------------------------------------------------------------------------------------
 
 
@@ -129,12 +100,9 @@ def one_table(games: int, rng: np.random.Generator) -> Moves:
 def test_both_styles_play_the_same_game(learner: Echo | GameEcho) -> None:
     table = play(learner, Scripted(one_table), Figure1(), games=20, seed=3)
     lifted = play(learner, GameScripted(one_game), Figure1(), games=20, seed=3)
-    assert table.score is not None
-    assert lifted.score is not None
     assert table.score.tolist() == lifted.score.tolist()
     assert table.worlds.tolist() == lifted.worlds.tolist()
     assert lifted.flag.all()
-    assert lifted.halted is not None
     assert lifted.halted.tolist() == lifted.worlds.tolist()
 
 
@@ -144,7 +112,6 @@ def test_games_of_game_style_draw_their_own_random_numbers() -> None:
         return rng.random()
 
     score = play(Echo(), GameScripted(drawing), Figure1(), games=50, seed=3).score
-    assert score is not None
     assert len(set(score.tolist())) == 50
 
 
@@ -175,7 +142,6 @@ def test_the_caller_may_choose_the_worlds() -> None:
     adversary = script(Train(SAMPLE), Query(0.0, 9.0))
     played = play(Echo(), adversary, Figure1(), games=3, seed=1, worlds=np.array([True, False, True]))
     assert played.worlds.tolist() == [True, False, True]
-    assert played.halted is not None
     assert played.halted.tolist() == [True, False, True]
     with pytest.raises(InvalidArgument, match="worlds must have shape"):
         play(Echo(), adversary, Figure1(), games=3, seed=1, worlds=np.zeros(2, bool))
@@ -186,8 +152,6 @@ def test_a_failing_learner_ends_its_game_where_failures_are_seen() -> None:
     with pytest.raises(PlayerError):
         play(Fragile(), adversary, Figure1(), games=4, seed=1)
     played = play(Fragile(), adversary, Figure1(), games=4, seed=1, faults=True, record=True)
-    assert played.failed is not None
-    assert played.score is not None
     assert played.failed.tolist() == played.worlds.tolist()
     assert np.isposinf(played.score).tolist() == played.worlds.tolist()
     assert [one.rounds for one in played.single_games] == [1 if world else 2 for world in played.worlds]
@@ -199,7 +163,6 @@ def test_a_refusal_of_the_learner_is_a_failure_where_failures_are_seen() -> None
     with pytest.raises(BudgetExceeded):
         play(learner, adversary, Figure1(), games=4, seed=1)
     played = play(learner, adversary, Figure1(), games=4, seed=1, faults=True)
-    assert played.failed is not None
     assert played.failed.tolist() == played.worlds.tolist()
 
 
@@ -218,17 +181,12 @@ def test_a_failing_adversary_is_never_part_of_the_game() -> None:
         play(Echo(), Scripted(raise_error), Figure1(), games=2, seed=1, faults=True)
 
 
-def test_no_game_of_game_style_at_all() -> None:
-    assert play(Echo(), GameScripted(one_game), Figure1(), games=0, seed=3).flag.shape == (0,)
-
-
 # --- transcripts ----------------------------------------------------------------------------------------
 
 
 def test_a_transcript_shows_both_worlds_side_by_side() -> None:
     adversary = script(Train(SAMPLE), Query(0.7), Query(0.7), Query(0.0, 9.0), Query(0.0), score=np.arange(2))
     played = play(Echo(), adversary, Figure1(), games=2, seed=1, record=True)
-    assert played.transcript is not None
     first, second = int(np.argmin(played.worlds)), int(np.argmax(played.worlds))
     lines = played.transcript.table(first, second).splitlines()
     cells = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
@@ -253,7 +211,6 @@ def test_a_transcript_shows_both_worlds_side_by_side() -> None:
 def test_a_transcript_shows_training_sets_that_differ() -> None:
     adversary = script(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0)))
     played = play(Echo(), adversary, Figure1(), games=2, seed=1, record=True)
-    assert played.transcript is not None
     first, second = int(np.argmin(played.worlds)), int(np.argmax(played.worlds))
     assert played.transcript.table(first, second).splitlines()[:2] == [
         "training in world 0: 5 examples: 3 x (0, 0), 2 x (1, 1)",
@@ -269,16 +226,9 @@ def test_online_games_have_transcripts(referee: Referee) -> None:
         "SpecialRound": [Ready(), Example(0.0, 1), Example(0.0, 1), Example(0.0, 0)],
     }[referee.name]
     played = play(LastLabel(), script(*moves), referee, games=1, seed=1, record=True)
-    assert played.transcript is not None
     lines = [line.split() for line in played.transcript.table(0).splitlines()]
     assert lines[2:] == [
         ["1", "(0,", "1)", "0", "0"],
         ["2", "(0,", "1)", "1", "1"],
         ["3", "(0,", "0)", "1", "1"],
     ]
-
-
-def test_released_values_are_in_the_transcript() -> None:
-    played = play(Echo(), script(Train(SAMPLE)), Release(), games=1, seed=1, record=True)
-    assert played.transcript is not None
-    assert played.transcript.table(0).splitlines()[-1].split() == ["1", "2", "2"]

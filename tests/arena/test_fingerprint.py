@@ -12,10 +12,10 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pytest
+from support.foreign_mechanisms import in_a_frozen_set
 from support.paths import ROOT
-from support.players.foreign_mechanisms import in_a_frozen_set
 
-from arena.fingerprint import callable_name, fingerprint
+from arena.parcels import callable_name, fingerprint
 
 
 def adding(what: Any) -> Callable[[float], Any]:
@@ -92,8 +92,8 @@ def test_other_code_has_another(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
     code = (
-        "from support.players.foreign_mechanisms import in_a_frozen_set; "
-        "from arena.fingerprint import fingerprint; "
+        "from support.foreign_mechanisms import in_a_frozen_set; "
+        "from arena.parcels import fingerprint; "
         "print(fingerprint(in_a_frozen_set))"
     )
     told = subprocess.run(

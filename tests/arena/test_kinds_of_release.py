@@ -14,6 +14,7 @@ import uuid
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import attrs
@@ -22,8 +23,11 @@ import pytest
 
 import audits
 from adversaries.release.point_swap import CountSwap
-from arena import NotConforming, Release, Unsupported, play
-from arena.released import encode_values, has_unique_text, hash_values
+from arena import Claim, GameLearner, NotConforming, PrivacyUnit, Release, Unsupported, play
+from arena.referees.transcript import format_value
+from arena.released import encode_values, has_unique_text, hash_values, is_category
+from audits.runs.plan import LEARNED, Plan
+from audits.runs.run import run
 from learners.foreign.function import Function
 
 
@@ -244,3 +248,93 @@ def test_text_that_differs_in_every_game_is_refused(name: str, rng: np.random.Ge
     with pytest.raises(NotConforming) as refused:
         audits.audit(learner(make), CountSwap(), games=2_000)
     assert "return the numbers in it as numbers" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["yes", "no", "yes"],
+        np.array(["yes", "no", "yes"]),
+        [None, 0.0, None],
+        [b"a", "a", b"a"],
+        [1, "1", 1],
+        [True, "True", True],
+        [None, "None", None],
+        [("a", 1), ("a", 2), ("a", 1)],
+        [["a"], ["a", "b"], ["a"]],
+        [["a", "b"], [], ["a", "b"]],
+        [["a", {"b", "c"}], ["a"], ["a", {"c", "b"}]],
+        [{"a", "b", "c"}, {"a"}, {"c", "b", "a"}],
+        [{"a": 1, "b": None}, {"a": 2, "b": None}, {"b": None, "a": 1}],
+        [("x", [1], [2, 3]), ("x", [1, 2], [3]), ("x", [1], [2, 3])],
+        [10**400, 10**401, 10**400],
+        ["", "\ud800", ""],
+    ],
+)
+def test_each_distinct_value_is_an_event(values: Any) -> None:
+    encoded = encode_values(values)
+    first, second, third = hash_values(encoded)
+    assert first == third
+    assert first != second
+    assert np.isfinite(encoded).all()
+
+
+def test_a_code_does_not_depend_on_the_other_games() -> None:
+    assert encode_values(["no", None])[0] == encode_values([2.5, "no"])[1] == encode_values([("no", 1)])[0, 0]
+    assert encode_values([None, 2.5])[1] == 2.5
+    assert hash_values(encode_values([["a"]]))[0] == hash_values(encode_values([["a", "b"], ["a"]]))[1]
+    assert is_category(encode_values([2.5, "no", None])).tolist() == [False, True, True]
+
+
+def test_values_are_shown_as_they_were_released() -> None:
+    assert format_value(encode_values([("yes", 1.5, None)])[0]) == "['yes' 1.5 None]"
+    assert format_value(encode_values(["yes"])[0]) == "'yes'"
+    assert format_value(np.array([1.0, 2.0])) == "[1 2]"
+
+
+# --- through functions and game-style learners --------------------------------------------------------------
+
+
+def as_text(data: Any, rng: np.random.Generator) -> Any:
+    return "many" if np.sum(data) + rng.laplace(scale=0.1) > 0.5 else "few"
+
+
+def as_none(data: Any, rng: np.random.Generator) -> Any:
+    return None if np.sum(data) + rng.laplace(scale=0.1) > 0.5 else 0.5
+
+
+def as_mixture(data: Any, rng: np.random.Generator) -> Any:
+    return ("a" if rng.random() < 0.5 else None, as_text(data, rng), float(rng.random() < 0.5))
+
+
+def as_list(data: Any, rng: np.random.Generator) -> Any:
+    return ["a"] * (1 + (np.sum(data) + rng.laplace(scale=0.1) > 0.5))
+
+
+@attrs.frozen
+class InGameStyle(GameLearner):
+    name = "in-game-style"
+    protocols = ("Release",)
+    claim = Claim(epsilon=1.0, delta=0.0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+    mechanism: Any
+
+    def start_one(self, rng: np.random.Generator) -> Any:
+        return SimpleNamespace(release=lambda sample: self.mechanism(sample.rows()[1], rng))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("mechanism", [as_text, as_none, as_mixture, as_list])
+@pytest.mark.parametrize("in_game_style", [False, True])
+def test_text_and_mixtures_are_audited(mechanism: Any, in_game_style: bool) -> None:
+    learner = InGameStyle(mechanism) if in_game_style else Function(function=mechanism)
+    plan = Plan(
+        learner=learner,
+        adversary=CountSwap(),
+        referee=Release(),
+        epsilon=1.0,
+        games=1_500,
+        distinguisher=LEARNED,
+        delta=0.0,
+    )
+    assert run(plan).refuted

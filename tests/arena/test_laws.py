@@ -5,21 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.simple_players import SAMPLE, Echo
+from support.simple_players import SAMPLE, Echo
 
-from arena import (
-    Branches,
-    Density,
-    Finite,
-    Independent,
-    InvalidArgument,
-    Mixture,
-    Unsupported,
-    project,
-)
+from arena import Branches, Density, Finite, Independent, InvalidArgument, Mixture, Unsupported, project
 from arena.laws import simplify_laws
 from arena.released import encode_values
-from audits.exact_loss.released_values import loss_of_values
+from audits.exact_loss.view_laws import loss_of_values
 
 
 def laplace(location: float, share: float = 1.0) -> Density:
@@ -65,8 +56,7 @@ def test_independent_parts_add_up() -> None:
 
 def test_branches_are_read_off_the_value() -> None:
     law = Branches(
-        parts=(0.25, laplace(1.0, share=0.75)),
-        read=lambda values: ((values > -1000).astype(int), values),
+        parts=(0.25, laplace(1.0, share=0.75)), read=lambda values: ((values > -1000).astype(int), values)
     )
     found = law.log_density(np.array([-1000.0, 3.0]))
     assert found.tolist() == pytest.approx([np.log(0.25), np.log(0.75) + stats.laplace.logpdf(3.0, 1.0)])
@@ -75,10 +65,6 @@ def test_branches_are_read_off_the_value() -> None:
 def test_a_learner_declares_no_output_distribution_by_default() -> None:
     with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
         Echo().law(SAMPLE)
-
-
-def test_points_to_choose_inputs_from() -> None:
-    assert Echo().some_points.tolist() == [0, 0.5, 1]
 
 
 # --- compositions -------------------------------------------------------------------------------------------

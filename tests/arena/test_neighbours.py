@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.players.simple_players import script
+from support.simple_players import script
 
 from adversaries.common.training_samples import change_example
 from adversaries.release.point_swap import CountSwap
@@ -27,11 +27,10 @@ from arena import (
     Unsupported,
     play,
 )
-from arena.claims import choose_claim
-from arena.neighbours import read_relation
+from arena.claims import choose_claim, read_relation
 from arena.privacy_curves import GaussianCurve, PureCurve
 from audits.adversary_search.script_strategies import neighbours
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 RELATIONS = [
     Relation(Neighbours.REPLACE_ONE),

@@ -133,7 +133,3 @@ def test_points_that_floats_do_not_hold_are_refused(points: Any, message: str) -
     with pytest.raises(InvalidArgument) as refused:
         Sample(points, [0, 1])
     assert message in str(refused.value)
-
-
-def test_an_array_of_objects_holds_points() -> None:
-    assert Sample(np.array([0.5, 2], object), [0, 1]) == Sample([0.5, 2.0], [0, 1])

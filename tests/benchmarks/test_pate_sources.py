@@ -9,7 +9,7 @@ from arena import Sample
 from arena.concepts import Thresholds
 from benchmarks.theorems.pate.setup.sources import LineSource, Plateau, Tsybakov, TwoBest
 from benchmarks.theorems.pate.setup.students import ThresholdVotes, draw_teachers, gaussian, start
-from learners.pate.ensemble import Minimiser
+from learners.pate.teacher import Minimiser
 
 GRID = (np.arange(200_000) + 0.5) / 200_000
 SOURCES = [Tsybakov(1.0), Tsybakov(1.0, 0.2), Tsybakov(0.5), Tsybakov(1 / 3, 0.3), Plateau(), TwoBest()]

@@ -1,4 +1,4 @@
-"""Broken relatives of everlasting-counter and steady-thresholds, each with one slip, and the correct ones."""
+"""Broken relatives of everlasting predictors and steady-thresholds, and the correct ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.base import find_vote_points
@@ -14,8 +14,10 @@ from arena import Adversary, Claim, Learner, Moves, Queries, Query, Sample, Trai
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian, GaussianState
+from learners.everlasting.generic_bbl_state import StreamingSubset
+from learners.everlasting.paper_versions import EverlastingFresh, FreshState
 from learners.mechanisms.accounting import Guarantee
-from learners.mechanisms.between_thresholds import BetweenThresholds
+from learners.mechanisms.sparse_vector import BetweenThresholds
 from learners.mechanisms.steady_thresholds import CHANCE, MarkedVotes, SteadyThresholds, marked_votes_cost
 from learners.predictors.vote_predictors import SteadyThresholdsPredictor, SteadyThresholdsState
 
@@ -205,13 +207,6 @@ class RemembersMarked(DrawsAgain):
     mechanism = RemembersMarkedVotes
 
 
-class NeverHaltsState(SteadyThresholdsState):
-    """never-halts in a batch of games."""
-
-    def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
-        super().__init__(attrs.evolve(spec, halts=10**9), games, rng)
-
-
 @attrs.frozen
 class NeverHalts(NamedByClass, SteadyThresholdsPredictor):
     """The slip: it goes on after the last ⊤ that is paid for. No ε holds for all numbers of queries."""
@@ -219,8 +214,8 @@ class NeverHalts(NamedByClass, SteadyThresholdsPredictor):
     def law(self, sample):  # type: ignore[no-untyped-def]  # its author never told one
         return super(SteadyThresholdsPredictor, self).law(sample)
 
-    def start(self, games: int, rng: np.random.Generator) -> NeverHaltsState:
-        return NeverHaltsState(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> SteadyThresholdsState:
+        return super(NeverHalts, attrs.evolve(self, halts=10**9)).start(games, rng)
 
 
 class TrueTops(SteadyThresholds):
@@ -233,17 +228,6 @@ class TrueTops(SteadyThresholds):
         return answers
 
 
-class TrueTopsState(SteadyThresholdsState):
-    """true-tops in a batch of games."""
-
-    def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        lower, upper = 0.5 - spec.alpha, 0.5 + spec.alpha
-        self._mechanism = TrueTops(
-            games, rng, lower=lower, upper=upper, epsilon=spec.epsilon, size=spec.size, halts=1
-        )
-
-
 @attrs.frozen
 class TrueTopsPredictor(NeverHalts):
     """The slip: noise is added to the answer, but what is paid for is decided without. No ε holds."""
@@ -252,8 +236,12 @@ class TrueTopsPredictor(NeverHalts):
 
     halts: int = 1
 
-    def start(self, games: int, rng: np.random.Generator) -> TrueTopsState:
-        return TrueTopsState(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> SteadyThresholdsState:
+        lower, upper = 0.5 - self.alpha, 0.5 + self.alpha
+        mechanism = TrueTops(
+            games, rng, lower=lower, upper=upper, epsilon=self.epsilon, size=self.size, halts=1
+        )
+        return SteadyThresholdsState(self, games, mechanism)
 
 
 # --- adversaries --------------------------------------------------------------------------------------------
@@ -312,3 +300,80 @@ class WaitsForTheHalt(NamedByClass, Adversary):
         yield Query(found.clear, found.split)
         reply = yield Queries([found.clear] * self.after)
         return reply.halted[:, -1]
+
+
+# A thousandth of the points is learned from, by one teacher, whose 32 answers tell it apart.
+RARE = EverlastingFresh(
+    teachers=40_000,
+    chunk=1,
+    training_rate=0.02,
+    rate=0.001,
+    answers=8,
+    noise=0.4,
+    delta=0.5,
+    pool=2_000,
+    rounds=2,
+)
+# Every point is learned from, and answers tell of it.
+EVERY = EverlastingFresh(teachers=4, chunk=1, training_rate=0.1, rate=1.0, answers=2, noise=1.0, pool=2)
+QUIET_FRESH = attrs.evolve(EVERY, rate=0.2, noise=0.01, pool=10)  # nothing but a halt tells much
+
+
+class FirstOnes(StreamingSubset):
+    """Keeps the first points of the stream."""
+
+    def offer(self, x: np.ndarray) -> None:
+        here = x[:, : self._choose - self._segment]
+        self._chosen_points.append(here)
+        self._segment += here.shape[1]
+
+    def collect(self) -> np.ndarray:
+        return np.concatenate(self._chosen_points, axis=1)
+
+
+class FirstShareState(FreshState):
+    def _new_pool(self, index: int) -> StreamingSubset:
+        usual = super()._new_pool(index)
+        return FirstOnes(self._games, of=usual._to_come, choose=usual._choose, rng=self._rng)
+
+
+@attrs.frozen
+class FirstShare(NamedByClass, EverlastingFresh):
+    """The slip: D̂_i are the first points of D_i, and no random part of them, so that no chance of being left
+    out protects a point. Whoever comes first is learned from for certain.
+    """
+
+    def start(self, games: int, rng: np.random.Generator) -> FirstShareState:
+        return FirstShareState(self, games, rng)
+
+
+class CountsKindsState(FreshState):
+    def receive_unlabelled(self, x: np.ndarray) -> None:
+        super().receive_unlabelled(x)
+        self.came = np.concatenate([getattr(self, "came", x[:, :0]), x], axis=1)
+        if self._ready:
+            kinds = np.array([len(np.unique(row)) for row in self.came])
+            self._stopped = self._stopped | (kinds < 2)
+
+
+@attrs.frozen
+class CountsKinds(NamedByClass, EverlastingFresh):
+    """The slip: what came before is not counted again, so that a world may have too few points to go on and
+    stop, where the other does not. No ε holds.
+    """
+
+    def start(self, games: int, rng: np.random.Generator) -> CountsKindsState:
+        return CountsKindsState(self, games, rng)
+
+
+class LeaksState(FreshState):
+    def _add_queries(self, x: np.ndarray) -> None:
+        self.receive_unlabelled(x)
+
+
+@attrs.frozen
+class LeaksQueries(NamedByClass, EverlastingFresh):
+    """The slip: queries are points like others, so they are learned from too, and cost (0, 0) no longer."""
+
+    def start(self, games: int, rng: np.random.Generator) -> LeaksState:
+        return LeaksState(self, games, rng)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.release_learners import for_each_game, laplace_noise
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator
-from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
-from learners.mechanisms.above_threshold import AboveThreshold
+from learners.everlasting.paper_versions import EverlastingV2, V2State
+from learners.mechanisms.sparse_vector import AboveThreshold
 
 # --- votes of the examples at a point -----------------------------------------------------------------------
 

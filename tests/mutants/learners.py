@@ -6,25 +6,26 @@ error.
 
 from __future__ import annotations
 
+from functools import partial
 from math import exp, inf, log
 from typing import Any
 
 import attrs
+from mutants import aggregators as voting
 from mutants import figure1_learners as figure1
 from mutants import release_learners as release
-from mutants import voting_learners as voting
 from mutants.aggregators import AGGREGATORS
 from mutants.lists import LISTS
 from mutants.online import halfspaces
-from mutants.online import online_agnostic as agnostic
 from mutants.online import online_experts as experts
 from mutants.online import online_forests as forests
 from mutants.online import online_learners as online
 from mutants.online import online_realizable as realizable
+from support.simple_players import run_audit as run_audit_once
 
 from arena import REFEREES, Learner, Referee, SpecialRound
 from learners.online.noisy_majority import NoisyMajority
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 ROUNDS = 12
 
@@ -62,6 +63,10 @@ class BrokenLearner:
         return SpecialRound(self.rounds) if self.protocol == "SpecialRound" else REFEREES[self.protocol]()
 
 
+# At an error of 1e-6, for tests that must not fail by chance.
+run_audit = partial(run_audit_once, confidence=1 - 1e-6, until_refuted=True)
+
+
 # The broken private online learners that take settings of their own.
 PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (realizable.BareCounts(), inf, 24, {"games": 4_000}),
@@ -73,8 +78,8 @@ PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (forests.BareForest(), inf, 12, {}),
     (forests.EachSwitchWhole(), 400 * 2.0, 451, {"searched": False, "games": 10_000}),
     (forests.LeavesInTurn(), inf, 139, {"searched": False, "games": 4_000}),
-    (agnostic.KeepsBatches(), 59.0, 60, {"games": 4_000}),
-    (agnostic.NoiseOfMeans(), 20.0, 40, {}),
+    (experts.KeepsBatches(), 59.0, 60, {"games": 4_000}),
+    (experts.NoiseOfMeans(), 20.0, 40, {}),
     (experts.BareCandidates(), inf, 12, {}),
     (experts.StrikesOut(), inf, 12, {}),
     (experts.NoiseOfOneLevel(), 2.85, 60, {"searched": False, "games": 8_000}),

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, Finite, Sample, Unsupported
 from arena.concepts import ConceptClass, DecisionLists, Variables
@@ -34,12 +34,6 @@ class BrokenList(NamedByClass, PrivateDecisionList):
 
     def start(self, games: int, rng: np.random.Generator) -> PrivateDecisionListState:
         return self.State(self, rng)
-
-    @property
-    def twin(self) -> PrivateDecisionList:
-        """The shipped learner at the same settings."""
-        fields = attrs.fields(PrivateDecisionList)
-        return PrivateDecisionList(**{field.name: getattr(self, field.name) for field in fields})
 
 
 @attrs.frozen

@@ -9,10 +9,9 @@ import attrs
 import numpy as np
 from support.laws import mechanism_laws as laws
 
-from learners.mechanisms.above_threshold import AboveThreshold, RestartBudget
-from learners.mechanisms.between_thresholds import BetweenThresholds
 from learners.mechanisms.noise import laplace
 from learners.mechanisms.selection import exponential_mechanism
+from learners.mechanisms.sparse_vector import AboveThreshold, BetweenThresholds, RestartBudget
 
 
 @attrs.frozen

@@ -8,27 +8,11 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.simple_players import LastLabel, LastLabelState
+from support.simple_players import LastLabel, LastLabelState
 
-from arena import (
-    Adversary,
-    AnswerLaw,
-    Branches,
-    Claim,
-    Density,
-    Finite,
-    Hypothesis,
-    Independent,
-    Learner,
-    Moves,
-    PrivacyUnit,
-    Query,
-    Sample,
-    Train,
-    Training,
-    ValueLaw,
-)
-from learners.mechanisms.densities import laplace_density
+from arena import Adversary, Claim, Hypothesis, Learner, Moves, PrivacyUnit, Query, Sample, Train, Training
+from arena.laws import AnswerLaw, Branches, Density, Finite, Independent, ValueLaw
+from learners.mechanisms.noise import laplace_density
 
 SAMPLE = Sample([0.0, 1.0], [0, 1], [2, 2])
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain, cycle, islice
+from typing import Any
 
 import attrs
 import numpy as np
 
-from adversaries.halfspaces.first_swap import FirstSwap
+from adversaries.halfspaces.few_coordinates import FirstSwap
 from adversaries.online.special_swap import UpdateSwap
-from adversaries.voting.repeat_point import SmallMargin
+from adversaries.voting.repeated_queries import SmallMargin
 from adversaries.voting.vote_inference import VoteInference
 from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
-from audits.adversary_search.protocols.stream_scripts import AGAINST, WITH, Show, Special
+from audits.adversary_search.protocols.round_scripts import AGAINST, WITH, Show, Special
 
 Score = Callable[[np.ndarray], np.ndarray]
 
@@ -44,8 +45,12 @@ def total(values: np.ndarray) -> np.ndarray:
     return values.sum(axis=1)
 
 
-def even_less_odd(values: np.ndarray) -> np.ndarray:
-    return values[:, ::2].sum(axis=1) - values[:, 1::2].sum(axis=1)
+def later_total(values: np.ndarray) -> np.ndarray:
+    return values[:, 1:].sum(axis=1)
+
+
+def first_point_less_second(values: np.ndarray) -> np.ndarray:
+    return values[:, :, 0].sum(axis=1) - values[:, :, 1].sum(axis=1)
 
 
 def drop_past_the_middle(values: np.ndarray) -> np.ndarray:
@@ -175,11 +180,8 @@ class SwapSamples(Adversary):
         missing = ((self.learner and self.learner.sample_size) or 0) - sample.size
         if missing <= 0:
             return sample
-        points, labels = (
-            np.append(self.sample.points[0], sample.points),
-            [self.sample.labels[0], *sample.labels],
-        )
-        return Sample(points, labels, [missing, *sample.counts])
+        points = np.append(self.sample.points[0], sample.points)
+        return Sample(points, [self.sample.labels[0], *sample.labels], [missing, *sample.counts])
 
 
 @attrs.frozen
@@ -223,101 +225,32 @@ class AskTeachers(AskQueries):
 
 
 @attrs.frozen
-class AlternatingLabels(Adversary):
-    """A special label in round 1, then labels 0 and 1 in turn. score: of the predictions of h_1 … h_T at
-    the point."""
+class PlayExamples(Adversary):
+    """The examples (x, y) of `before`, a special one (x, y; x, y in world 1), then those of `after` in turn.
 
-    name = "stream"
-    protocols = ("SpecialRound",)
-
-    rounds: int
-    score: Score
-    learner: Learner | None = None
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        reply = yield Ready()
-        predictions = [reply.hypothesis(0.5)]
-        for t in range(self.rounds):
-            reply = yield Example(0.5, 0, other_y=1) if t == 0 else Example(0.5, (t + 1) % 2)
-            if reply.hypothesis is not None:
-                predictions.append(reply.hypothesis(0.5))
-        return self.score(np.stack(predictions, axis=1).astype(float))
-
-
-@attrs.frozen
-class ShowAfterSpecial(Adversary):
-    """A special example (x, y in world 0; x, y in world 1), then the examples (x, y) of `after` in turn.
-
-    The score is the number of later hypotheses that label some point of `asked` differently from h_1.
+    score: of the predictions of h_1 … h_T at the points `asked`, (n, T, k); without points, of their concepts
+    (n, T, d), which are vectors.
     """
 
-    name = "shows"
+    name = "examples"
     protocols = ("SpecialRound",)
 
     rounds: int
-    special: tuple[float, int, float, int]
-    after: tuple[tuple[float, int], ...]
-    asked: tuple[float, ...] = (0.0,)
-    learner: Learner | None = None
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        first = (yield Ready()).hypothesis
-        moved = np.zeros(games)
-        for t in range(self.rounds):
-            example = self.special if t == 0 else self.after[(t - 1) % len(self.after)]
-            shown = (yield Example(*example)).hypothesis
-            if shown is not None:
-                moved += np.any([shown(x) != first(x) for x in self.asked], axis=0)
-        return moved
-
-
-@attrs.frozen
-class ShowOnes(Adversary):
-    """A special label first, then `ones` labels 1, then zeros. score: how many hypotheses predict 1."""
-
-    name = "ones"
-    protocols = ("SpecialRound",)
-
-    rounds: int
-    ones: int
-    learner: Learner | None = None
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Ready()
-        predictions = np.zeros(games)
-        for t in range(self.rounds):
-            reply = yield Example(0.0, 0, other_y=1) if t == 0 else Example(0.0, int(t <= self.ones))
-            if reply.hypothesis is not None:
-                predictions += reply.hypothesis(0.0)
-        return predictions
-
-
-@attrs.frozen
-class SwapAmongExamples(Adversary):
-    """The examples (x, y) of `before`, a special one as in `ShowAfterSpecial`, then those of `after` in turn.
-
-    score: of the predictions of h_1 … h_T at the points `asked`, (n, T·k) round by round for k points.
-    """
-
-    name = "swaps"
-    protocols = ("SpecialRound",)
-
-    rounds: int
-    before: tuple[tuple[float, int], ...]
-    special: tuple[float, int, float, int]
-    after: tuple[tuple[float, int], ...]
+    special: tuple[Any, int, Any, int]
+    after: tuple[tuple[Any, int], ...]
     score: Score
     asked: tuple[float, ...] = (0.0,)
+    before: tuple[tuple[Any, int], ...] = ()
     learner: Learner | None = None
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        shown = (yield Ready()).hypothesis
-        predictions = []
-        examples = chain(self.before, [self.special], cycle(self.after))
-        for example in islice(examples, self.rounds):
-            predictions += [shown(x) for x in self.asked]
-            shown = (yield Example(*example)).hypothesis
-        return self.score(np.stack(predictions, axis=1).astype(float))
+        hypothesis = (yield Ready()).hypothesis
+        shown = []
+        for example in islice(chain(self.before, [self.special], cycle(self.after)), self.rounds):
+            at_points = np.stack([hypothesis(x) for x in self.asked], axis=1) if self.asked else None
+            shown.append(hypothesis.concepts if at_points is None else at_points)
+            hypothesis = (yield Example(*example)).hypothesis
+        return self.score(np.stack(shown, axis=1).astype(float)).reshape(games)
 
 
 @attrs.frozen
@@ -352,40 +285,16 @@ class PlaySteps(Adversary):
         return self.score(np.stack(predictions, axis=1)).astype(float)
 
 
-@attrs.frozen
-class RepeatExample(Adversary):
-    """A special example (x, y in world 0; x, y in world 1), then one example repeatedly.
-
-    score: of the concepts of h_1 … h_T, vectors, (n, T, d).
-    """
-
-    name = "counts"
-    protocols = ("SpecialRound",)
-
-    rounds: int
-    special: tuple[tuple[float, ...], int, tuple[float, ...], int]
-    after: tuple[tuple[float, ...], int]
-    score: Score
-    learner: Learner | None = None
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        shown = [(yield Ready()).hypothesis.concepts]
-        for t in range(self.rounds):
-            reply = yield Example(*(self.after if t else self.special))
-            if reply.hypothesis is not None:
-                shown.append(reply.hypothesis.concepts)
-        return self.score(np.stack(shown, axis=1).astype(float))
-
-
 # --- one for each -------------------------------------------------------------------------------------------
 
 ZERO, ONE = Sample([0.0], [0]), Sample([0.0], [1])
 TWO_ZEROS = Sample([0.0], [0], [2])
 ZERO_ONE = Sample([0.0, 0.0], [0, 1])
+FLIP, FLIP_AT_HALF, ALTERNATING = (0.0, 0, 0.0, 1), (0.5, 0, 0.5, 1), ((0.5, 0), (0.5, 1))
 NO_MISTAKE_OR_ONE = Special((0.0, 0), (0.0, 1))
 # Uniform weights label both points 1. These mistakes make one coordinate likelier, in world 1 the first.
 FIRST_UP_OR_DOWN = (1.0, -1.0), 0, (-1.0, 1.0), 0
-RIGHT = (1.0, 1.0), 1
+RIGHT = (((1.0, 1.0), 1),)
 NO_STEP_OR_STEP = (0.5, 0.25), 1, (0.5, 0.25), 0
 AT_HALF, AT_ONE = Sample([0.5], [0]), Sample([1.0], [0])
 # Nine teachers of one example each: four or five for 1; of one mind, or all but one.
@@ -487,14 +396,14 @@ REFUTING: dict[str, Adversary] = {
         unlike_each_other,
         queries=(0.0, 1.0),
     ),
-    "stale-majority": AlternatingLabels(12, second_less_first),
-    "noisy-start": AlternatingLabels(12, second),
-    "pays-for-one-round": AlternatingLabels(12, total),
-    "bare-counts": ShowAfterSpecial(24, (0.0, 1, 1.0, 0), ((1.0, 0),)),
+    "stale-majority": PlayExamples(12, FLIP_AT_HALF, ALTERNATING, second_less_first, (0.5,)),
+    "noisy-start": PlayExamples(12, FLIP_AT_HALF, ALTERNATING, second, (0.5,)),
+    "pays-for-one-round": PlayExamples(12, FLIP_AT_HALF, ALTERNATING, total, (0.5,)),
+    "bare-counts": PlayExamples(24, (0.0, 1, 1.0, 0), ((1.0, 0),), unlike_the_first),
     "noise-of-threshold-alone": UpdateSwap(rounds=22, before=17, probes="with"),
     "compares-at-mistakes": UpdateSwap(rounds=22, before=18, probes="with"),
-    "pairs-in-turn": ShowAfterSpecial(
-        64, (0.0, 0, 0.0, 1), ((0.0, 1), (0.0, 1), (2.0, 0), (2.0, 0)), (0.0, 2.0)
+    "pairs-in-turn": PlayExamples(
+        64, (0.0, 0, 0.0, 1), ((0.0, 1), (0.0, 1), (2.0, 0), (2.0, 0)), unlike_the_first, (0.0, 2.0)
     ),
     "sum-goes-on": PlaySteps(
         (*(Show(x, 1, 11) for x in range(6)), NO_MISTAKE_OR_ONE, Show(0, WITH, 120)),
@@ -523,31 +432,31 @@ REFUTING: dict[str, Adversary] = {
         asked=(0.0, 1.0),
         score=unlike_the_first,
     ),
-    "bare-forest": ShowAfterSpecial(12, (0.0, 1, 1.0, 0), ((0.0, 0),)),
-    "keeps-batches": ShowOnes(60, 29),
-    "noise-of-means": ShowOnes(40, 19),
-    "bare-candidates": ShowAfterSpecial(12, (1.0, 1, 0.0, 1), ((0.0, 1),)),
-    "strikes-out": ShowAfterSpecial(12, (0.0, 0, 1.0, 0), ((0.0, 0),), (1.0,)),
-    "noise-of-one-level": SwapAmongExamples(
-        60, ((0.0, 0),), (0.0, 0, 1.0, 0), ((2.0, 0),), even_less_odd, asked=(0.0, 1.0)
+    "bare-forest": PlayExamples(12, (0.0, 1, 1.0, 0), ((0.0, 0),), unlike_the_first),
+    "keeps-batches": PlayExamples(60, FLIP, ((0.0, 1),) * 29 + ((0.0, 0),) * 60, later_total),
+    "noise-of-means": PlayExamples(40, FLIP, ((0.0, 1),) * 19 + ((0.0, 0),) * 40, later_total),
+    "bare-candidates": PlayExamples(12, (1.0, 1, 0.0, 1), ((0.0, 1),), unlike_the_first),
+    "strikes-out": PlayExamples(12, (0.0, 0, 1.0, 0), ((0.0, 0),), unlike_the_first, (1.0,)),
+    "noise-of-one-level": PlayExamples(
+        60, (0.0, 0, 1.0, 0), ((2.0, 0),), first_point_less_second, asked=(0.0, 1.0), before=((0.0, 0),)
     ),
-    "whole-for-counters": ShowAfterSpecial(12, (0.0, 1, 1.0, 1), ((1.0, 1),)),
-    "shows-the-best": SwapAmongExamples(12, ((0.0, 0),) * 6, (0.0, 0, 0.0, 1), ((0.0, 0),), total),
-    "pays-for-one-draw": SwapAmongExamples(
-        24, ((0.0, 0),) * 12, (0.0, 0, 0.0, 1), ((0.0, 0), (0.0, 1)), total
+    "whole-for-counters": PlayExamples(12, (0.0, 1, 1.0, 1), ((1.0, 1),), unlike_the_first),
+    "shows-the-best": PlayExamples(12, (0.0, 0, 0.0, 1), ((0.0, 0),), total, before=((0.0, 0),) * 6),
+    "pays-for-one-draw": PlayExamples(
+        24, (0.0, 0, 0.0, 1), ((0.0, 0), (0.0, 1)), total, before=((0.0, 0),) * 12
     ),
-    "skips-the-bit": SwapAmongExamples(
-        12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle
+    "skips-the-bit": PlayExamples(
+        12, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle, before=((0.0, 0),) * 6
     ),
-    "redraws-at-mistakes": SwapAmongExamples(
-        12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle
+    "redraws-at-mistakes": PlayExamples(
+        12, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle, before=((0.0, 0),) * 6
     ),
-    "draws-for-one": RepeatExample(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
-    "sum-for-mean": RepeatExample(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
-    "cache-stays": RepeatExample(12, FIRST_UP_OR_DOWN, RIGHT, first_coordinates_later_ones_more),
-    "keeps-weights": RepeatExample(80, FIRST_UP_OR_DOWN, RIGHT, first_coordinates_later_ones_more),
-    "cache-shows": RepeatExample(2, NO_STEP_OR_STEP, RIGHT, below_a_whole_number),
-    "nothing-new": RepeatExample(2, NO_STEP_OR_STEP, RIGHT, leaves_the_first),
+    "draws-for-one": PlayExamples(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate, asked=()),
+    "sum-for-mean": PlayExamples(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate, asked=()),
+    "cache-stays": PlayExamples(12, FIRST_UP_OR_DOWN, RIGHT, first_coordinates_later_ones_more, asked=()),
+    "keeps-weights": PlayExamples(80, FIRST_UP_OR_DOWN, RIGHT, first_coordinates_later_ones_more, asked=()),
+    "cache-shows": PlayExamples(2, NO_STEP_OR_STEP, RIGHT, below_a_whole_number, asked=()),
+    "nothing-new": PlayExamples(2, NO_STEP_OR_STEP, RIGHT, leaves_the_first, asked=()),
     "watches-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
     "bare-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
     "many-draws-after-calm": FirstSwap(rounds=40, correct=8),

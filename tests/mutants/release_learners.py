@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator
@@ -39,19 +39,21 @@ def for_each_game(training: Training, statistic: Callable[[Sample], Any]) -> np.
 
 @attrs.frozen
 class Releaser(NamedByClass, Learner):
-    """Releases a statistic of the sample, with noise. Every game draws the same random numbers."""
+    """Releases a statistic of the sample, with noise. Every game draws the same random numbers.
+
+    moves: the scale of Laplace noise, in 1/ε: by how much a new example moves the statistic, in the L1 norm.
+    """
 
     protocols = ("Release",)
+    common_random_numbers = True
+    delta: ClassVar[float] = 0.0
+    moves: ClassVar[float] = 1.0
 
     epsilon: float = 1.0
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    @property
-    def common_random_numbers(self) -> bool:
-        return True
+        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> ReleaseState:
         return ReleaseState(self, rng)
@@ -60,9 +62,9 @@ class Releaser(NamedByClass, Learner):
     def statistic(self, sample: Sample) -> Any:
         """What is to be protected: a number, or an array of one shape for samples of one size."""
 
-    @abstractmethod
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """What is released where the statistics are `exact` (n, ...)."""
+        return exact + laplace_noise(rng, exact.shape, self.moves / self.epsilon)
 
 
 @attrs.frozen(eq=False)
@@ -86,16 +88,12 @@ class NoisyCount(Releaser):
     def statistic(self, sample: Sample) -> float:
         return float(sample.counts @ sample.labels)
 
-    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return exact + laplace_noise(rng, exact.shape, 1 / self.epsilon)
-
 
 @attrs.frozen
 class HalfTheScale(NoisyCount):
     """The slip: the noise has half of the scale. Loses 2ε."""
 
-    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return exact + laplace_noise(rng, exact.shape, 0.5 / self.epsilon)
+    moves = 0.5
 
 
 @attrs.frozen
@@ -177,8 +175,7 @@ class SuppressedByExactCount(Suppressed):
     """The slip: the exact count decides whether it is too small to be shown. No ε holds at counts 2 and 3."""
 
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        noisy = exact + laplace_noise(rng, exact.shape, 1 / self.epsilon)
-        return np.where(exact < self.least, 0.0, noisy)
+        return np.where(exact < self.least, 0.0, NoisyCount.noisy(self, exact, rng))
 
 
 # --- several numbers ----------------------------------------------------------------------------------------
@@ -188,14 +185,11 @@ class SuppressedByExactCount(Suppressed):
 class LabelHistogram(Releaser):
     """How many examples are labelled 0 and how many 1, plus Lap(2/ε): a new label moves both."""
 
-    moves = 2.0  # in the L1 norm
+    moves = 2.0
 
     def statistic(self, sample: Sample) -> list[float]:
         ones = float(sample.counts @ sample.labels)
         return [sample.size - ones, ones]
-
-    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return exact + laplace_noise(rng, exact.shape, self.moves / self.epsilon)
 
 
 @attrs.frozen
@@ -217,12 +211,11 @@ class OneNoiseForBoth(LabelHistogram):
 class Selected(Releaser):
     """Of the examples at 0.5 or above: how many are labelled 1, and how many there are, plus Lap(2/ε)."""
 
+    moves = 2.0
+
     def statistic(self, sample: Sample) -> list[float]:
         of_selected = sample.counts * (sample.points >= 0.5)
         return [float(of_selected @ sample.labels), float(of_selected.sum())]
-
-    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return exact + laplace_noise(rng, exact.shape, 2 / self.epsilon)
 
 
 @attrs.frozen
@@ -287,12 +280,9 @@ class StableHistogram(Releaser):
     makes one such point appear and another go.
     """
 
+    moves = 2.0
     epsilon: float = 0.5
-    delta: float = 0.01
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    delta: float = 0.01  # type: ignore[misc]
 
     @property
     def least(self) -> float:
@@ -303,7 +293,7 @@ class StableHistogram(Releaser):
         return counts_by_point(sample)
 
     def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        noisy = exact + laplace_noise(rng, exact.shape, 2 / self.epsilon)
+        noisy = super().noisy(exact, rng)
         return np.where((exact > 0) & (noisy >= self.least), noisy, 0.0)
 
 
@@ -330,11 +320,12 @@ class ClippedSum(Releaser):
 
     bound: float = 0.25
 
+    @property
+    def moves(self) -> float:  # type: ignore[override]
+        return self.bound
+
     def statistic(self, sample: Sample) -> float:
         return float(sample.counts @ np.clip(sample.points, 0.0, self.bound))
-
-    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return exact + laplace_noise(rng, exact.shape, self.bound / self.epsilon)
 
 
 @attrs.frozen
@@ -355,12 +346,8 @@ class GaussianMean(Releaser):
     (ε, δ) for ε of at most 1: Dwork and Roth (2014), Theorem A.1.
     """
 
-    delta: float = 0.01
+    delta: float = 0.01  # type: ignore[misc]
     size: int = 8
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def sample_size(self) -> int:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, Learner, PrivacyUnit, Sample
 from arena.players import GameLearner

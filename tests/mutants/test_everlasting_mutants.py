@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 import pytest
 from mutants.everlasting import (
+    EVERY,
     LOOSE,
     MARKED,
     QUIET,
+    QUIET_FRESH,
+    RARE,
     ROUND,
     STEADY,
     AsksOnePoint,
@@ -16,7 +21,10 @@ from mutants.everlasting import (
     CounterRefreshes,
     CounterRefreshesLate,
     CountsHalf,
+    CountsKinds,
     DrawsAgain,
+    FirstShare,
+    LeaksQueries,
     NeverHalts,
     NoiseByVotes,
     PaysForOneMark,
@@ -24,22 +32,30 @@ from mutants.everlasting import (
     TrueTopsPredictor,
     WaitsForTheHalt,
 )
+from mutants.learners import run_audit
 from mutants.refuting_adversaries import AskQueries, last
+from support.simple_players import NamedByClass, copy_settings
 
-from adversaries.figure1.halt_counter import TrainingSwap
-from adversaries.figure1.stale_thresholds import StaleThresholds
-from arena import Adversary, Figure1, Learner, Sample
-from audits.runs.plan import Plan
-from audits.runs.run import run
-from audits.runs.verdict import Verdict
+from adversaries.common.training_samples import build_separable_sample
+from adversaries.figure1.swaps import StaleThresholds, TrainingSwap, UnlabelledSwap
+from arena import (
+    Adversary,
+    Claim,
+    Figure1,
+    Learner,
+    Moves,
+    PrivacyUnit,
+    Queries,
+    Query,
+    Sample,
+    Train,
+    Unlabelled,
+)
+from learners.everlasting.paper_versions import EverlastingFresh
 
 
 def first_two_differ(values: np.ndarray) -> np.ndarray:
     return values[:, 0] != values[:, 1]
-
-
-def settings(learner: Learner) -> dict:
-    return {field.name: getattr(learner, field.name) for field in attrs.fields(type(learner))}
 
 
 AT_THE_EDGE = Sample([0.0, 0.0], [0, 1], [181, 19])  # one vote short of the lower threshold of STEADY
@@ -47,21 +63,21 @@ TIED = Sample([0.5, 0.5], [1, 0], [1_001, 1_000])
 ONE_HALT = attrs.evolve(STEADY, halts=1)
 # The slip, the correct one, the adversary, games.
 SLIPS: list[tuple[Learner, Learner, Adversary, int]] = [
-    (CounterRefreshes(**settings(ROUND)), ROUND, StaleThresholds(), 8_000),
-    (CounterRefreshesLate(**settings(ROUND)), ROUND, StaleThresholds(), 8_000),
-    (CountsHalf(**settings(ROUND)), ROUND, WaitsForTheHalt(before=92, after=5), 32_000),
-    (PaysForOneMark(**settings(MARKED)), MARKED, TrainingSwap(queries=800), 8_000),
-    (DrawsAgain(**settings(LOOSE)), LOOSE, AsksOnePoint(times=5_000), 2_000),
+    (copy_settings(CounterRefreshes, ROUND), ROUND, StaleThresholds(), 8_000),
+    (copy_settings(CounterRefreshesLate, ROUND), ROUND, StaleThresholds(), 8_000),
+    (copy_settings(CountsHalf, ROUND), ROUND, WaitsForTheHalt(before=92, after=5), 32_000),
+    (copy_settings(PaysForOneMark, MARKED), MARKED, TrainingSwap(queries=800), 8_000),
+    (copy_settings(DrawsAgain, LOOSE), LOOSE, AsksOnePoint(times=5_000), 2_000),
     (
-        NoiseByVotes(**settings(MARKED)),
+        copy_settings(NoiseByVotes, MARKED),
         MARKED,
         AskQueries(TIED, TIED.replace_one(0, 0.6, 1), first_two_differ, queries=(0.55, 0.65)),
         2_000,
     ),
-    (RemembersMarked(**settings(QUIET)), QUIET, AsksTheChallengeAgain(times=6), 8_000),
-    (NeverHalts(**settings(STEADY)), STEADY, TrainingSwap(queries=800), 4_000),
+    (copy_settings(RemembersMarked, QUIET), QUIET, AsksTheChallengeAgain(times=6), 8_000),
+    (copy_settings(NeverHalts, STEADY), STEADY, TrainingSwap(queries=800), 4_000),
     (
-        TrueTopsPredictor(**settings(ONE_HALT)),
+        copy_settings(TrueTopsPredictor, ONE_HALT),
         ONE_HALT,
         AskQueries(AT_THE_EDGE, AT_THE_EDGE.replace_one(0, 0.0, 1), last, queries=(0.0,)),
         2_000,
@@ -70,38 +86,62 @@ SLIPS: list[tuple[Learner, Learner, Adversary, int]] = [
 NAMES = [slip.name for slip, *_ in SLIPS]
 
 
-def run_audit(learner: Learner, adversary: Adversary, games: int) -> Verdict:
-    plan = Plan(
-        learner=learner,
-        adversary=attrs.evolve(adversary, learner=learner),
-        referee=Figure1(),
-        epsilon=learner.claim.epsilon,
-        delta=learner.claim.delta,
-        confidence=1 - 1e-6,
-        games=games,
-        until_refuted=True,
-    )
-    return run(plan)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(("slip", "twin", "adversary", "games"), SLIPS, ids=NAMES)
 def test_the_slip_is_refuted(slip: Learner, twin: Learner, adversary: Adversary, games: int) -> None:
     assert slip.claim.epsilon == pytest.approx(twin.claim.epsilon, abs=0.001)
     assert slip.claim.delta == twin.claim.delta
-    assert run_audit(slip, adversary, games).refuted
+    assert run_audit(slip, adversary, Figure1(), games=games).refuted
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("slip", "twin", "adversary", "games"), SLIPS, ids=NAMES)
 def test_the_twin_is_not(slip: Learner, twin: Learner, adversary: Adversary, games: int) -> None:
-    assert not run_audit(twin, adversary, games).refuted
+    assert not run_audit(twin, adversary, Figure1(), games=games).refuted
 
 
 @pytest.mark.thorough
 def test_the_steady_predictor_survives_what_refutes_the_printed_thresholds() -> None:
     """The same votes, the same questions: no more is seen of the query than the count shows."""
     for learner in (ROUND, attrs.evolve(ROUND, noise=0.03, training_rate=0.001)):
-        verdict = run_audit(learner, StaleThresholds(firing=0.5), 4_000)
+        verdict = run_audit(learner, StaleThresholds(firing=0.5), Figure1(), games=4_000)
         assert not verdict.refuted
         assert verdict.epsilon_lower < 0.1
+
+
+# --- fresh points -------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class BeforeThePool(NamedByClass, Adversary):
+    """A query differs, and comes before all unlabelled points; the score is the number of later answers 1."""
+
+    protocols = ("Figure1",)
+
+    learner: Learner
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(build_separable_sample(self.learner))
+        yield Query(0.0, 1.0)
+        yield Query(0.0)
+        yield Unlabelled(np.zeros(40))
+        reply = yield Queries(np.ones(8))
+        return (reply.label == 1).sum(axis=1)
+
+
+# The slip, the correct one, the adversary, and the claim if it is another than its own.
+FRESH: list[tuple[Any, EverlastingFresh, Any, Claim | None]] = [
+    (FirstShare, RARE, lambda spec: UnlabelledSwap(learner=spec, probes=32), None),
+    (CountsKinds, QUIET_FRESH, lambda spec: UnlabelledSwap(learner=spec, probes=8), None),
+    (LeaksQueries, EVERY, BeforeThePool, Claim(epsilon=0.01, delta=0, protects=(PrivacyUnit.QUERY,))),
+]
+
+
+@pytest.mark.parametrize(("kind", "spec", "made", "claim"), FRESH, ids=[kind.name for kind, *_ in FRESH])
+def test_the_fresh_slip_is_refuted_and_the_learner_itself_is_not(
+    kind: Any, spec: EverlastingFresh, made: Any, claim: Claim | None
+) -> None:
+    broken = copy_settings(kind, spec)
+    assert broken.claim == spec.claim
+    assert run_audit(broken, made(broken), Figure1(), games=20_000, claim=claim).refuted
+    assert not run_audit(spec, made(spec), Figure1(), games=4_000, claim=claim).refuted

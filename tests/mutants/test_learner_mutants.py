@@ -5,44 +5,28 @@ from __future__ import annotations
 import inspect
 import math
 
-import attrs
 import numpy as np
 import pytest
-from mutants.learners import MUTANTS, BrokenLearner
+from mutants.learners import MUTANTS, BrokenLearner, run_audit
 from mutants.refuting_adversaries import REFUTING
 from mutants.release_learners import VarianceForDeviation
 from scipy import stats
 
-from adversaries.halfspaces.first_swap import FirstSwap
+from adversaries.halfspaces.few_coordinates import FirstSwap
 from adversaries.online.special_swap import UpdateSwap
-from adversaries.voting.repeat_point import SmallMargin
+from adversaries.voting.repeated_queries import SmallMargin
 from arena import Adversary, Learner, Sample
 from arena.testing import check_learner
-from audits.runs.plan import Plan
-from audits.runs.run import run
 from audits.runs.verdict import Verdict
 
-CONFIDENCE = 1 - 1e-6
 
-
-def run_audit(mutant: BrokenLearner, learner: Learner, adversary: Adversary | None = None) -> Verdict:
-    """The verdict on a learner against the mutant's claim.
-
-    adversary: default: the one written for the mutant.
-    """
-    plan = Plan(
-        learner=learner,
-        adversary=attrs.evolve(adversary or REFUTING[mutant.name], learner=learner),
-        referee=mutant.referee,
-        epsilon=mutant.spec.claim.epsilon,
-        delta=mutant.spec.claim.delta,
-        confidence=CONFIDENCE,
-        # Where failures are to be seen games are played one by one, which takes a thousand times as long.
-        games=500 if mutant.raises else mutant.games,
-        until_refuted=True,
-        faults=mutant.raises,
-    )
-    return run(plan)
+def audit(mutant: BrokenLearner, learner: Learner, adversary: Adversary | None = None) -> Verdict:
+    """The verdict on a learner against the mutant's claim, by default by the adversary written for it."""
+    # Where failures are to be seen games are played one by one, which takes a thousand times as long.
+    games = 500 if mutant.raises else mutant.games
+    chosen = adversary or REFUTING[mutant.name]
+    claim = mutant.spec.claim
+    return run_audit(learner, chosen, mutant.referee, games=games, claim=claim, faults=mutant.raises)
 
 
 def mark_thorough(names: set[str]) -> list:
@@ -59,7 +43,7 @@ LONG = {"each-switch-whole", "whole-epsilon-each", "sum-goes-on", "leaves-in-tur
 
 @pytest.mark.parametrize("mutant", mark_thorough(LONG))
 def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
-    verdict = run_audit(mutant, mutant.spec)
+    verdict = audit(mutant, mutant.spec)
     assert verdict.refuted
     bound = max(verdict.epsilon_lower, verdict.curve_epsilon_lower or 0.0)
     assert mutant.spec.claim.epsilon <= bound + 1e-9 <= mutant.loses
@@ -82,7 +66,7 @@ def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
     ),
 )
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:
-    assert not run_audit(mutant, mutant.twin).refuted
+    assert not audit(mutant, mutant.twin).refuted
 
 
 @pytest.mark.parametrize(
@@ -96,7 +80,7 @@ def test_the_twin_is_not(mutant: BrokenLearner) -> None:
 )
 def test_an_adversary_that_misses_the_place_refutes_nothing(name: str, adversary: Adversary) -> None:
     mutant = next(mutant for mutant in MUTANTS if mutant.name == name)
-    assert not run_audit(mutant, mutant.spec, adversary).refuted
+    assert not audit(mutant, mutant.spec, adversary).refuted
 
 
 PLAYERS = {player.name: player for mutant in MUTANTS for player in (mutant.spec, mutant.twin)}

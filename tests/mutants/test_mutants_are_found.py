@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 from mutants.learners import MUTANTS, BrokenLearner
+from mutants.small_searches import CORRECT, ERROR, SMALL, Correct
 from scipy.stats import binom
-from support.small_searches import CORRECT, ERROR, SMALL, Correct
 
 from arena import Learner
 from audits.adversary_search import SearchResult, search

@@ -12,15 +12,14 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, Density, Finite, Independent, Learner, Mixture, PrivacyUnit, ValueLaw, setting
 from arena.concepts import Thresholds
-from arena.replies import Hypothesis
-from learners.mechanisms.densities import laplace_density
-from learners.mechanisms.noise import laplace
+from arena.messages import Hypothesis
+from learners.mechanisms.noise import laplace, laplace_density
 from learners.online.noisy_majority import NoisyMajority, NoisyMajorityState
-from learners.predictors.vote_predictors import NoisyVotes, NoisyVotesState
+from learners.predictors.vote_predictors import NoisyAnswers, NoisyVotes, VotePredictorState
 
 SCALE = 6.0
 Draw = Callable[[float, int, np.random.Generator], np.ndarray]
@@ -250,24 +249,25 @@ RATIOS = {
 # --- answers and hypotheses ---------------------------------------------------------------------------------
 
 
-class _RuledVotes(NoisyVotesState):
+class _RuledVotes(VotePredictorState):
     """Noisy votes whose noise is made by the learner's rule from the rounds before."""
 
     def __init__(self, learner: Any, games: int, rng: np.random.Generator) -> None:
-        super().__init__(learner, games, rng)
+        super().__init__(learner, games, NoisyAnswers(learner, games, rng))
         self._rule, self._past, self._asked = learner.rule, [], []
         self._labels: list[np.ndarray] = []
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        if self._left == 0:
+        answers: Any = self._mechanism
+        if answers._left == 0:
             return np.zeros(self._games, bool)
-        self._left -= 1
-        fresh = laplace(self._rng, np.empty(self._games), self._scale).copy()
+        answers._left -= 1
+        fresh = laplace(answers._rng, np.empty(self._games), answers._scale).copy()
         noise = self._rule(fresh, self._past, self._labels, [np.asarray(x), *self._asked])
         self._past.append(noise)
         self._asked.insert(0, np.asarray(x))
-        if self._left == 0:
-            self.halted = np.ones(self._games, bool)
+        if answers._left == 0:
+            answers.halted = np.ones(self._games, bool)
         self._labels.append(self._teachers.votes(x) + noise >= 0.5)
         return self._labels[-1]
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from typing import Any
 
 import attrs
 from click.testing import CliRunner, Result
+from support.paths import ROOT
 
 from audits import cli
 
+ARENA = (sys.executable, "-m", "audits.cli")
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TIMES = ("seconds", "games_per_second")
 HEADER = ("schema", "kind", "version", "command")  # with which every JSON object begins
 PLAYERS = ("players", "distinguisher")  # which follow, unless the command has no hold of the players
@@ -53,6 +59,20 @@ class Command:
         assert len(lines) == 1
         assert lines[0].startswith("arena: ")
         return lines[0].removeprefix("arena: ")
+
+
+def start(*words: object) -> subprocess.Popen[str]:
+    """`arena` and these words in a process group of its own, all of whose output can be read."""
+    return subprocess.Popen(
+        [*ARENA, *map(str, words)],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # A suite that was started in the background has them ignored, and hands that down.
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in ENDING],
+    )
 
 
 def unify_refused_options(text: str) -> str:

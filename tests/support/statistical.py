@@ -21,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -135,6 +135,23 @@ def check_counts(
             f"outside {low[worst]:,.0f} to {high[worst]:,.0f} for a probability of {law[worst]:.6g} "
             f"(rate {rate:g})"
         )
+
+
+def check_views(
+    seen: Sequence[str] | np.ndarray, law: Mapping[str, float], *, rate: float, effect: float
+) -> None:
+    """Check as `check_counts` that strings follow a distribution, with power 1 - rate."""
+    names, counts = np.unique(np.asarray(seen), return_counts=True)
+    observed = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    cells = sorted({*law, *observed})
+    check_counts(
+        [observed.get(cell, 0) for cell in cells],
+        [law.get(cell, 0.0) for cell in cells],
+        names=cells,
+        rate=rate,
+        effect=effect,
+        power=1 - rate,
+    )
 
 
 def check_cdf(

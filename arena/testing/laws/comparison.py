@@ -16,17 +16,21 @@ from arena.capabilities import DeclaresOnlineLaw
 from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, describe_error
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
+from arena.messages import Hypothesis, Released, Shown, Stream
 from arena.players import Adversary, GameAdversary, Learner
-from arena.points import hash_rows
 from arena.randomness import block_seed, child_seed
 from arena.referees import Probe, Referee
-from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry
-from arena.released import fit_rows, format_value
-from arena.replies import Hypothesis, Released, Shown, Stream
-from arena.sample import Sample
+from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry, format_value
+from arena.released import fit_rows
+from arena.sample import Sample, hash_rows
 from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_events
-from arena.testing.laws.predictions import Predictions, describe_outcomes, predict_answers, predict_hypotheses
-from arena.testing.laws.round_events import RoundEvents
+from arena.testing.laws.round_events import (
+    Predictions,
+    RoundEvents,
+    describe_outcomes,
+    predict_answers,
+    predict_hypotheses,
+)
 from arena.testing.laws.value_events import list_ratio_events, list_value_events
 
 MOST_GAMES = 200_000  # in each world
@@ -63,13 +67,11 @@ def compare_with_law(
 ) -> Comparison | None:
     """Compare games of an adversary with the output distribution that the learner declares.
 
-    Released values are compared, otherwise what is shown in each round given the rounds before. There
-    are as many games in each world as a fixed amount of work allows, at most `games`; players that take
-    longer than usual play fewer.
+    Released values are compared, otherwise what is shown in each round given the rounds before. There are as
+    many games in each world as a fixed amount of work allows, at most `games`.
 
     Returns None if the distribution is not that of this protocol, or of other points than the adversary's.
-    Raises: NotConforming, with probability at most `rate` if it is right; Unsupported if none is declared;
-        whatever a referee raises in a game.
+    Raises: NotConforming, with probability at most `rate` if it is right; Unsupported if none is declared.
     """
     if games <= _FEW_GAMES:
         return _compare(learner, adversary, referee, rate, games, worlds)
@@ -110,7 +112,8 @@ def _play_world(
 ) -> _World | None:
     first = _record(learner, adversary, referee, world, 1, seed=0)
     if referee.law is OnlineLaw:
-        return _play_rounds(learner, adversary, referee, world, games, _read_online_law(learner))
+        online_law = learner.online_law() if isinstance(learner, DeclaresOnlineLaw) else None
+        return _play_rounds(learner, adversary, referee, world, games, online_law)
     sample = _read_sample(first)
     if sample is None:
         return None
@@ -176,7 +179,6 @@ def _size_next_batch(count: int, games: int, numbers: int, seconds: float) -> in
 
 
 def _list_ratios(first: _World, second: _World) -> Iterator[EventSums]:
-    """Events of the values of both worlds for the ratio of their declared densities."""
     if first.law is None or second.law is None:
         return
     games = min(first.games, second.games, 2**16)
@@ -220,7 +222,8 @@ def _play_rounds(
             if not rounds:
                 return None
             kinds = predicted[0].chances.shape[2]
-            texts = describe_outcomes(law) if isinstance(law, AnswerLaw) else _name_hypotheses(kinds)
+            names = [f"hypothesis {number}" for number in range(kinds)]
+            texts = describe_outcomes(law) if isinstance(law, AnswerLaw) else names
             events = RoundEvents(texts, rounds)
         events.update(predicted)
         cost += sum(predictions.cost for predictions in predicted)
@@ -243,7 +246,6 @@ def _record(
 
 
 def _join_single_games(played: Played) -> list[Played]:
-    """The batch, or games that were played one by one."""
     return list(played.single_games) or [played]
 
 
@@ -252,7 +254,6 @@ def _entries(played: Played) -> tuple[Entry, ...]:
 
 
 def _read_sample(played: Played) -> Sample | None:
-    """The training set of a recorded game."""
     (first, *_) = _join_single_games(played)
     return next(
         (e.training.samples[e.training.which[0]] for e in _entries(first) if isinstance(e, TrainingEntry)),
@@ -260,16 +261,7 @@ def _read_sample(played: Played) -> Sample | None:
     )
 
 
-def _read_online_law(learner: Learner) -> OnlineLaw[Any] | None:
-    return learner.online_law() if isinstance(learner, DeclaresOnlineLaw) else None
-
-
-def _name_hypotheses(kinds: int) -> list[str]:
-    return [f"hypothesis {number}" for number in range(kinds)]
-
-
 def _predict_answers(name: str, law: AnswerLaw, played: Played) -> Predictions:
-    """The predictions of the answers of a batch."""
     entries = [entry for entry in _entries(played) if isinstance(entry, QueryEntry)]
     games = len(played.worlds)
     x, answer, halted = (

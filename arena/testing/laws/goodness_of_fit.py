@@ -57,22 +57,17 @@ class EventSums:
 
 @attrs.frozen
 class Comparison:
-    """How closely games were compared with a declared output distribution.
-
-    games: how many, in each world. events: how many were compared. rate: at most the probability with which
-    games that follow the distribution are refused.
-    """
+    """How closely games were compared with a declared output distribution: how many in each world, in how
+    many events, and at most the probability with which games that follow the distribution are refused."""
 
     games: int
     events: int
     rate: float
 
     def visible_deviation(self, probability: float = 0.5) -> float:
-        """By how much the true probability of an event must differ to be noticed with probability `POWER`.
-
-        Of an event of all games whose declared probability is `probability`, in the direction in which more
-        is needed. An event that cannot be noticed has the deviation 1.
-        """
+        """By how much the true probability of an event must differ to be noticed with probability `POWER`, if
+        its declared probability is `probability`, in the direction in which more is needed; 1 if it cannot
+        be noticed."""
         games, mean = self.games, round(self.games * probability)
 
         def refuses(count: int) -> bool:
@@ -100,10 +95,8 @@ class Comparison:
 
 
 def log_evidence(counts: ArrayLike, expected: ArrayLike, terms: ArrayLike) -> np.ndarray:
-    """The log of an e-value against declared expectations: its mean is at most 1 if they are right.
-
-    It averages Π exp(λy)/(1 - m + m·exp(λ)) over some λ, and bounds the product below by the mean of m.
-    """
+    """The log of an e-value against declared expectations: its mean is at most 1 if they are right. It
+    averages Π exp(λy)/(1 - m + m·exp(λ)) over some λ, and bounds the product below by the mean of m."""
     counts, expected, terms = np.broadcast_arrays(*(np.asarray(a, float) for a in (counts, expected, terms)))
     evidence = np.empty(counts.shape)
     flat = [part.reshape(-1) for part in (counts, expected, terms)]
@@ -118,10 +111,8 @@ def log_evidence(counts: ArrayLike, expected: ArrayLike, terms: ArrayLike) -> np
 
 
 def check_events(name: str, rule: str, sums: Iterable[EventSums], *, games: int, rate: float) -> Comparison:
-    """Compare all events at once with what is declared; name: of the learner, whose rule is broken if not.
-
-    Raises: NotConforming, with probability at most `rate` if the declared expectations are right.
-    """
+    """Compare all events at once with what the learner `name` declares.
+    Raises: NotConforming, with probability at most `rate` if the declared expectations are right."""
     listed: Sequence[EventSums] = list(sums)
     events = sum(each.counts.size for each in listed)
     for each in listed:

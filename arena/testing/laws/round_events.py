@@ -1,4 +1,4 @@
-"""Events of what a learner shows round by round, for a comparison with the distribution that it declares.
+"""The chances of what a learner shows next, by the distribution that it declares, and events to compare.
 
 The chances of the outcomes of a round are given what the game has shown before. So an event of earlier
 rounds together with an outcome of this one has a declared probability, whatever the event of earlier rounds.
@@ -6,12 +6,19 @@ rounds together with an outcome of this one has a declared probability, whatever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
+import attrs
 import numpy as np
 
+from arena.errors import NotConforming
+from arena.laws import AnswerLaw, OnlineLaw
+from arena.sample import hash_rows
 from arena.testing.laws.goodness_of_fit import EventSums
-from arena.testing.laws.predictions import Predictions
+
+_TOLERANCE = 1e-6  # the error of probabilities and their sum that quadratures may leave
 
 _MOST_FEATURES = 8  # outcomes, or groups of outcomes, that are compared
 _MOST_ROUNDS = 96  # of which all pairs are compared
@@ -19,11 +26,214 @@ _MOST_QUERIES = 64  # queries, or groups of queries, that are compared one by on
 _DIRECTIONS = 32  # random combinations of earlier rounds
 
 
+@attrs.frozen(eq=False)
+class Predictions:
+    """What n games showed in T rounds, and the chances of the H outcomes given the rounds before.
+
+    outcomes: (n, T), -1 after a halt. chances: (n, T, H), 0 after a halt. cost: how many probabilities of
+    hidden states were computed. queries: (n, T), whole numbers that tell the queries or examples apart.
+    """
+
+    outcomes: np.ndarray
+    chances: np.ndarray
+    cost: int
+    queries: np.ndarray = attrs.field(factory=lambda: np.zeros((0, 0), np.int64))
+
+
+def describe_outcomes(law: AnswerLaw) -> list[str]:
+    """The outcomes of an answer as text."""
+    return [f"answer {label}{', halting' if halts else ''}" for label, halts in law.outcomes]
+
+
+def predict_answers(
+    name: str, law: AnswerLaw, x: np.ndarray, labels: np.ndarray, halted: np.ndarray
+) -> Predictions:
+    """The chances of the answers to queries x (n, T, ...), whose labels and halts (n, T) are known.
+
+    A learner that halts in all games at once may declare a distribution without halts; then its labels count
+    until it does. With the answer that the distribution calls its last, every game halts, and only labels
+    count.
+    Raises: NotConforming if a step is no distribution, or what happened is impossible.
+    """
+    games, rounds = labels.shape
+    goes_on = np.array([not halts for _, halts in law.outcomes])
+    measures = np.asarray(law.start(), float)[None]
+    _check_distribution(name, measures)
+    group, cost = np.zeros(games, np.intp), 0  # the place of each game among the measures, -1 after a halt
+    outcomes = np.full((games, rounds), -1)
+    chances = np.zeros((games, rounds, len(goes_on)))
+    for t in range(rounds):
+        (live,) = np.nonzero(group >= 0)
+        if not len(live):
+            break
+        points, point = _distinct_points(x[live, t])
+        pairs, pair = _distinct_numbers(group[live] * len(points) + point, len(measures) * len(points))
+        before, asked = measures[pairs // len(points)], points[pairs % len(points)]
+        parts = _step(name, law, before, asked)
+        cost += parts.size
+        masses = parts.sum(axis=2).T / before.sum(axis=1)[:, None]
+        at_end = t + 1 == law.last or bool(goes_on.all() and halted[live, t].all())
+        if t + 1 == law.last and not halted[live, t].all():
+            raise NotConforming(
+                name, f"every game halts with answer {law.last}, which it declares as the last"
+            )
+        if at_end:
+            masses = _add_by_label(law, masses)
+        shown = _match(law, labels[live, t], None if at_end else halted[live, t])
+        if (shown < 0).any():
+            game = live[int(np.argmin(shown))]
+            raise NotConforming(
+                name,
+                "its answers are outcomes of the distribution that it declares",
+                f"label {labels[game, t]}{' with a halt' * bool(halted[game, t])} in round {t + 1}",
+            )
+        outcomes[live, t] = shown
+        chances[live, t] = masses[pair]
+        group[:] = -1
+        if at_end:
+            break
+        on, kinds = goes_on[shown], len(goes_on)
+        reached, place = _distinct_numbers((pair * kinds + shown)[on], len(pairs) * kinds)
+        group[live[on]] = place
+        measures = parts[reached % kinds, reached // kinds]
+        mass = measures.sum(axis=1, keepdims=True)
+        if not (mass > 0).all():
+            raise NotConforming(
+                name, "its answers are possible by the distribution that it declares", f"round {t + 1}"
+            )
+        measures = measures / mass
+    return Predictions(outcomes, chances, cost)
+
+
+def predict_hypotheses(
+    name: str, law: OnlineLaw[Any], examples: np.ndarray, shown: np.ndarray
+) -> Predictions:
+    """The chances of the hypotheses shown, by their numbers (n, T), before the examples (n, T), each the
+    place of the point times 2 plus the label. Raises: NotConforming as `predict_answers`."""
+    games, rounds = shown.shape
+    chances = np.zeros((games, rounds, len(law.hypotheses.concepts)))
+    beliefs: list[dict[Hashable, float]] = [{law.start(): 1.0}]
+    group, cost = np.zeros(games, np.intp), 0
+    for t in range(rounds):
+        rows, after = np.zeros((len(beliefs), chances.shape[2])), []
+        for row, belief in zip(rows, beliefs, strict=True):
+            following: list[dict[Hashable, float]] = [defaultdict(float) for _ in row]
+            for state, weight in belief.items():
+                for number, later, p in law.show(state):
+                    row[number] += weight * p
+                    following[number][later] += weight * p
+                    cost += 1
+            after.append(following)
+        _check_distribution(name, rows)
+        chances[:, t] = rows[group]
+        if (chances[np.arange(games), t, shown[:, t]] <= 0).any():
+            raise NotConforming(
+                name, "its hypotheses are possible by the distribution that it declares", f"round {t + 1}"
+            )
+        if t + 1 == rounds:
+            break
+        numbers: dict[frozenset[tuple[Hashable, float]], int] = {}
+        new: list[dict[Hashable, float]] = []
+        kinds = rows.shape[1] * 2 * len(law.points)
+        keys, which = _distinct_numbers(
+            group * kinds + shown[:, t] * 2 * len(law.points) + examples[:, t], len(beliefs) * kinds
+        )
+        places = []
+        for key in keys.tolist():
+            place, rest = divmod(key, kinds)
+            number, example = divmod(rest, 2 * len(law.points))
+            belief = _observe(name, law, after[place][number], *divmod(example, 2))
+            cost += len(belief)
+            content = frozenset((state, round(weight, 12)) for state, weight in belief.items())
+            if content not in numbers:
+                numbers[content] = len(new)
+                new.append(belief)
+            places.append(numbers[content])
+        beliefs, group = new, np.array(places)[which]
+    return Predictions(shown, chances, cost)
+
+
+def _distinct_points(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct ones of points (n, ...), and the place of each (n,)."""
+    if (x == x[:1]).all():
+        return x[:1], np.zeros(len(x), np.intp)
+    hashes = hash_rows(np.asarray(x, float).reshape(len(x), -1) + 0.0)
+    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    return x[first], place.ravel()
+
+
+def _distinct_numbers(numbers: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct ones of whole numbers (n,) from 0 to most - 1, in order, and the place of each (n,)."""
+    if most > 16 * len(numbers) + 1_024:
+        distinct, place = np.unique(numbers, return_inverse=True)
+        return distinct, place.ravel()
+    distinct = np.flatnonzero(np.bincount(numbers, minlength=most))
+    places = np.zeros(most, np.intp)
+    places[distinct] = np.arange(len(distinct))
+    return distinct, places[numbers]
+
+
+def _observe(
+    name: str, law: OnlineLaw[Any], belief: dict[Hashable, float], point: int, label: int
+) -> dict[Hashable, float]:
+    after: dict[Hashable, float] = defaultdict(float)
+    total = sum(belief.values())
+    for state, weight in belief.items():
+        alternatives = list(law.observe(state, point, label))
+        _check_distribution(name, np.array([[p for _, p in alternatives]]))
+        for later, p in alternatives:
+            if weight * p:
+                after[later] += weight / total * p
+    return after
+
+
+def _step(name: str, law: AnswerLaw, measures: np.ndarray, x: np.ndarray) -> np.ndarray:
+    parts = np.asarray(law.step(measures, x))
+    if parts.shape[:2] != (len(law.outcomes), len(measures)):
+        raise NotConforming(
+            name,
+            "a step of its output distribution has a part for every outcome and measure",
+            f"shape {parts.shape} for {len(law.outcomes)} outcomes and {len(measures)} measures",
+        )
+    _check_masses(name, parts.sum(axis=(0, 2)) / measures.sum(axis=1), parts.min(axis=(0, 2), initial=0.0))
+    return parts
+
+
+def _check_distribution(name: str, masses: np.ndarray) -> None:
+    _check_masses(name, masses.sum(axis=1), masses.min(axis=1, initial=1.0))
+
+
+def _check_masses(name: str, sums: np.ndarray, least: np.ndarray) -> None:
+    wrong = ~((least >= -_TOLERANCE) & (np.abs(sums - 1.0) <= _TOLERANCE))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise NotConforming(
+            name,
+            "the probabilities that it declares are at least 0 and have sum 1",
+            f"the sum is {sums[row]:.6g}, the least is {least[row]:.6g}",
+        )
+
+
+def _match(law: AnswerLaw, labels: np.ndarray, halted: np.ndarray | None) -> np.ndarray:
+    """(n,): the index of the first outcome with each label, and each halt unless None; -1 without one."""
+    outcome = np.full(len(labels), -1)
+    for index, (label, halts) in reversed(list(enumerate(law.outcomes))):
+        outcome[(labels == label) & (True if halted is None else halted == halts)] = index
+    return outcome
+
+
+def _add_by_label(law: AnswerLaw, masses: np.ndarray) -> np.ndarray:
+    """(n, k): probabilities (n, k) of the outcomes, those with one label added up at the first of them."""
+    first = _match(law, np.array([label for label, _ in law.outcomes]), None)
+    sums = np.zeros_like(masses)
+    np.add.at(sums.T, first, masses.T)
+    return sums
+
+
 class RoundEvents:
-    """Sums over games of events of rounds; games may come in several batches."""
+    """Sums over games, in several batches, of events of rounds. outcomes: the texts of one round's."""
 
     def __init__(self, outcomes: Sequence[str], rounds: int) -> None:
-        """outcomes: the texts of the H outcomes of a round."""
         self._rounds = rounds
         self._features, self._texts = _choose_features(outcomes)
         self._chosen = np.unique(np.round(np.linspace(0, rounds - 1, min(rounds, _MOST_ROUNDS))).astype(int))
@@ -47,12 +257,12 @@ class RoundEvents:
         )
         live = outcomes >= 0
         happened = np.where(live[:, :, None], self._features[outcomes], 0.0)
-        expected = chances @ self._features
-        self._add_rounds(happened, expected, live)
-        self._add_pairs(happened, expected)
-        self._add_queries(happened, expected, live, queries)
-        self._add_repeats(happened, expected, live, queries)
-        self._add_directions(happened, expected, live)
+        both = np.stack([happened, chances @ self._features])  # what happened, and what was expected
+        self._add_rounds(both, live)
+        self._add_pairs(both)
+        self._add_queries(both, live, queries)
+        self._add_repeats(both, live, queries)
+        self._add_directions(both, live)
 
     def _pad(self, part: np.ndarray, blank: int) -> np.ndarray:
         """(n, T, ...): rounds that were not played are as if the games had halted."""
@@ -61,46 +271,39 @@ class RoundEvents:
         return np.pad(part, widths, constant_values=blank)[:, : self._rounds]
 
     def _add(
-        self,
-        key: str,
-        sums: Sequence[np.ndarray],
-        terms: np.ndarray,
-        describe: Callable[[tuple[int, ...]], str],
+        self, key: str, sums: np.ndarray, terms: np.ndarray, describe: Callable[[tuple[int, ...]], str]
     ) -> None:
-        """sums: what happened, and what was expected."""
+        """sums (2, ...): what happened, and what was expected."""
         new = EventSums.of(sums[0], sums[1], terms, describe)
         self._sums[key] = self._sums[key].add(new) if key in self._sums else new
 
-    def _add_rounds(self, happened: np.ndarray, expected: np.ndarray, live: np.ndarray) -> None:
+    def _add_rounds(self, both: np.ndarray, live: np.ndarray) -> None:
         self._add(
             "rounds",
-            [part.sum(axis=0) for part in (happened, expected)],
+            both.sum(axis=1),
             live.sum(axis=0)[:, None],
             lambda at: f"round {at[0] + 1} with {self._texts[at[1]]}",
         )
         self._add(
             "all",
-            [part.sum(axis=(0, 1)) for part in (happened, expected)],
+            both.sum(axis=(1, 2)),
             np.array(live.sum()),
             lambda at: f"a round with {self._texts[at[0]]}",
         )
 
-    def _add_pairs(self, happened: np.ndarray, expected: np.ndarray) -> None:
+    def _add_pairs(self, both: np.ndarray) -> None:
         """An outcome of an earlier round and one of a later round, in given rounds and at a distance."""
-        chosen, width = self._chosen, happened.shape[2]
+        chosen, (_, games, _, width) = self._chosen, both.shape
         if len(chosen) < 2:
             return
-        before = happened[:, chosen].reshape(len(happened), -1)
-        shape = len(chosen), width, len(chosen), width
-        sums = [
-            (before.T @ part[:, chosen].reshape(len(part), -1)).reshape(shape).swapaxes(1, 2)
-            for part in (happened, expected)
-        ]
+        columns = both[:, :, chosen].reshape(2, games, -1)
+        shape = 2, len(chosen), width, len(chosen), width
+        sums = (columns[0].T @ columns).reshape(shape).swapaxes(2, 3)
         first, second = np.triu_indices(len(chosen), 1)
-        given = happened.sum(axis=0)
+        given = both[0].sum(axis=0)
         self._add(
             "pairs",
-            [part[first, second] for part in sums],
+            sums[:, first, second],
             given[chosen][first][:, :, None],
             lambda at: (
                 f"round {chosen[first[at[0]]] + 1} with {self._texts[at[1]]}, and then "
@@ -108,73 +311,61 @@ class RoundEvents:
             ),
         )
         if len(chosen) == self._rounds:
-            after = [np.array([np.trace(part, lag) for lag in range(1, self._rounds)]) for part in sums]
-            terms = given.cumsum(axis=0)[-2::-1]
+            lags = range(1, self._rounds)
+            after = np.stack([np.trace(sums, lag, axis1=1, axis2=2) for lag in lags], axis=1)
         else:
-            after, terms = _sum_by_lag(happened, expected)
+            after = _sum_by_lag(both)
         self._add(
             "lags",
             after,
-            terms[:, :, None],
+            given.cumsum(axis=0)[-2::-1][:, :, None],
             lambda at: (
                 f"a round with {self._texts[at[1]]}, and {at[0] + 1} later one with {self._texts[at[2]]}"
             ),
         )
 
-    def _add_queries(
-        self, happened: np.ndarray, expected: np.ndarray, live: np.ndarray, queries: np.ndarray
-    ) -> None:
-        """An outcome of each query."""
-        number, width = np.abs(queries[live]) % _MOST_QUERIES, happened.shape[2]
-        sums = [
-            np.stack(
-                [np.bincount(number, part[live][:, feature], _MOST_QUERIES) for feature in range(width)],
-                axis=1,
-            )
-            for part in (happened, expected)
-        ]
+    def _add_queries(self, both: np.ndarray, live: np.ndarray, queries: np.ndarray) -> None:
+        number = np.abs(queries[live]) % _MOST_QUERIES
+        sums = [[np.bincount(number, column, _MOST_QUERIES) for column in part[live].T] for part in both]
         terms = np.bincount(number, minlength=_MOST_QUERIES)[:, None]
-        self._add("queries", sums, terms, lambda at: f"query {at[0]} with {self._texts[at[1]]}")
+        totals = np.array(sums).swapaxes(1, 2)
+        self._add("queries", totals, terms, lambda at: f"query {at[0]} with {self._texts[at[1]]}")
 
-    def _add_repeats(
-        self, happened: np.ndarray, expected: np.ndarray, live: np.ndarray, queries: np.ndarray
-    ) -> None:
+    def _add_repeats(self, both: np.ndarray, live: np.ndarray, queries: np.ndarray) -> None:
         """An outcome of a query that was asked before, and the last outcome of it."""
         kinds, numbers = np.unique(queries, return_inverse=True)
         numbers = numbers.reshape(queries.shape)
-        games, width = np.arange(len(queries)), happened.shape[2]
+        games, width = np.arange(len(queries)), both.shape[3]
         last = np.zeros((len(queries), len(kinds), width), np.float32)
         sums = np.zeros((2, width, width))
         terms = np.zeros((width, 1))
         for t in range(self._rounds):
             on = live[:, t]
             before = last[games, numbers[:, t]].astype(float) * on[:, None]
-            sums += before.T @ happened[:, t], before.T @ expected[:, t]
+            sums += before.T @ both[:, :, t]
             terms[:, 0] += before.sum(axis=0)
-            last[games[on], numbers[on, t]] = happened[on, t]
+            last[games[on], numbers[on, t]] = both[0, on, t]
         self._add(
             "repeats",
-            list(sums),
+            sums,
             terms,
             lambda at: f"a query with {self._texts[at[1]]} whose last answer was {self._texts[at[0]]}",
         )
 
-    def _add_directions(self, happened: np.ndarray, expected: np.ndarray, live: np.ndarray) -> None:
+    def _add_directions(self, both: np.ndarray, live: np.ndarray) -> None:
         """An outcome where a combination of the surprises of earlier rounds was positive."""
-        width = happened.shape[2]
-        columns = np.concatenate([happened, expected, live[:, :, None]], axis=2)
-        running = np.zeros((len(happened), len(self._directions)))
+        width = both.shape[3]
+        columns = np.concatenate([*both, live[:, :, None]], axis=2)
+        running = np.zeros((len(live), len(self._directions)))
         totals = np.zeros((2, len(self._directions), 2 * width + 1))
         for t in range(1, self._rounds):
-            running += (happened[:, t - 1] - expected[:, t - 1]) @ self._directions[:, t - 1].T
+            running += (both[0, :, t - 1] - both[1, :, t - 1]) @ self._directions[:, t - 1].T
             for sign, past in enumerate((running > 0, running < 0)):
                 totals[sign] += past.T.astype(float) @ columns[:, t]
-        sums = totals[:, :, :width], totals[:, :, width:-1]
-        terms = totals[:, :, -1:]
         self._add(
             "directions",
-            sums,
-            terms,
+            np.stack([totals[:, :, :width], totals[:, :, width:-1]]),
+            totals[:, :, -1:],
             lambda at: (
                 f"a round with {self._texts[at[2]]} after {('more', 'fewer')[at[0]]} of some outcomes "
                 f"(combination {at[1]}) than expected"
@@ -182,18 +373,12 @@ class RoundEvents:
         )
 
 
-def _sum_by_lag(happened: np.ndarray, expected: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Sums (lags, f, f) over rounds of an outcome, times what happened or was expected so many rounds later.
-
-    Also how often the first outcome had a round so much later, (lags, f).
-    """
-    rounds, size = happened.shape[1], 2 * happened.shape[1]
-    first = np.fft.rfft(happened, size, axis=1).conj()
-    after = [
-        np.einsum("ntf,ntg->tfg", first, np.fft.rfft(part, size, axis=1)) for part in (happened, expected)
-    ]
-    sums = [np.maximum(np.fft.irfft(part, size, axis=0)[1:rounds], 0) for part in after]
-    return sums, happened.sum(axis=0).cumsum(axis=0)[-2::-1]
+def _sum_by_lag(both: np.ndarray) -> np.ndarray:
+    """(2, lags, f, f): sums over rounds of an outcome, times what happened or was expected so much later."""
+    rounds, size = both.shape[2], 2 * both.shape[2]
+    first = np.fft.rfft(both[0], size, axis=1).conj()
+    after = [np.einsum("ntf,ntg->tfg", first, np.fft.rfft(part, size, axis=1)) for part in both]
+    return np.array([np.maximum(np.fft.irfft(part, size, axis=0)[1:rounds], 0) for part in after])
 
 
 def _choose_features(outcomes: Sequence[str]) -> tuple[np.ndarray, list[str]]:

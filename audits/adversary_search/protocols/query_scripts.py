@@ -1,4 +1,4 @@
-"""Searches under Figure1 and Voting: queries, some of which depend on the answers."""
+"""Searches under Figure1, Voting and Release: neighbouring samples, and queries that depend on answers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,20 @@ import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Sample, Unlabelled, Voting
-from audits.adversary_search.point_strategies import counts_of, draw_points, list_of, sample_from, two_points
+from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Release, Sample, Unlabelled, Voting
+from audits.adversary_search.point_strategies import (
+    MAX_STRETCHES,
+    MEMORIES,
+    PATTERNS,
+    counts_of,
+    draw_points,
+    list_of,
+    place_challenge,
+    sample_from,
+    shorten_steps,
+    stretches_around,
+    two_points,
+)
 from audits.adversary_search.script import (
     LAST_IS_1,
     SPACES,
@@ -29,15 +41,8 @@ from audits.adversary_search.script_strategies import (
     cut_runs,
     draw_neighbours,
     make_neighbours,
+    neighbours,
     samples,
-)
-from audits.adversary_search.step_strategies import (
-    MAX_STRETCHES,
-    MEMORIES,
-    PATTERNS,
-    place_challenge,
-    shorten_steps,
-    stretches_around,
 )
 
 _CLEAR_SIZES = (20, 1_000)  # of samples whose answers are to be clear
@@ -77,10 +82,8 @@ class Follow(QueryStep):
 
 @attrs.frozen
 class Challenge(QueryStep):
-    """Figure1: query `world_0` in world 0 and `world_1` in world 1.
-
-    With `when`, `world_0` is queried in both worlds in the other rounds.
-    """
+    """Figure1: query `world_0` in world 0, `world_1` in world 1; with `when`, `world_0` in the other
+    rounds."""
 
     world_0: Point = attrs.field(converter=as_point)
     world_1: Point = attrs.field(converter=as_point)
@@ -124,9 +127,7 @@ def driven_queries(
     draw: st.DrawFn, learner: Learner, down: Point, up: Point, tested: Point | None, limit: int
 ) -> tuple[Step, ...]:
     """Queries at points of clear answers, 0 and 1, that drive the answers to a pattern, and what follows.
-
-    That is a challenge with these two points or, where training sets differ at `tested`, queries there.
-    """
+    That is a challenge with these two points or, where training sets differ at `tested`, queries there."""
     pattern = draw(sample_from(PATTERNS))
     driven = [Ask(up if bit == "1" else down) for bit in pattern]
     times = draw(sample_from(counts_of(learner, limit)))
@@ -191,25 +192,6 @@ def _drive_answers(
     return Script(protocol=protocol, world_0=worlds[0], world_1=worlds[1], steps=steps)
 
 
-def _drive_kinds(learner: Learner, protocol: str, limit: int) -> list[st.SearchStrategy[Script]]:
-    units = (PrivacyUnit.TRAINING_EXAMPLE, False), (PrivacyUnit.QUERY, True)
-    return [
-        _drive_answers(learner, protocol, limit, challenge=challenge)
-        for unit, challenge in units
-        if unit in learner.claim.protects and unit in REFEREES[protocol].challenges
-    ]
-
-
-def _swap_unlabelled(learner: Learner, protocol: str, limit: int) -> st.SearchStrategy[Script]:
-    return st.tuples(
-        samples(learner), hand_over_points(learner, challenge=True), queries(learner, limit=limit)
-    ).map(lambda drawn: Script(protocol=protocol, world_0=drawn[0], handed=drawn[1], steps=drawn[2]))
-
-
-def _add_unlabelled(learner: Learner, kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
-    return st.tuples(kind, hand_over_points(learner)).map(lambda two: attrs.evolve(two[0], handed=two[1]))
-
-
 def draw_queries(
     learner: Learner, protocol: str, limit: int, data: Sample | None
 ) -> list[st.SearchStrategy[Script]]:
@@ -224,12 +206,32 @@ def draw_queries(
                 lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])
             )
         )
-    kinds = [*kinds * 2, *_drive_kinds(learner, protocol, limit)]
+    kinds = kinds * 2
+    for unit, challenge in ((PrivacyUnit.TRAINING_EXAMPLE, False), (PrivacyUnit.QUERY, True)):
+        if unit in differ:
+            kinds.append(_drive_answers(learner, protocol, limit, challenge=challenge))
     if PrivacyUnit.UNLABELLED_EXAMPLE in differ:
-        kinds = [_add_unlabelled(learner, kind) for kind in kinds]
-        kinds = [*[_swap_unlabelled(learner, protocol, limit)] * 2, *kinds]
+        handed = hand_over_points(learner)
+        kinds = [
+            st.tuples(kind, handed).map(lambda two: attrs.evolve(two[0], handed=two[1])) for kind in kinds
+        ]
+        differing = hand_over_points(learner, challenge=True)
+        swapped = st.tuples(samples(learner), differing, queries(learner, limit=limit)).map(
+            lambda drawn: Script(protocol=protocol, world_0=drawn[0], handed=drawn[1], steps=drawn[2])
+        )
+        kinds = [swapped, swapped, *kinds]
     return kinds
+
+
+def _draw_samples(
+    learner: Learner, protocol: str, limit: int, data: Sample | None
+) -> list[st.SearchStrategy[Script]]:
+    if PrivacyUnit.TRAINING_EXAMPLE not in learner.claim.protects:
+        return []
+    pairs = neighbours(learner, data)
+    return [cut_runs(pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1])))]
 
 
 SPACES[Figure1.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow, Challenge), rounds=MAX_QUERIES)
 SPACES[Voting.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow), rounds=MAX_QUERIES)
+SPACES[Release.name] = SearchSpace(draw=_draw_samples)

@@ -1,4 +1,4 @@
-"""What is in the file of a ledger: its tables, with checksums and signatures; and how two plans differ.
+"""The file of a ledger: its tables, with checksums and signatures; its copies; and how two plans differ.
 
 A checksum is a SHA-256, which shows damage. In a signed ledger an HMAC-SHA-256 follows it, which nobody can
 compute without the key. Both cover the plan; the plan and the notes; and the plan, the index and the content
@@ -7,11 +7,17 @@ of each block. A block that is deleted leaves no trace but that the run is unfin
 
 from __future__ import annotations
 
+import errno
 import hmac
 import json
+import os
 import re
+import shutil
 import sqlite3
+import tempfile
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,8 +25,14 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.runs.ledger.copying import MAGIC, NAME_A_LEDGER, read_start
 
+# Size at which SQLite moves the write-ahead log into the file and starts the log again, in pages of 4 KiB:
+# 64 MiB are seconds of the fastest run, and are copied in a fraction of that.
+LOG_PAGES = 16_384
+_LOG_HEADER = 32  # bytes, which hold the salts of the log
+_TRIES = 20  # to copy a ledger
+_MAGIC = b"SQLite format 3\x00"  # with which a ledger begins
+_NAME_A_LEDGER = "Give the path of a ledger."
 APPLICATION_ID = 0x64704C67  # "dpLg"
 _APPLICATION = slice(68, 72)  # its position in the header of an SQLite file
 _TABLES = {
@@ -45,10 +57,38 @@ def damage_error(path: Path, fault: str) -> InvalidArgument:
     )
 
 
+def log_of(path: Path) -> Path:
+    """The write-ahead log of the ledger at a path, if there is one: SQLite keeps it where links lead to."""
+    return Path(f"{os.path.realpath(path)}-wal")
+
+
+def find_obstacle(path: Path, otherwise: str) -> str:
+    """Why the ledger at a path cannot be opened, in words. otherwise: if nothing is wrong with the path."""
+    if path.is_dir():
+        return "it is a directory"
+    if path.exists():
+        return otherwise if path.is_file() else "it is a device or a pipe"
+    if path.is_symlink():
+        return "it is a symbolic link that leads nowhere"
+    return otherwise if path.absolute().parent.is_dir() else "its directory does not exist"
+
+
+def not_a_ledger(path: Path) -> InvalidArgument:
+    """The error for a file that is no SQLite database."""
+    return InvalidArgument(f"{path} is not a ledger, or its header is damaged", remedy=_NAME_A_LEDGER)
+
+
+def read_start(path: Path, size: int) -> bytes:
+    """The first bytes of a file; none if there is no such file, or it cannot be read."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(size)
+    return b""
+
+
 def is_ledger(path: Path) -> bool:
     """Whether the file at `path` can be read and has the header of a ledger."""
     header = read_start(path, _APPLICATION.stop) if path.is_file() else b""
-    return header.startswith(MAGIC) and header[_APPLICATION] == APPLICATION_ID.to_bytes(4, "big")
+    return header.startswith(_MAGIC) and header[_APPLICATION] == APPLICATION_ID.to_bytes(4, "big")
 
 
 @attrs.frozen
@@ -65,10 +105,7 @@ class Seal:
         return plain + hmac.digest(self.key, f"{kind} ".encode() + content, sha256)
 
     def check(self, path: Path, kind: str, content: bytes, checksum: bytes, name: str = "") -> None:
-        """Check the checksum of a part of the ledger at `path`. name: of the part, if it is not its kind.
-
-        Raises: InvalidArgument.
-        """
+        """Raises InvalidArgument unless the checksum of a part of the ledger at `path` is right."""
         expected = self.make_checksum(kind, content)
         if checksum[:_BYTES] != expected[:_BYTES]:
             raise damage_error(path, f"the checksum of {name or f'its {kind}'} is wrong")
@@ -81,7 +118,6 @@ class Seal:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether nothing is in the file yet."""
     queries = ("SELECT count(*) FROM sqlite_master", "PRAGMA application_id")
     return not any(connection.execute(query).fetchone()[0] for query in queries)
 
@@ -114,8 +150,6 @@ def read_head(
 ) -> tuple[dict[str, Any], dict[str, Any], bytes, bool]:
     """The plan, the notes, the digest of the plan, and whether the ledger is signed.
 
-    SQLite has then checked that no page of the file is out of place.
-
     Raises: InvalidArgument if the file is not an intact ledger, or not signed with the key of the seal.
     """
     if is_empty(connection):  # as a run leaves it that is killed while it makes its ledger
@@ -124,7 +158,7 @@ def read_head(
             remedy="Give the command again that was to begin it.",
         )
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise InvalidArgument(f"{path} is an SQLite database, but not a ledger", remedy=NAME_A_LEDGER)
+        raise InvalidArgument(f"{path} is an SQLite database, but not a ledger", remedy=_NAME_A_LEDGER)
     if dict(connection.execute("SELECT name, sql FROM sqlite_master")) != _TABLES:
         raise damage_error(path, "its tables are not those of a ledger")
     # `integrity_check` would also compare tables with their indices, of which a ledger has none.
@@ -172,10 +206,7 @@ def _write(entries: Mapping[str, object]) -> str:
 def describe_differences(
     old: Mapping[str, object], new: Mapping[str, object], *, digests: bool = True
 ) -> str:
-    """How two plans differ, in words: in which settings, the first of them; empty if in none.
-
-    digests: whether they differ if one has another version of a file.
-    """
+    """In which settings two plans differ, in words, if in any. digests: whether those of files count."""
     old_leaves, new_leaves = (dict(_list_leaves(json.loads(_write(plan)), digests)) for plan in (old, new))
     changed = sorted(
         (name for name in old_leaves | new_leaves if old_leaves.get(name) != new_leaves.get(name)),
@@ -203,3 +234,50 @@ def _list_leaves(
     else:
         kept = value if digests or not isinstance(value, str) else _DIGESTS.sub("", value)
         yield path, json.dumps(kept, ensure_ascii=False)
+
+
+# --- copies ---
+
+
+def copy_ledger(path: Path, copy: Path) -> None:
+    """Copy a ledger with its write-ahead log, also while a run locks it, so that SQLite cannot copy it.
+
+    The file changes only when SQLite moves the contents of the log into it. So a copy of the file and then of
+    the log is consistent unless the log was started again meanwhile, which changes its header.
+
+    Raises: InvalidArgument if the ledger cannot be read, or there is no room for the copy.
+    """
+    if not path.is_file():
+        raise InvalidArgument(
+            f"the ledger {path} cannot be read: {find_obstacle(path, 'there is no such file')}",
+            remedy=_NAME_A_LEDGER,
+        )
+    if read_start(path, len(_MAGIC)) not in (_MAGIC, b""):  # whose size may be that of a disk
+        raise not_a_ledger(path)
+    for _ in range(_TRIES):
+        try:
+            if _try_copy(path, copy):
+                return
+        except OSError as error:
+            fault, remedy = str(error.strerror), "Give one that can be read."
+            if error.errno == errno.ENOSPC:
+                fault = f"there is no room in {tempfile.gettempdir()} for a copy of it"
+                remedy = "Free some space, or name another folder in TMPDIR."
+            raise InvalidArgument(f"the ledger {path} cannot be read: {fault}", remedy=remedy) from error
+        time.sleep(0.01)
+    raise InvalidArgument(
+        f"the ledger {path} is written faster than it can be read", remedy="Read it again later."
+    )
+
+
+def _try_copy(path: Path, copy: Path) -> bool:
+    """Copy, and return whether the copy is consistent."""
+    log, log_copy = log_of(path), log_of(copy)
+    # The header of a log changes whenever the log is started again.
+    header, changed = read_start(log, _LOG_HEADER), path.stat().st_mtime_ns
+    shutil.copyfile(path, copy)
+    log_copy.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        shutil.copyfile(log, log_copy)
+    unchanged = read_start(log_copy, _LOG_HEADER) == header == read_start(log, _LOG_HEADER)
+    return unchanged and (header != b"" or path.stat().st_mtime_ns == changed)

@@ -23,13 +23,16 @@ import numpy as np
 from arena.errors import ArenaError, InternalError, InvalidArgument
 from audits.distinguishers.view_features import Block, ViewCounts, decode_block
 from audits.registry.origins import Origins, check_origins, join_origins, read_origins
-from audits.runs.ledger.copying import LOG_PAGES, copy_ledger, find_obstacle, not_a_ledger
 from audits.runs.ledger.schema import (
+    LOG_PAGES,
     Seal,
+    copy_ledger,
     create,
     damage_error,
     describe_differences,
+    find_obstacle,
     is_empty,
+    not_a_ledger,
     read_head,
     seal_notes,
 )
@@ -59,25 +62,17 @@ class Store(Generic[BlockType]):
     """The plan of a run and the results of its blocks, which subclasses decode. Use `open` or `read`.
 
     Only one run at a time: the file is locked until `close`, or until the process ends, in whatever way.
-    Only one thread: the one that opened it.
+    Only one thread: the one that opened it. Whatever is read is checked, since anybody can compute checksums.
 
-    Whatever is read is checked, since checksums only show damage: anybody can compute them.
-
-    plan, notes: entries, as JSON returns them. signed: whether the checksums have signatures.
     """
 
-    @staticmethod
     @abstractmethod
-    def decode(blob: bytes) -> BlockType:
-        """The inverse of `to_bytes` of a result. Raises InvalidArgument if `blob` is no encoding."""
+    def decode(self, blob: bytes) -> BlockType:
+        """The inverse of `to_bytes` of a result. Raises InvalidArgument unless it can be one of the plan."""
 
     @property
     def sizes(self) -> Any:
         """The number of pairs of each block of the plan, as a sequence; None if the plan does not say so."""
-
-    def find_fault(self, result: BlockType) -> str:
-        """Why this cannot be a result of the plan, in words; empty if it can."""
-        return ""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, seal: Seal) -> None:
         self.path, self._seal = path, seal
@@ -98,13 +93,11 @@ class Store(Generic[BlockType]):
     ) -> Self:
         """Open the ledger at `path` for `plan`, after checking every block. A missing file becomes a new one.
 
-        plan: entries that JSON can hold (a tuple counts as a list), nested mappings included.
-        notes: called for such entries if the ledger is new; an existing ledger keeps its notes.
+        plan: entries that JSON can hold. notes: called for such entries if the ledger is new.
         origins: the present digests and versions, given the recorded ones; they join the notes.
         allow_changes: these and the digests in the plan may differ from what the ledger holds. key: signs it.
 
-        Raises: InvalidArgument if the ledger holds another plan, is in use, is damaged, was signed with
-        another key, is not a ledger, or cannot be written; LedgerFailed if the disk fails.
+        Raises: InvalidArgument if the ledger is unfit, in use, or holds another plan; LedgerFailed.
         """
         name, file, seal = Path(path), Path(os.path.realpath(path)), Seal(key)
         if name.exists() and not name.is_file():
@@ -139,10 +132,7 @@ class Store(Generic[BlockType]):
     def read(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Iterator[Self]:
         """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end.
 
-        The file and its log are only read, so a run in another process may go on; in the same process,
-        reading would release the run's lock. Every block is checked when it is read. key: as in `open`.
-
-        Raises: InvalidArgument if it cannot be read, is damaged, or is not a ledger.
+        A run in another process may go on; in the same process, reading would release the run's lock.
         """
         file = Path(path)
         with TemporaryDirectory() as folder, explain_errors(file, "nothing was read"):
@@ -152,14 +142,13 @@ class Store(Generic[BlockType]):
                 yield cls(file, connection, Seal(key))
 
     def check_plan(self, plan: Mapping[str, object], *, allow_changes: bool = False) -> None:
-        """Check that the ledger holds this plan. allow_changes: digests of code and data may differ.
-
-        Raises: InvalidArgument, with the differences.
-        """
+        """Raises InvalidArgument if it holds another plan. allow_changes: digests may differ."""
         stored, given = ("a tournament" if "tournament" in one else "an audit" for one in (self.plan, plan))
         if stored != given:
-            remedy = f"To resume it, give it to the same arena {stored.split()[1]} again."
-            raise InvalidArgument(f"the ledger {self.path} contains {stored}, not {given}", remedy=remedy)
+            raise InvalidArgument(
+                f"the ledger {self.path} contains {stored}, not {given}",
+                remedy=f"To resume it, give it to the same arena {stored.split()[1]} again.",
+            )
         differences = describe_differences(self.plan, plan, digests=not allow_changes)
         if differences:
             raise InvalidArgument(
@@ -184,19 +173,12 @@ class Store(Generic[BlockType]):
 
     def blocks(self, *, start: int = 0) -> Iterator[tuple[int, BlockType]]:
         """Index and result of every block from index `start` on, in order. Raises: as `block`."""
-        # An open cursor would keep the log from being moved into the file.
-        query = "SELECT block FROM blocks WHERE block >= ? ORDER BY block"
-        with self._explain_errors("the blocks were not read"):
-            indices = self._live.execute(query, (start,)).fetchall()
-        for (index,) in indices:
-            yield index, self.block(index)
+        for index in sorted(self._count_pairs()):  # an open cursor would keep the log from being moved
+            if index >= start:
+                yield index, self.block(index)
 
     def block(self, index: int) -> BlockType:
-        """The result of block `index`.
-
-        Raises: KeyError if the ledger lacks it; InvalidArgument if it does not match its checksum, or the
-        plan.
-        """
+        """The result of a block. Raises: KeyError if there is none; InvalidArgument if it is damaged."""
         with self._explain_errors("the block was not read"):
             result = self._find(index)
         if result is None:
@@ -212,7 +194,7 @@ class Store(Generic[BlockType]):
         return sum(self._count_pairs().values())
 
     def add(self, index: int, result: BlockType) -> None:
-        """Store block `index`; once this returns, killing the process does not lose it.
+        """Store a block; once this returns, killing the process does not lose it.
 
         Adding a block again changes nothing. Raises: InternalError if it then differs from the stored one;
         LedgerFailed if the disk fails, or the file is no longer where it was.
@@ -262,12 +244,10 @@ class Store(Generic[BlockType]):
         self._check_size(block, pairs)
         try:
             result = self.decode(scores)
-            fault = self.find_fault(result)
-            if result.pairs != pairs:
-                fault = f"it has {result.pairs:,} pairs of games, and says that it has {pairs!r}"
         except InvalidArgument as error:
-            fault = str(error)
-        if fault:
+            raise self._not_of_its_plan(block, str(error)) from error
+        if result.pairs != pairs:
+            fault = f"it has {result.pairs:,} pairs of games, and says that it has {pairs!r}"
             raise self._not_of_its_plan(block, fault)
         return result
 
@@ -311,8 +291,6 @@ class Store(Generic[BlockType]):
 class Ledger(Store[Block]):
     """The ledger of an audit: blocks of games."""
 
-    decode = staticmethod(decode_block)
-
     @cached_property
     def sizes(self) -> BlockSizes | None:
         games, first, largest = (self.plan.get(name) for name in ("games", "first_block", "block"))
@@ -320,10 +298,12 @@ class Ledger(Store[Block]):
             return BlockSizes(games, first, largest)  # type: ignore[arg-type]
         return None
 
-    def find_fault(self, result: Block) -> str:
-        has_views = isinstance(result, ViewCounts)
-        wrong = "distinguisher" in self.plan and has_views != (self.plan["distinguisher"] == "learned")
-        return f"it holds {'views' if has_views else 'scores'}" if wrong else ""
+    def decode(self, blob: bytes) -> Block:
+        block = decode_block(blob)
+        has_views = isinstance(block, ViewCounts)
+        if "distinguisher" in self.plan and has_views != (self.plan["distinguisher"] == "learned"):
+            raise InvalidArgument(f"it holds {'views' if has_views else 'scores'}")
+        return block
 
 
 def equal_results(one: Any, other: Any) -> bool:
@@ -360,10 +340,7 @@ def _connect_exclusively(file: Path) -> sqlite3.Connection:
 
 @contextmanager
 def explain_errors(path: Path, failure: str, *, was_writable: bool = False) -> Iterator[None]:
-    """Replace errors of SQLite by errors that tell the user of the ledger at `path` what to do.
-
-    failure: what could not be done. was_writable: whether the ledger was written before.
-    """
+    """Replace errors of SQLite by errors that say what to do. failure: what could not be done."""
     try:
         yield
     except sqlite3.ProgrammingError:

@@ -9,7 +9,7 @@ import socket
 import sys
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -17,7 +17,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from arena.errors import describe_error
-from audits.runs.interrupts import end_with_parent, start_worker
+from audits.runs.workers.worker_process import end_with_parent, start_worker
 from audits.runs.workers.workers import DASK, LOKY, Workers, WorkersFailed, report_gone
 
 _TIMEOUT = 5.0  # seconds for a cluster to answer
@@ -38,13 +38,8 @@ DASK_UNWATCHED = {
 class Pool(ABC):
     """Workers that do tasks in the order in which they are submitted."""
 
-    def __init__(self, workers: Workers) -> None:
-        self._jobs = workers.jobs or 1
-
-    @property
-    def size(self) -> int:
-        """The number of tasks that are done at a time."""
-        return self._jobs
+    def __init__(self, jobs: int | None) -> None:
+        self.size = jobs or 1  # tasks that are done at a time
 
     def is_stuck(self) -> bool:
         """Whether no worker has a task, though there are some."""
@@ -64,33 +59,31 @@ class Pool(ABC):
 
 
 class Threads(Pool):
-    """Threads of this process."""
+    """Threads of this process, which cannot be ended."""
 
-    def __init__(self, workers: Workers) -> None:
-        super().__init__(workers)
-        self._executor = ThreadPoolExecutor(self._jobs)
+    def __init__(self, jobs: int | None) -> None:
+        super().__init__(jobs)
+        self._executor = ThreadPoolExecutor(self.size)
 
     def find_executor(self) -> Any:
         return self._executor
 
-    def end_workers(self) -> None:
-        """Do nothing, since threads cannot be ended."""
+    def end_workers(self) -> None: ...
 
     def leave(self, futures: Iterable[Future[Any]]) -> None:
-        """Give up tasks; those that have begun are waited for."""
-        self._executor.shutdown(cancel_futures=True)
+        self._executor.shutdown(cancel_futures=True)  # tasks that have begun are waited for
 
 
 class Processes(Pool):
     """Processes of this machine, by loky, which one run takes over from another."""
 
-    def __init__(self, workers: Workers) -> None:
+    def __init__(self, jobs: int | None) -> None:
         from loky import cpu_count
 
-        super().__init__(workers)
+        super().__init__(jobs)
         # loky replaces a process that has grown large and warns of it, in a thread that such an error ends.
         warnings.filterwarnings("ignore", "A worker (stopped|was restarted) while", module="loky")
-        threads = str(max(1, cpu_count() // self._jobs))  # else each process would use all cores
+        threads = str(max(1, cpu_count() // self.size))  # else each process would use all cores
         self._environment = {name: os.environ.get(name, threads) for name in _THREADS}
 
     def find_executor(self) -> Any:
@@ -98,7 +91,7 @@ class Processes(Pool):
         from loky import get_reusable_executor
 
         return get_reusable_executor(
-            self._jobs,
+            self.size,
             timeout=_IDLE,
             initializer=start_worker,
             initargs=(os.getpid(), current_thread() is main_thread()),
@@ -118,7 +111,6 @@ class Dask(Pool):
     """Workers of a dask cluster, by a client of distributed."""
 
     def __init__(self, workers: Workers, stack: ExitStack) -> None:
-        super().__init__(workers)
         self._workers, self._stack = workers, stack
         self._connect()
 
@@ -130,19 +122,19 @@ class Dask(Pool):
         return self._executor
 
     @property
-    def size(self) -> int:
-        try:
-            return sum(self._client.ncores().values())
-        except Exception as error:  # of asyncio, tornado and dask itself
-            raise report_gone(describe_error(error)) from error
+    def size(self) -> int:  # type: ignore[override]
+        return sum(self._ask(self._client.ncores).values())
 
     def is_stuck(self) -> bool:
         """As when all workers ended, or one with a result that was not fetched, for which dask may wait."""
-        try:
-            own, tasks = set(self._client.futures), self._client.processing().values()
-        except Exception as error:
-            raise report_gone(describe_error(error)) from error
+        own, tasks = set(self._client.futures), self._ask(self._client.processing).values()
         return not any(own.intersection(keys) for keys in tasks) and not (tasks and all(tasks))
+
+    def _ask(self, question: Callable[[], Any]) -> Any:
+        try:
+            return question()
+        except Exception as error:  # of asyncio, tornado and dask itself
+            raise report_gone(describe_error(error)) from error
 
     def end_workers(self) -> None:
         """End the workers with tasks; here all, since dask gives up those that end while they start."""
@@ -162,10 +154,7 @@ class Dask(Pool):
 
 @contextmanager
 def open_pool(workers: Workers) -> Iterator[Pool]:
-    """The pool of such workers. What was started for it ends with it, except processes of this machine.
-
-    Raises: WorkersFailed if no cluster answers.
-    """
+    """The pool of such workers. What was started for it ends with it, except processes of this machine."""
     if workers.backend == DASK:
         _start_trackers()
         with ExitStack() as stack:
@@ -174,16 +163,13 @@ def open_pool(workers: Workers) -> Iterator[Pool]:
         from loky.backend import resource_tracker
 
         _start_trackers(resource_tracker)
-        yield Processes(workers)
+        yield Processes(workers.jobs)
     else:
-        yield Threads(workers)
+        yield Threads(workers.jobs)
 
 
 def _start_trackers(*others: Any) -> None:
-    """Start the processes that remove what a killed run leaves behind, and have them not warn of it.
-
-    others: modules like `multiprocessing.resource_tracker`.
-    """
+    """Start the processes that remove what a killed run leaves behind, and have them not warn of it."""
     if os.name != "posix":
         return
     from multiprocessing import resource_tracker

@@ -1,10 +1,15 @@
-"""Which workers play: processes or threads of this machine, or the workers of a dask cluster."""
+"""Which workers play: processes or threads of this machine, or a dask cluster; and what interrupts do."""
 
 from __future__ import annotations
 
 import os
+import signal
 import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
+from threading import current_thread, main_thread
+from typing import TypeVar
 
 import attrs
 
@@ -17,19 +22,19 @@ from audits.runs.verdict import RunStopped
 LOKY, THREADING, DASK = BACKENDS = ("loky", "threading", "dask")
 LOCAL = "local"
 JOBS_PER_CORE = 32  # blocks that wait for something else keep no core busy
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 
 @attrs.frozen(kw_only=True)
 class Workers:
-    """The workers that play. No figure depends on them.
+    """The workers that play; this process with one job of loky or threading. No figure depends on them.
 
     backend: "loky" (processes of this machine), "threading" (of this process), or "dask".
     jobs: number of workers of this machine. Default: 1, or the number of cores for a local cluster.
-    cluster: the address of dask's scheduler; "local", the default, starts a cluster on this machine, which
-        ends with the run.
+    cluster: the address of dask's scheduler; "local", the default, starts a cluster that ends with the run.
     patience: seconds after which the workers count as hanging if no block arrives; None waits for ever.
-
-    With one job of loky or threading everything is played in this process.
 
     Raises: InvalidArgument if there are no such workers.
     """
@@ -40,11 +45,39 @@ class Workers:
     patience: float | None = attrs.field(default=None, validator=attrs.validators.optional(more_than(0)))
 
     def __attrs_post_init__(self) -> None:
+        cores = os.cpu_count() or 1
+        limit = JOBS_PER_CORE * cores
         if self.backend not in BACKENDS:
             raise unknown_name("backend", self.backend, BACKENDS)
-        self._check_jobs()
-        self._check_cluster()
-        self._check_patience()
+        if self.jobs is not None and self.jobs > limit:
+            raise InvalidArgument(
+                f"jobs must be at most {limit:,}, {JOBS_PER_CORE} for each core of this machine, "
+                "since more only wait for each other, and a process takes some 50 MB",
+                value=self.jobs,
+                remedy=f"Give one for each core, {cores}, or use a cluster with --backend dask.",
+            )
+        if self.backend != DASK and self.cluster is not None:
+            raise InvalidArgument(
+                f"the backend {self.backend} has no cluster",
+                value=self.cluster,
+                remedy="Choose the backend dask, or leave out the cluster.",
+            )
+        if self.jobs is not None and not self.local:
+            raise InvalidArgument(
+                "jobs counts the workers of this machine, but a cluster elsewhere has its own",
+                value=self.jobs,
+                remedy="Leave out jobs.",
+            )
+        if self.backend == DASK and find_spec("distributed") is None:
+            raise InvalidArgument(
+                "the backend dask needs distributed, which is not installed", remedy=suggest_extra(DASK)
+            )
+        if self.patience is not None and (self.backend == THREADING or self.alone):
+            raise InvalidArgument(
+                "patience ends workers that hang, but threads of this process cannot be ended",
+                value=self.patience,
+                remedy="Use at least two jobs of loky, or a cluster.",
+            )
 
     @classmethod
     def from_jobs(cls, jobs: int | Workers, tasks: int | None = None) -> Workers:
@@ -75,51 +108,12 @@ class Workers:
             return Workers()
         return self
 
-    def _check_jobs(self) -> None:
-        cores = os.cpu_count() or 1
-        limit = JOBS_PER_CORE * cores
-        if self.jobs is not None and self.jobs > limit:
-            raise InvalidArgument(
-                f"jobs must be at most {limit:,}, {JOBS_PER_CORE} for each core of this machine, "
-                "since more only wait for each other, and a process takes some 50 MB",
-                value=self.jobs,
-                remedy=f"Give one for each core, {cores}, or use a cluster with --backend dask.",
-            )
-
-    def _check_cluster(self) -> None:
-        if self.backend != DASK and self.cluster is not None:
-            raise InvalidArgument(
-                f"the backend {self.backend} has no cluster",
-                value=self.cluster,
-                remedy="Choose the backend dask, or leave out the cluster.",
-            )
-        if self.jobs is not None and not self.local:
-            raise InvalidArgument(
-                "jobs counts the workers of this machine, but a cluster elsewhere has its own",
-                value=self.jobs,
-                remedy="Leave out jobs.",
-            )
-        if self.backend == DASK and find_spec("distributed") is None:
-            raise InvalidArgument(
-                "the backend dask needs distributed, which is not installed",
-                remedy=suggest_extra(DASK),
-            )
-
-    def _check_patience(self) -> None:
-        if self.patience is not None and (self.backend == THREADING or self.alone):
-            raise InvalidArgument(
-                "patience ends workers that hang, but threads of this process cannot be ended",
-                value=self.patience,
-                remedy="Use at least two jobs of loky, or a cluster.",
-            )
-
 
 class WorkersFailed(InvalidArgument, RunStopped):
     """The workers failed. The blocks that they had finished are kept."""
 
 
 def report_gone(reason: str) -> WorkersFailed:
-    """The error that there are no workers any more."""
     return WorkersFailed(
         f"the workers are gone ({reason})",
         remedy="With a ledger, the same command resumes the run once they are back.",
@@ -135,3 +129,54 @@ def warn_of_one_process(error: CannotBeSent) -> None:
         PlaysAlone,
         stacklevel=4,
     )
+
+
+def map_here(
+    call: Callable[[Task], Result], tasks: Iterable[Task], keep: Callable[[Task, Result], None] | None = None
+) -> Generator[Result, None, None]:
+    """The result of `call` for every task, in order, by this process. keep: as of `map_in_order`."""
+    for task in tasks:
+        result = call(task)
+        if keep is not None:
+            keep(task, result)
+        yield result
+
+
+@contextmanager
+def defer_interrupts() -> Iterator[None]:
+    """Deliver signals that end a run only at the end, so that nothing is left half done.
+
+    Signals without a handler in Python end the process at once or are ignored, as before. Does nothing
+    outside the main thread, where Python never runs handlers.
+    """
+    arrived: list[int] = []
+    try:
+        with ExitStack() as stack:
+            for number in ENDING if current_thread() is main_thread() else ():
+                previous = signal.getsignal(number)
+                if callable(previous):
+                    stack.callback(signal.signal, number, previous)
+                    signal.signal(number, lambda number, _: arrived.append(number))
+            yield
+    finally:
+        if arrived:
+            signal.raise_signal(arrived[0])
+
+
+@contextmanager
+def start_processes() -> Iterator[None]:
+    """Defer signals that end a run, and keep SIGINT from all processes that are started inside.
+
+    Ctrl-C reaches every process of the terminal. A worker that it ends in the middle of a message would leave
+    this process waiting for the rest; this process stops its workers itself.
+    """
+    with defer_interrupts():
+        if not hasattr(signal, "pthread_sigmask"):
+            yield
+            return
+        # Processes and threads inherit the mask. A process that ignored SIGINT would lose a Ctrl-C.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)

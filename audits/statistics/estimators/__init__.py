@@ -2,8 +2,7 @@
 
 from audits.statistics.estimates import Estimator
 from audits.statistics.estimators.bands import SimultaneousBand
-from audits.statistics.estimators.gaussian_dp import GaussianEvent
-from audits.statistics.estimators.held_out import OneEvent
+from audits.statistics.estimators.held_out import GaussianEvent, OneEvent
 
 ESTIMATORS: list[type[Estimator]] = [
     OneEvent,

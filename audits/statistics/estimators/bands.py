@@ -12,8 +12,7 @@ import attrs
 import numpy as np
 
 from arena.privacy_curves import PrivacyCurve
-from audits.statistics.betting.hypotheses import list_curve_points
-from audits.statistics.confidence_limits import simultaneous_limits
+from audits.statistics.betting import list_curve_points
 from audits.statistics.estimates import (
     FIXED_SIZE,
     NOTHING_CERTIFIED,
@@ -23,14 +22,81 @@ from audits.statistics.estimates import (
     Estimator,
     EstimatorContext,
 )
-from audits.statistics.estimators.gaussian_dp import estimate_mu, mu_lower
-from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
-from audits.statistics.threshold_events import Events
+from audits.statistics.estimators.held_out import estimate_mu, mu_lower
+from audits.statistics.score_histogram import MAX_EXACT_EDGES, choose_edges
+from audits.statistics.score_pairs import Events, PairCounts
+from audits.statistics.simultaneous_limits import simultaneous_limits
 
 DELTAS = np.concatenate([[0.0], np.geomspace(1e-9, 0.1, 33), np.linspace(0.15, 0.95, 17)])
 EPSILONS = np.arange(41) / 4
 _TAIL = np.geomspace(1e-6, 0.5, 69)
+
+
+@attrs.frozen(eq=False)
+class CountBounds:
+    """Bounds on the number of games of each world in the events of k thresholds.
+    least and most (2, 2k): row b for world b; columns as in `Events`."""
+
+    pairs: int
+    events: Events
+    least: np.ndarray
+    most: np.ndarray
+
+    @classmethod
+    def between(cls, pairs: int, thresholds: np.ndarray, least: np.ndarray, most: np.ndarray) -> CountBounds:
+        """From bounds (2, k) on the number of scores below each threshold (k,)."""
+        at_least = np.concatenate([pairs - most, least], axis=1)
+        at_most = np.concatenate([pairs - least, most], axis=1)
+        return cls(pairs, Events(thresholds), at_least, at_most)
+
+
+class ThresholdCounter:
+    """Counts of scores below thresholds, in memory that grows with the logarithm of their number.
+    Unlike `ScoreHistogram`, which estimates, it states what it does not know: docs/proofs/bands.md."""
+
+    def __init__(self) -> None:
+        self.pairs = 0
+        self._edges = np.empty(0)
+        self._least = np.empty((2, 0), dtype=np.int64)  # scores below an edge, at least
+        self._most = np.empty((2, 0), dtype=np.int64)
+        self._tops = np.empty(0)  # no score from an edge up to the next one is larger
+
+    def add(self, block: PairCounts) -> None:
+        """Count the scores of a block."""
+        if not block.pairs:
+            return
+        edges = np.union1d(self._edges, block.levels)
+        below = Events(edges).count(block).world[:, len(edges) :]
+        least, most, tops = self._count_bounds_at(edges)
+        least, most = least + below, most + below
+        self.pairs += block.pairs
+        if len(edges) > MAX_EXACT_EDGES:
+            mass = np.diff(most, axis=1, append=self.pairs)
+            kept = choose_edges(mass, np.searchsorted(edges, self._edges))
+            edges, least, most = edges[kept], least[:, kept], most[:, kept]
+            tops = np.maximum.reduceat(tops, kept)
+        self._edges, self._least, self._most, self._tops = edges, least, most, tops
+
+    def counts(self) -> CountBounds:
+        """The counts at all thresholds except the smallest, below which there is no score."""
+        return CountBounds.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
+
+    def _count_bounds_at(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What is known at edges that include the old ones: bounds (2, k) on the scores below each edge of
+        earlier games, and the largest possible score (k,) in each bin."""
+        nothing, everything = np.zeros((2, 1), dtype=np.int64), np.full((2, 1), self.pairs)
+        least = np.concatenate([nothing, self._least, everything], axis=1)
+        most = np.concatenate([self._most, everything], axis=1)
+        tops = np.concatenate([[-np.inf], self._tops])
+        bin_of = np.searchsorted(self._edges, edges, side="right")
+        cleared = edges > tops[bin_of]
+        with np.errstate(over="ignore"):  # the number below the least finite one is -inf, as intended
+            before_next = np.append(np.nextafter(edges[1:], -np.inf), np.inf)
+        top = np.minimum(tops[bin_of], before_next)
+        below = np.searchsorted(self._edges, edges, side="left")
+        return least[:, bin_of + cleared], most[:, below], np.maximum(edges, top)
+
+
 ALPHAS = np.unique(np.concatenate([np.arange(101) / 100, _TAIL, 1.0 - _TAIL]))
 
 
@@ -52,10 +118,9 @@ class RefutedRegion:
 class TradeOffCurves:
     """Trade-off curves: type II error (in world 1) against type I error (in world 0).
 
-    Shapes, all (m,): alpha, increasing from 0 to 1; estimate, the observed errors of the tests, without any
-    guarantee; upper, an upper confidence limit on the mechanism's trade-off function; allowed, the least
-    trade-off function that the claim permits, None without a claim. The claim is refuted where `upper` <
-    `allowed`.
+    Shapes, all (m,): alpha, increasing from 0 to 1; estimate, the observed errors of the tests; upper, an
+    upper confidence limit on the mechanism's trade-off function; allowed, the least trade-off function that
+    the claim permits, None without a claim. The claim is refuted where `upper` < `allowed`.
     """
 
     alpha: np.ndarray
@@ -67,9 +132,7 @@ class TradeOffCurves:
 @attrs.frozen(eq=False)
 class Band:
     """Limits on the probabilities of 2k events in both worlds, which hold together.
-
-    Shapes: estimate, lower and upper (2, 2k), row b for world b, columns as in `Events`.
-    """
+    estimate, lower and upper (2, 2k): row b for world b, columns as in `Events`."""
 
     pairs: int
     events: Events
@@ -104,11 +167,8 @@ class Band:
         """The refuted claims on two grids; shapes deltas (D,), epsilons (E,) in nats."""
         return RefutedRegion(deltas, self.epsilons(deltas), epsilons, self.deltas(epsilons))
 
-    def errors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Upper limits (2k,) on the type I and type II errors of deciding for world 1 on each event."""
-        return self._errors(self.upper)
-
-    def _errors(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def errors(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The type I and type II errors (2k,) of deciding for world 1 on each event, of these (2, 2k)."""
         return probabilities[0], np.roll(probabilities[1], len(self.events) // 2)
 
     def trade_off(
@@ -122,7 +182,7 @@ class Band:
             allowed = trade_off_of_claim(alpha, epsilon=epsilon, delta=delta)
             for point in () if curve is None else zip(*list_curve_points(curve), strict=True):
                 allowed = np.maximum(allowed, trade_off_of_claim(alpha, epsilon=point[0], delta=point[1]))
-        estimate, upper = (_convex_hull(*self._errors(p), at=alpha) for p in (self.estimate, self.upper))
+        estimate, upper = (_convex_hull(*self.errors(p), at=alpha) for p in (self.estimate, self.upper))
         return TradeOffCurves(alpha, estimate, upper, allowed)
 
 
@@ -189,16 +249,14 @@ class SimultaneousBand(Estimator):
 
 
 def mu_lower_of_band(band: Band) -> float:
-    """The certified lower bound on μ over all events of a band.
-
-    The events include their complements, so exchanging the worlds would not change the result.
-    """
+    """The certified lower bound on μ over all events of a band, which include their complements."""
     return float(mu_lower(band.upper[0], band.lower[1]).max(initial=0.0))
 
 
 def separation_band(*, games: int, confidence: float) -> Band:
     """The band of scores that separate the worlds perfectly: the most that so many games can certify."""
-    counts = CountBounds.exact(games, np.array([1.0]), np.array([[games], [0]]))
+    below = np.array([[games], [0]])
+    counts = CountBounds.between(games, np.array([1.0]), below, below)
     return Band.of(counts, confidence=confidence)
 
 
@@ -217,13 +275,12 @@ def _convex_hull(alpha: np.ndarray, beta: np.ndarray, *, at: np.ndarray) -> np.n
     x, lowest = np.unique(x[order], return_index=True)
     corners: list[tuple[float, float]] = []
     for point in zip(x.tolist(), y[order][lowest].tolist(), strict=True):
-        while len(corners) > 1 and _lies_above(corners[-2], corners[-1], point):
+        while len(corners) > 1:
+            (first_x, first_y), (middle_x, middle_y) = corners[-2:]
+            rise, run = point[1] - first_y, point[0] - first_x
+            if (middle_y - first_y) * run < rise * (middle_x - first_x):
+                break
             corners.pop()
         corners.append(point)
     x, y = np.array(corners).T
     return np.interp(at, x, y)
-
-
-def _lies_above(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]) -> bool:
-    rise, run = last[1] - first[1], last[0] - first[0]
-    return (middle[1] - first[1]) * run >= rise * (middle[0] - first[0])

@@ -40,7 +40,7 @@ from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.paper_versions import EverlastingV2
 from learners.mechanisms.accounting import largest_affordable
 from learners.mechanisms.noise import gaussian_sigma, laplace_between
 from learners.mechanisms.steady_thresholds import CHANCE

@@ -30,7 +30,7 @@ from benchmarks.by_learner.charts import BLUE, GREEN, GREY, RED, save
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.mechanisms.noise import gaussian_sigma
-from learners.pate.pate_svt import threshold_for, tight_scale
+from learners.pate.screening import threshold_for, tight_scale
 
 EPSILON, DELTA, ALPHA = 1.0, 1e-6, 0.1
 CHUNK = 15

@@ -3,7 +3,7 @@
 The picture is online_lists.svg.
 
 - The margin of a list of r terms whose label changes D times, computed. No weights have a larger one in the
-  cases that tests/arena/concepts/cube tries.
+  cases that tests/arena/concepts tries.
 - Mistakes of dp-winnow, by r and D: `short-lists`, ε = 4, d = 64.
 - Mistakes by the number of features |F|: lists of two conjunctions of exactly k literals over n variables,
   among all conjunctions of up to k. Labels are fair coins; a point is drawn among those with the label.
@@ -24,7 +24,7 @@ from tabulate import tabulate
 from adversaries.halfspaces.short_lists import ShortLists
 from arena import Oblivious, play
 from arena.concepts import Conjunctions, Halfspaces
-from arena.concepts.cube.embeddings import append_constant, decision_list, double_points
+from arena.concepts.halfspaces import decision_list, double_points
 from benchmarks.by_learner.charts import BLUE, GREEN, GREY, RED, panels, save
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
@@ -65,7 +65,7 @@ def count_on_features(seed: int, variables: int, literals: int) -> Sequence[floa
     cube = np.array(list(product((0, 1), repeat=variables)), np.int8)
     holds = features.evaluate(cube).astype(np.int8)
     longest = np.flatnonzero(np.isclose(holds.mean(axis=0), 0.5**literals))
-    points = double_points(append_constant(holds)).astype(np.int8)
+    points = double_points(np.insert(holds, holds.shape[1], -1, axis=1)).astype(np.int8)
     pools = []  # for each game and label, the points with it
     for _ in range(GAMES):
         labels = np.zeros(len(cube), bool)

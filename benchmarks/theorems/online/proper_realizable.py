@@ -15,7 +15,7 @@ from arena.randomness import block_seed, generator
 from audits.races import plan_online_race
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
-from learners.online.automaton_tables import AUTOMATA
+from learners.online.conservative import AUTOMATA
 from learners.online.realizable import RealizableLearner
 
 CLASSES, PLAYED, GAMES, ROUNDS = 200, 12, 10, 10_000

@@ -65,7 +65,7 @@ def _play(learner: Learner, quantity: str, marks: tuple[int, ...], seed: int) ->
         marks=1,
         seed=seed,
     )
-    return attrs.evolve(race, measure=attrs.evolve(race.measure, marks=marks)).play_block(0, 0)
+    return attrs.evolve(race, marks=marks).play_block(0, 0)
 
 
 def collect(quantity: str) -> tuple[np.ndarray, np.ndarray]:

@@ -17,17 +17,17 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.finite.finite_class import FiniteClass
+from arena.concepts.finite import FiniteClass
+from arena.messages import NO_LABEL, UNSTABLE
 from arena.randomness import generator
-from arena.replies import NO_LABEL, UNSTABLE
 from benchmarks.papers.margins import Margins
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 from benchmarks.theorems.pate.setup.sources import Plateau
 from benchmarks.theorems.pate.setup.students import CLASS, DELTA, GAMMA, ThresholdVotes, draw_teachers
-from learners.pate.ensemble import Minimiser
-from learners.pate.pate_svt import PateSvt
-from learners.pate.students.active import collect_answers, fit_answers
+from learners.pate.screening import PateSvt
+from learners.pate.students import collect_answers, fit_answers
+from learners.pate.teacher import Minimiser
 
 POINTS, EPSILON, SEEDS = 1_000, 1.0, 40
 MANY = 100_000  # teachers that stand for infinitely many

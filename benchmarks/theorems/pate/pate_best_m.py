@@ -16,7 +16,7 @@ from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from benchmarks.theorems.pate.setup.sources import Tsybakov
 from benchmarks.theorems.pate.setup.students import gaussian, learn_threshold, sparse
-from learners.pate.ensemble import Voters
+from learners.pate.voters import Voters
 
 SOURCE = Tsybakov(1.0)
 GAUSSIAN, SVT = "psq, Gaussian", "psq, SVT"

@@ -19,8 +19,8 @@ from audits.data.one_hot import load_one_hot
 from benchmarks.by_learner.charts import BLUE, GREY, save
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
-from learners.pate.ensemble import Teacher
-from learners.pate.ensemble.ensemble import train_ensemble
+from learners.pate.teacher import Teacher
+from learners.pate.voters import train_ensemble
 
 ADULT = Path(__file__).parents[3] / "audits" / "data" / "examples" / "adult.csv.gz"
 TEACHERS, QUERIES, SEEDS = 250, 200, 12

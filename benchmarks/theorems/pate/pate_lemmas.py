@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from arena.messages import UNSTABLE
 from arena.randomness import generator
-from arena.replies import UNSTABLE
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases
 from benchmarks.theorems.pate.setup.sources import Tsybakov
 from benchmarks.theorems.pate.setup.students import DELTA, GAMMA, ThresholdVotes, draw_teachers
-from learners.pate.distance_to_instability import DistanceToInstability
-from learners.pate.ensemble import Voters
-from learners.pate.pate_svt import PateSvt
-from learners.pate.sparse_vector import SparseVector
+from learners.pate.independent_answers import DistanceToInstability
+from learners.pate.screening import PateSvt, SparseVector
+from learners.pate.voters import Voters
 
 SOURCES = {"realizable": Tsybakov(1.0), "τ = 1/2": Tsybakov(0.5), "τ = 1/3": Tsybakov(1 / 3)}
 SIZES = [64, 256, 1_024, 4_096, 16_384]

@@ -11,8 +11,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from arena.messages import UNSTABLE
 from arena.randomness import generator
-from arena.replies import UNSTABLE
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 from benchmarks.theorems.pate.setup.sources import Tsybakov

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.players.voting_learners import Screened, Silent
+from support.voting import Screened, Silent
 
 from adversaries.common.answer_likelihood import AnswerLikelihood, answer_laws
 from arena import NO_LABEL, Adversary, Answer, AnswerLaw, Learner, Moves, Query, Sample, Train, Voting, play
-from learners.pate.pate_gaussian import PateGaussian
-from learners.releases.laplace_count import LaplaceCount
+from learners.pate.independent_answers import PateGaussian
+from learners.releases.counts import LaplaceCount
 
 SAMPLES = Sample([0.0, 0.5, 1.0], [1, 0, 1], [2, 1, 2]), Sample([0.0, 0.5, 1.0], [1, 1, 1], [2, 1, 2])
 POINTS = np.array([0.0, 0.5, 1.0])

@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.players.online_opponents import Forest, Guesser, Lazy
+from support.online_players import Forest, Guesser, Lazy
 
-from adversaries.online.adaptive import AdaptiveConsistent, ShatteredTree, TreeArrays
+from adversaries.online.adaptive import (
+    AdaptiveConsistent,
+    ForestBreaker,
+    ShatteredTree,
+    SimulatedForests,
+    TreeArrays,
+)
 from adversaries.online.base import NUMBER, ValuedVersionSpaces
-from adversaries.online.forest_breaker import ForestBreaker, SimulatedForests
 from adversaries.online.random_sequences import IidExamples
 from arena import Adaptive, Learner, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds

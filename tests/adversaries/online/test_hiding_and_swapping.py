@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.players.online_opponents import Opponent
-from support.players.simple_players import LastLabel
+from support.online_players import Opponent
+from support.simple_players import LastLabel
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.common.shared_settings import draw_start_rounds
@@ -178,10 +178,8 @@ def list_examples(learner: Learner, adversary: Adversary, rounds: int) -> list[s
 
 
 def test_special_swap_takes_the_middle_of_the_domain() -> None:
-    assert list_examples(Soa(), SpecialSwap(learner=Soa(), rounds=2), 2) == [
-        {(8.0, 0), (8.0, 1)},
-        {(8.0, 0)},
-    ]
+    of_soa = list_examples(Soa(), SpecialSwap(learner=Soa(), rounds=2), 2)
+    assert of_soa == [{(8.0, 0), (8.0, 1)}, {(8.0, 0)}]
     for adversary in (SpecialSwap(rounds=2), SpecialSwap(learner=NoisyMajority(), rounds=2)):
         assert list_examples(NoisyMajority(), adversary, 2)[1] == {(0.5, 0)}
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.players.online_opponents import Forest, Guesser, Lazy
+from support.online_players import Forest, Guesser, Lazy
 from support.statistical import check_counts, expect_rejection, statistical
 
-from adversaries.online.adaptive import AdaptiveConsistent, Contrarian, ShatteredTree
-from adversaries.online.forest_breaker import ForestBreaker
+from adversaries.online.adaptive import AdaptiveConsistent, Contrarian, ForestBreaker, ShatteredTree
 from adversaries.online.random_sequences import (
     CommittedExamples,
     DriftingExamples,
@@ -129,14 +128,8 @@ def test_the_protocol_changes_nothing_in_the_examples(kind: Any) -> None:
 
 def test_a_class_of_ones_own_is_played_instead_of_the_learners() -> None:
     learner, own = Soa(), Points([3, 4])
-    played = play(
-        learner,
-        IidExamples(learner=learner, concepts=own, rounds=T),
-        Oblivious(T),
-        games=10,
-        seed=1,
-        record=True,
-    )
+    adversary = IidExamples(learner=learner, concepts=own, rounds=T)
+    played = play(learner, adversary, Oblivious(T), games=10, seed=1, record=True)
     assert consistent(own, *examples(played, own)).all()
 
 
@@ -148,18 +141,9 @@ def test_committed_points_to_the_adversary_that_draws_from_a_domain() -> None:
 
 def test_classes_that_do_not_fit_are_refused() -> None:
     learner = NoisyMajority()
-    with pytest.raises(
-        InvalidArgument,
-        match=r"noisy-majority receives points of shape \(\), got Rectangles\(3 x 2 points\)\. "
-        "Leave out `concepts`",
-    ):
-        play(
-            learner,
-            IidExamples(learner=learner, concepts=Rectangles([3, 2])),
-            Oblivious(100),
-            games=1,
-            seed=1,
-        )
+    adversary = IidExamples(learner=learner, concepts=Rectangles([3, 2]))
+    with pytest.raises(InvalidArgument, match=r"noisy-majority receives points of shape \(\), got Rect"):
+        play(learner, adversary, Oblivious(100), games=1, seed=1)
     with pytest.raises(Unsupported, match="has no finite domain, and its Littlestone dimension is infinite"):
         play(learner, IidExamples(concepts=Thresholds()), Oblivious(100), games=1, seed=1)
 
@@ -216,6 +200,5 @@ def test_drift_changes_its_target_every_so_often() -> None:
 
 def test_every_game_has_a_target_of_its_own() -> None:
     columns, y = draw_examples(IidExamples(rounds=200), Thresholds(range(4)), 50)
-    assert (
-        len({tuple(dict(zip(c, told, strict=True)).items()) for c, told in zip(columns, y, strict=True)}) > 5
-    )
+    labellings = [dict(zip(c, told, strict=True)) for c, told in zip(columns, y, strict=True)]
+    assert len({tuple(labels.items()) for labels in labellings}) > 5

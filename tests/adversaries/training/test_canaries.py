@@ -10,30 +10,21 @@ import pytest
 
 import audits
 from adversaries.common.training_samples import assign_new_user, change_example, choose_feature
-from adversaries.training.gradient_canary import OTHERS, GradientCanaryAttack, ModelLowBits
-from adversaries.training.input_canary import (
+from adversaries.training.canaries import (
     BLANK,
     FAR,
     KINDS,
     MISLABELLED,
     MOVES,
+    OTHERS,
+    GradientCanaryAttack,
     InputCanary,
+    ModelLowBits,
     PlantedCanaries,
     UpdateScale,
 )
-from arena import (
-    Advance,
-    Adversary,
-    InvalidArgument,
-    OneRun,
-    Played,
-    Sample,
-    Train,
-    TrainingRun,
-    Unsupported,
-    play,
-)
-from arena.replies import Models
+from arena import Adversary, InvalidArgument, OneRun, Played, Sample, TrainingRun, Unsupported, play
+from arena.messages import Advance, Models, Train
 from arena.step_scores import RATIO, StepScore
 from arena.testing import check_adversary
 from learners.training.dp_fedavg import DPFedAvg
@@ -99,38 +90,28 @@ def test_moves_need_every_model() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("every", [0, 1])
-@pytest.mark.parametrize(
-    "name", ["gradient-canary", *(f"input-canary {kind}" for kind in (FAR, MISLABELLED, BLANK))]
-)
+@pytest.mark.parametrize("name", ["gradient-canary", *(f"input-canary {kind}" for kind in KINDS)])
 def test_each_certifies_a_loss_among_real_examples(name: str, every: int) -> None:
     """With settings as a command gives them."""
     adversary, _, kind = name.partition(" ")
     settings = {"adversary.every": every} | ({"adversary.kind": kind} if kind else {})
-    report = audits.audit(
-        attrs.evolve(WEAK, noise=WEAK.noise_run),
-        adversary,
-        data=PEOPLE.rows(),
-        games=1_000,
-        settings=settings,
-    )
+    weak = attrs.evolve(WEAK, noise=WEAK.noise_run)
+    report = audits.audit(weak, adversary, data=PEOPLE.rows(), games=1_000, settings=settings)
     assert 0 < report.epsilon_lower <= report.claim.epsilon
 
 
-PLANTED_CANARIES_PEOPLE = Sample(np.eye(2), [0, 1], [50, 50])
+TWO_PEOPLE = Sample(np.eye(2), [0, 1], [50, 50])
 LEARNER = DPSGD(features=102, size=100, batch=100, steps=10, noise=4.0)
 
 
 def run(learner: DPSGD = LEARNER, every: int = 1, canaries: int = 200) -> Played:
-    adversary = PlantedCanaries(sample=PLANTED_CANARIES_PEOPLE, learner=learner, every=every)
+    adversary = PlantedCanaries(sample=TWO_PEOPLE, learner=learner, every=every)
     return play(learner, adversary, OneRun(every), games=canaries, seed=1, record=True)
 
 
 def test_canaries_lie_along_the_features_that_the_data_do_not_have() -> None:
-    moves = PlantedCanaries(sample=PLANTED_CANARIES_PEOPLE, learner=LEARNER).play(
-        200, np.random.default_rng(0)
-    )
-    move = next(moves)
-    canaries = move.canaries.points  # type: ignore[attr-defined]
+    attack = PlantedCanaries(sample=TWO_PEOPLE, learner=LEARNER)
+    canaries = next(attack.play(200, np.random.default_rng(0))).canaries.points  # type: ignore[attr-defined]
     assert (np.count_nonzero(canaries, axis=0) == [0, 0, *[2] * 100]).all()
     assert (canaries.sum(axis=1) == 4.0).all()
 
@@ -144,7 +125,7 @@ def test_canaries_that_are_included_have_higher_scores(every: int) -> None:
 
 
 def test_it_conforms() -> None:
-    check_adversary(PlantedCanaries(sample=PLANTED_CANARIES_PEOPLE, learner=LEARNER), LEARNER, OneRun())
+    check_adversary(PlantedCanaries(sample=TWO_PEOPLE, learner=LEARNER), LEARNER, OneRun())
 
 
 def test_learners_that_it_cannot_plant_canaries_in_are_refused() -> None:
@@ -153,10 +134,10 @@ def test_learners_that_it_cannot_plant_canaries_in_are_refused() -> None:
     with pytest.raises(Unsupported, match="in linear models only"):
         run(attrs.evolve(LEARNER, hidden=2))
     with pytest.raises(InvalidArgument, match="must know the learner's parameters"):
-        play(LEARNER, PlantedCanaries(sample=PLANTED_CANARIES_PEOPLE), OneRun(), games=10, seed=1)
+        play(LEARNER, PlantedCanaries(sample=TWO_PEOPLE), OneRun(), games=10, seed=1)
 
 
-USER_CANARIES_LEARNER = DPFedAvg(features=2, size=4, batch=4, steps=2, noise=0.1, local_steps=2)
+OF_USERS = DPFedAvg(features=2, size=4, batch=4, steps=2, noise=0.1, local_steps=2)
 ATTACKS: list[Adversary] = [
     *(GradientCanaryAttack(others=others) for others in OTHERS),
     *(InputCanary(kind=kind) for kind in KINDS),
@@ -168,7 +149,7 @@ ATTACKS: list[Adversary] = [
 @pytest.mark.parametrize("column", [-1, 0, 1, -3])
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_the_worlds_differ_in_a_user(attack: Adversary, column: int) -> None:
-    learner = attrs.evolve(USER_CANARIES_LEARNER, user_column=column)
+    learner = attrs.evolve(OF_USERS, user_column=column)
     played = play(learner, attrs.evolve(attack, learner=learner), TrainingRun(), games=200, seed=1)  # type: ignore[call-arg]
     assert played.flag.all()
     if isinstance(attack, GradientCanaryAttack | InputCanary):  # hardly any noise
@@ -179,20 +160,12 @@ def test_the_worlds_differ_in_a_user(attack: Adversary, column: int) -> None:
 
 def test_a_new_user_has_the_next_number() -> None:
     sample = Sample([[0.0, 1.0, 4.5], [1.0, 1.0, 2.0]], [0, 1])
-    assert assign_new_user(np.array([3.0, 3.0, 3.0]), sample, USER_CANARIES_LEARNER).tolist() == [3, 3, 5]
+    assert assign_new_user(np.array([3.0, 3.0, 3.0]), sample, OF_USERS).tolist() == [3, 3, 5]
     assert assign_new_user(7.0, sample, DPSGD(noise=1.0)) == 7
-    assert [choose_feature(attrs.evolve(USER_CANARIES_LEARNER, user_column=c)) for c in (0, 1, -1, -3)] == [
-        1,
-        0,
-        0,
-        1,
-    ]
+    features = [choose_feature(attrs.evolve(OF_USERS, user_column=c)) for c in (0, 1, -1, -3)]
+    assert features == [1, 0, 0, 1]
 
 
 def test_data_without_a_column_of_users_are_refused() -> None:
-    with pytest.raises(InvalidArgument) as caught:
-        change_example(Sample([[0.0, 1.0]], [0]), 0, (0, 0), (np.zeros(3), 1), USER_CANARIES_LEARNER)
-    assert str(caught.value) == (
-        "the points of dp-fedavg must have the shape (3,), got (2,). Give as many columns of numbers and one "
-        "of users (--user), or change the learner's settings."
-    )
+    with pytest.raises(InvalidArgument, match=r"must have the shape \(3,\), got \(2,\)\. .*\(--user\)"):
+        change_example(Sample([[0.0, 1.0]], [0]), 0, (0, 0), (np.zeros(3), 1), OF_USERS)

@@ -15,10 +15,10 @@ from arena import Figure1, InvalidArgument, Learner, Sample, Unsupported, Voting
 from arena.concepts import Points
 from arena.testing import check_adversary
 from audits.exact_loss.exact_audit import exact
-from audits.registry.given_players import configure_learner
+from audits.registry.players import configure_learner
 from audits.solver.choice_of_samples import pose_every_vote
 from audits.solver.solution import solve
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 ROUNDS = 4
 RARE = 1e-4  # beyond the claim's δ

@@ -11,15 +11,27 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom
-from support.players.voting_learners import Screened, Silent
+from support.simple_players import run_audit
 from support.statistical import check_counts, expect_rejection, statistical
+from support.voting import Screened, Silent
 
 from adversaries.common import answer_likelihood as likelihood
 from adversaries.common.answer_likelihood import answer_laws
-from adversaries.voting.canary import Canary, find_canary, find_free_points
-from adversaries.voting.disagreement import DisagreementWalk, find_disputed_region
-from adversaries.voting.repeat_point import RepeatPoint, SmallMargin, find_best_margin
-from adversaries.voting.vote_inference import COPY, VoteInference, find_inference_case
+from adversaries.voting.repeated_queries import (
+    Canary,
+    RepeatPoint,
+    SmallMargin,
+    find_best_margin,
+    find_canary,
+    find_free_points,
+)
+from adversaries.voting.vote_inference import (
+    COPY,
+    DisagreementWalk,
+    VoteInference,
+    find_disputed_region,
+    find_inference_case,
+)
 from adversaries.voting.vote_swaps import (
     build_ladder_sample,
     build_two_label_sample,
@@ -32,14 +44,11 @@ from arena import Adversary, InvalidArgument, Learner, Sample, Unsupported, Voti
 from arena.engine import Played
 from arena.testing import check_adversary
 from audits.exact_loss.exact_audit import exact
-from audits.runs.plan import Plan
-from audits.runs.run import run
 from learners.mechanisms.noise import gaussian_delta
-from learners.pate.distance_to_instability import DistanceToInstability
-from learners.pate.ensemble import Teacher
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.pate_svt import PateSvt
-from learners.releases.laplace_count import LaplaceCount
+from learners.pate.independent_answers import DistanceToInstability, PateGaussian
+from learners.pate.screening import PateSvt
+from learners.pate.teacher import Teacher
+from learners.releases.counts import LaplaceCount
 
 
 def gaussian(teacher: str = "thresholds", **settings: Any) -> PateGaussian:
@@ -163,18 +172,7 @@ def test_certified_bounds_are_close_to_the_ceiling_and_not_above_the_loss(
     kind: type[Adversary], least: float
 ) -> None:
     learner = PateGaussian()
-    verdict = run(
-        Plan(
-            learner=learner,
-            adversary=kind(learner=learner),  # type: ignore[call-arg]
-            referee=Voting(),
-            epsilon=learner.claim.epsilon,
-            delta=learner.claim.delta,
-            confidence=0.95,
-            games=20_000,
-            seed=0,
-        )
-    )
+    verdict = run_audit(learner, kind(), Voting(), games=20_000)
     assert least < verdict.epsilon_lower < exact_epsilon(learner, (40, 41), 100)
     assert not verdict.refuted
 

@@ -1,62 +1,40 @@
-"""What every concept class owes its callers: shapes, refusals, exact weights, names on the command line."""
+"""What every concept class owes its callers: shapes, refusals, exact weights, random points and targets."""
 
 from fractions import Fraction
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.laws.concept_laws import NAIVE_CLASSES
 
-from arena.concepts import ConceptClass, Dichotomies, FiniteClass, Thresholds, base, parse_concept_class
+from arena.concepts import (
+    Boxes,
+    ConceptClass,
+    EncryptedThresholds,
+    FiniteClass,
+    Halfplanes,
+    Halfspaces,
+    Intervals,
+    Points,
+    RealIntervals,
+    RealPoints,
+    Rectangles,
+    Stumps,
+    Thresholds,
+    base,
+    parse_concept_class,
+)
 from arena.concepts.base import integer_weights
-from arena.errors import InvalidArgument
-from arena.points import as_points, freeze
+from arena.errors import InvalidArgument, Unsupported
 
 exhaustive = settings(derandomize=True, max_examples=200)
 LINE = Thresholds()
 MATRIX = FiniteClass([[0, 0, 1], [0, 1, 1], [1, 1, 0]])
 
 
-@attrs.frozen
-class Coordinates(ConceptClass):
-    """Concept i labels a point of the plane by whether its i-th coordinate is positive."""
-
-    point_shape = (2,)
-    vc_dimension = 1
-
-    def check(self, x: Any) -> np.ndarray:
-        return as_points(x)
-
-    def check_concepts(self, concepts: Any) -> np.ndarray:
-        return np.asarray(concepts)
-
-    def dichotomies(self, points: Any) -> Dichotomies:
-        return Dichotomies(freeze(self.labels([0, 1], points)), np.arange(2))
-
-    def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        return np.where(concepts == 0, points[..., 0] > 0, points[..., 1] > 0)
-
-    def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        wrong = (points > 0) != (labels[..., None] == 1)
-        if weights is not None:
-            wrong = wrong * weights[..., None]
-        return wrong.sum(axis=1).argmin(axis=1)
-
-
 class TestShapes:
-    def test_points_may_be_vectors(self) -> None:
-        plane = Coordinates()
-        assert plane.label([0, 1], [1.0, -1.0]).tolist() == [True, False]
-        assert plane.label([0, 1], [[1.0, -1.0], [1.0, -1.0]]).tolist() == [True, False]
-        assert plane.labels([0, 1], [[1, -1], [-1, 1], [1, 1]]).tolist() == [[1, 0, 1], [0, 1, 1]]
-        points = np.array([[1, -1], [-1, 1]])
-        assert plane.erm(points, [[[0, 1], [1, 0]]]).tolist() == [[1, 0]]
-        assert plane.erm(points[None], [0, 0], [[1, 2], [2, 1]]).tolist() == [0, 1]
-        with pytest.raises(InvalidArgument, match=r"a point must have shape \(2,\), got \(3,\)"):
-            plane.label([0], [1, 2, 3])
-
     @pytest.mark.parametrize("spec", [LINE, MATRIX])
     @pytest.mark.parametrize("lead", [(), (1,), (0,), (4,), (2, 3), (0, 3), (2, 0)])
     def test_leading_axes_are_kept(self, spec: ConceptClass, lead: tuple[int, ...]) -> None:
@@ -124,41 +102,26 @@ class TestRefusals:
         with pytest.raises(InvalidArgument, match=message):
             LINE.erm(*arguments)
 
+    @pytest.mark.parametrize(
+        ("method", "arguments", "message"),
+        [
+            ("label", ([1.0, 2.0, 3.0], [1.0, 2.0]), "3 games need one common point or one point each"),
+            ("label", ([1.0, 2.0, 3.0], [[1.0], [2.0], [3.0]]), "3 games need one common point"),
+            ("label", (1.0, 2.0), r"concepts must have an axis of games, got 1\.0"),
+            ("labels", (1.0, [2.0]), r"a list of concepts must have one more axis than a concept, got 1\.0"),
+            ("labels", ([1.0], 2.0), r"a list of points must have one more axis than a point, got \(\)"),
+            ("dichotomies", ([[2.0]],), r"must have one more axis than a point, got \(1, 1\)"),
+        ],
+    )
+    def test_shapes(self, method: str, arguments: tuple[Any, ...], message: str) -> None:
+        with pytest.raises(InvalidArgument, match=message):
+            getattr(LINE, method)(*arguments)
+
     def test_a_bad_value_in_the_last_slab_is_found(self) -> None:
         points = np.zeros((2**14 + 5, 2))
         points[-1, -1] = np.inf
         with pytest.raises(InvalidArgument, match="got inf"):
             LINE.erm(points, np.zeros(2))
-
-    @pytest.mark.parametrize("x", [[1.0, 2.0], [[1.0], [2.0], [3.0]], [[1.0, 2.0, 3.0]], [1.0]])
-    def test_label_wants_a_point_a_game(self, x: Any) -> None:
-        with pytest.raises(InvalidArgument, match="3 games need one common point or one point each"):
-            LINE.label([1.0, 2.0, 3.0], x)
-
-    def test_missing_axes(self) -> None:
-        with pytest.raises(InvalidArgument, match=r"concepts must have an axis of games, got 1\.0"):
-            LINE.label(1.0, 2.0)
-        with pytest.raises(
-            InvalidArgument, match=r"concepts must have one more axis than a concept, got 1\.0"
-        ):
-            LINE.labels(1.0, [2.0])
-        with pytest.raises(
-            InvalidArgument, match=r"a list of points must have one more axis than a point, got \(\)"
-        ):
-            LINE.labels([1.0], 2.0)
-        with pytest.raises(
-            InvalidArgument, match=r"a list of points must have one more axis than a point, got \(1, 1\)"
-        ):
-            LINE.dichotomies([[2.0]])
-
-
-class TestDichotomies:
-    def test_is_read_only(self) -> None:
-        found = LINE.dichotomies([1.0, 2.0])
-        assert len(found) == 3
-        for array in (found.labels, found.concepts):
-            with pytest.raises(ValueError, match="read-only"):
-                array[0] = 0
 
 
 def in_proportion(whole: np.ndarray, weights: np.ndarray) -> bool:
@@ -196,49 +159,41 @@ class TestWholeWeights:
         assert integer_weights(np.array([2**62], np.uint64)).dtype == object
 
 
-class TestCommandLine:
-    @pytest.mark.parametrize(
-        ("text", "spec"),
-        [
-            ("thresholds", Thresholds()),
-            (" thresholds ", Thresholds()),
-            ("thresholds:1..4", Thresholds([1, 2, 3, 4])),
-            ("thresholds:-2 .. +1", Thresholds([-2, -1, 0, 1])),
-            ("thresholds:3..3", Thresholds([3])),
-            ("thresholds:0.5,1,2e1", Thresholds([0.5, 1, 20])),
-        ],
-    )
-    def test_thresholds(self, text: str, spec: Thresholds) -> None:
-        assert parse_concept_class(text) == spec
+FAIR: list[tuple[ConceptClass, float, float]] = [
+    (Thresholds(), 0.25, 0.75),
+    (Thresholds(range(1, 9)), 0.25, 0.75),
+    (Thresholds([3]), 0, 1),
+    (RealPoints(), 0.5, 0.5),
+    (Points(range(8)), 1 / 8, 1 / 8),
+    (RealIntervals(), 0.25, 0.75),
+    (Intervals(range(8)), 0.25, 0.75),
+    (Rectangles((4, 4)), 0.25, 0.75),
+    (Boxes(1), 0.25, 0.75),
+    (Boxes(3), 0.25, 0.75),
+    (Stumps(4), 0.25, 0.75),
+    (Halfplanes(), 1 / 8, 7 / 8),
+    (EncryptedThresholds(16, 3), 0.25, 0.75),
+    (NAIVE_CLASSES["lists"].spec, 0.25, 0.75),
+    (parse_concept_class("lists:6"), 0.3, 0.7),
+    (parse_concept_class("lists:4:literals"), 0.25, 0.75),
+]
 
-    def test_matrix(self, tmp_path: Any) -> None:
-        path = tmp_path / "a:b.csv"
-        path.write_text("0,1\n1,1\n")
-        assert parse_concept_class(f"matrix:{path}") == FiniteClass([[0, 1], [1, 1]])
 
-    @pytest.mark.parametrize("text", ["", "halfspaces", "matrix", "matrix:", "Thresholds", "thresholds 1..2"])
-    def test_an_unknown_name_lists_what_is_possible(self, text: str) -> None:
-        with pytest.raises(InvalidArgument, match="there is no such concept class") as error:
-            parse_concept_class(text)
-        assert repr(text) in str(error.value)
-        for name in ("thresholds", "thresholds:1..16", "thresholds:0.5,1,2", "matrix:FILE.csv"):
-            assert name in str(error.value)
+class TestAtRandom:
+    @pytest.mark.parametrize(("spec", "low", "high"), FAIR, ids=lambda value: str(value))
+    def test_concepts_label_a_fair_part_of_points(
+        self, spec: ConceptClass, low: float, high: float, rng: np.random.Generator
+    ) -> None:
+        points = spec.draw_points(rng, 4_000)
+        assert points.shape == (4_000, *spec.point_shape)
+        for _ in range(30):
+            concept = spec.draw_concept(rng)
+            assert concept.ndim == spec.concept_ndim
+            share = spec.labels(concept[None], points).mean()
+            assert low - 0.05 < share < high + 0.05  # six deviations of 4,000 points
 
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("thresholds:", "the points of a domain must be numbers, got ''"),
-            ("thresholds:1,b", "the points of a domain must be numbers, got '1,b'"),
-            ("thresholds:1.5..2", r"the points of a domain must be numbers, got '1\.5\.\.2'"),
-            (
-                "thresholds:4..1",
-                r"LOW\.\.HIGH must have LOW <= HIGH and at most 1,000,000 points, got '4\.\.1'",
-            ),
-            ("thresholds:1..1000001", "at most 1,000,000 points"),
-            ("thresholds:2,1", r"a domain must be strictly increasing, got \(2\.0, 1\.0\)\. Sort it"),
-            ("thresholds:1,nan", "points must be finite"),
-        ],
-    )
-    def test_bad_domains(self, text: str, message: str) -> None:
-        with pytest.raises(InvalidArgument, match=message):
-            parse_concept_class(text)
+    def test_halfspaces_with_a_margin_have_no_such_law(self, rng: np.random.Generator) -> None:
+        with pytest.raises(Unsupported, match=r"would not keep the margin"):
+            Halfspaces(3, 0.2).draw_points(rng, 4)
+        with pytest.raises(Unsupported, match=r"would not have the margin of .*\. Use a target of arena"):
+            Halfspaces(3, 0.2).draw_concept(rng)

@@ -76,17 +76,6 @@ def test_thresholds_on_the_line_keep_two_numbers(examples: list[tuple[float, int
         assert agreeing.tolist() == [any(all((p >= t) == bool(z) for p, z in seen) for t in candidates)]
 
 
-def test_one_point_for_all_games_will_do() -> None:
-    for concept_class in (Thresholds(range(4)), Intervals(range(4))):
-        spaces, best = version_spaces(concept_class, 3), hindsight(concept_class, 3)
-        for y in ([0, 1, 1], [0, 0, 1]):
-            x = np.broadcast_to(np.array(2.0), (3,))
-            agreeing = spaces.add(x, np.array(y, np.int8))
-            best.add(x, np.array(y, np.int8))
-        assert agreeing.tolist() == [True, False, True]
-        assert best.least().tolist() == [0, 1, 0]
-
-
 def test_long_games_and_large_domains_of_thresholds() -> None:
     concept_class = Thresholds(range(100_000))
     rng = np.random.default_rng(1)

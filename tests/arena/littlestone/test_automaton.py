@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from functools import cache
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.laws.littlestone_references import agreeing, concepts_of, halving_label, soa_label
+from support.laws.concept_laws import agreeing, concepts_of, halving_label, soa_label
 
 from arena import Unsupported
 from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds
@@ -127,13 +126,3 @@ def test_an_estimate_refuses_a_class_that_would_take_minutes() -> None:
 
 def test_the_estimate_lets_many_concepts_of_a_small_dimension_pass() -> None:
     assert soa(Points(range(300))).dead == 301
-
-
-def test_classes_travel_to_workers() -> None:
-    for concept_class in (Points(range(4)), Intervals(range(4)), Rectangles((2, 3))):
-        same = pickle.loads(pickle.dumps(concept_class))
-        assert same == concept_class
-        assert hash(same) == hash(concept_class)
-        assert (same.matrix == concept_class.matrix).all()
-        functions = soa(concept_class).hypotheses
-        assert pickle.loads(pickle.dumps(functions)) == functions

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import optimize
-from support.laws.littlestone_references import Concepts, agreeing, concepts_of
+from support.laws.concept_laws import Concepts, agreeing, concepts_of
 
 from arena import Unsupported
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
@@ -144,7 +144,6 @@ def test_a_majority_may_need_weights() -> None:
     labels = np.array([[1, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1]], bool)
     forced = dict.fromkeys(range(4), True)
     members = _SmallestMajorities(ConceptSets("four", labels)).find(forced)
-    assert members is not None
     assert sorted(members) == [0, 0, 1, 2, 3]
     assert majority(labels, members).all()
 
@@ -169,10 +168,6 @@ def test_a_budget_that_no_majority_keeps_is_raised(monkeypatch: pytest.MonkeyPat
     budgets = _MistakeBudgets(sets)
     assert len(budgets.best_members(sets.all)) == 1
     assert budgets._best[sets.all][0] == 3  # one point after another, and the last one is certain
-
-
-def test_it_is_compiled_once() -> None:
-    assert sparse_majority(Points(range(5))) is sparse_majority(Points(range(5)))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from arena.privacy_curves import NoisyStepsCurve, PureCurve, compose_curves
-from arena.privacy_curves.noisy_steps import NoisyStep, noisy_steps_epsilon
+from arena.privacy_curves.gaussian_curves import NoisyStep, noisy_steps_epsilon
 
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is an extra")
 

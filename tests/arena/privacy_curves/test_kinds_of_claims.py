@@ -31,6 +31,7 @@ from arena.privacy_curves import (
 from learners.mechanisms.accounting import optimal_composition
 
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 4.0])
+GRID = 10 * np.linspace(0, 1, 256) ** 2  # nats, of tables
 
 CURVES: list[PrivacyCurve] = [
     GaussianCurve(0.7),
@@ -99,7 +100,7 @@ def test_short_texts_name_curves(tmp_path: Path) -> None:
 
 def test_a_table_of_a_function_is_never_below_it_and_close() -> None:
     truth = GaussianCurve(1.0)
-    table = TabulatedCurve.from_function(lambda epsilon: float(truth.deltas(np.array([epsilon]))[0]))
+    table = TabulatedCurve(GRID, truth.deltas(GRID))
     assert (table.deltas(EPSILONS) >= truth.deltas(EPSILONS) - 1e-12).all()
     assert table.deltas(EPSILONS) == pytest.approx(truth.deltas(EPSILONS), rel=0.01)
 
@@ -143,7 +144,7 @@ def test_composition_of_gaussian_curves_adds_their_squares() -> None:
     truth, found = (curve.deltas(EPSILONS) for curve in (GaussianCurve(1.0), ComposedCurve(parts, (1, 1))))
     assert (found >= truth).all()
     assert found == pytest.approx(truth, rel=1e-3)
-    table = TabulatedCurve.from_function(lambda epsilon: float(parts[0].deltas(np.array([epsilon]))[0]))
+    table = TabulatedCurve(GRID, parts[0].deltas(GRID))
     mixed = compose_curves([table, parts[1]]).deltas(EPSILONS)
     assert (mixed >= truth).all()
     assert mixed == pytest.approx(truth, rel=0.01)
@@ -218,3 +219,17 @@ def test_a_curve_of_a_kind_that_no_ledger_can_hold_is_refused() -> None:
 
     with pytest.raises(InvalidArgument, match="cannot be stored"):
         describe_curve(Own(1.0))
+
+
+@pytest.mark.parametrize("claim", [(0.01, 1e-5), (1.0, 1e-5), (8.0, 1e-9), (50.0, 0.1), (1.0, 0.7)])
+def test_the_curve_of_a_claim_has_its_epsilon_and_not_more(claim: tuple[float, float]) -> None:
+    epsilon, delta = claim
+    curve = GaussianCurve.of_claim(epsilon, delta)
+    assert curve.epsilon(delta) == pytest.approx(epsilon, rel=1e-6)
+    assert curve.epsilon(delta) <= epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("claim", [(0.0, 0.1), (1.0, 0.0), (1.0, 1.0)])
+def test_claims_of_no_gaussian_mechanism_are_refused(claim: tuple[float, float]) -> None:
+    with pytest.raises(InvalidArgument):
+        GaussianCurve.of_claim(*claim)

@@ -10,20 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena import InvalidArgument
-from arena.privacy_curves.noisy_steps import (
+from arena.privacy_curves import GaussianCurve
+from arena.privacy_curves.gaussian_curves import (
     NoisyStep,
     noisy_steps_delta,
     noisy_steps_epsilon,
     renyi_epsilon,
 )
-from learners.mechanisms.noise import gaussian_delta, gaussian_epsilon
+from learners.mechanisms.noise import gaussian_delta
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("times", [1, 10, 1_000])
 def test_without_subsampling_it_is_the_gaussian_mechanism(times: int) -> None:
     for sigma in (2.0, 10.0):
-        exact = gaussian_epsilon(delta=1e-5, sigma=sigma / sqrt(times))
+        exact = GaussianCurve(sqrt(times) / sigma).epsilon(1e-5)
         assert (
             exact <= noisy_steps_epsilon(NoisyStep(1.0, sigma), times, 1e-5, replaced=False) <= exact * 1.0001
         )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.command_line import Command
 from support.paths import ROOT
-from support.players.simple_players import script
+from support.simple_players import script
 
 import audits
 from arena import REFEREES, InvalidArgument, NotConforming, ProtocolViolation, Query, Referee, Sample, play
@@ -52,11 +52,6 @@ def loud(duel: Any) -> Any:
             return attrs.evolve(super().claim, epsilon=self.epsilon)
 
     return Loud()
-
-
-def test_the_page_is_short() -> None:
-    prose = re.sub(r"```.*?```", "", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(prose.split()) <= 500
 
 
 def test_it_is_known_by_its_definition(duel: Any) -> None:
@@ -113,7 +108,6 @@ def test_audits_by_games_tell_the_learner_from_a_mutant(duel: Any, loud: Any) ->
 def test_a_search_finds_the_violation_and_writes_it_down(duel: Any, loud: Any) -> None:
     result = audits.search(loud, examples=200)
     assert result.refuted
-    assert result.adversary is not None
     assert all(isinstance(step, duel.Guess) for step in result.adversary.steps)
     assert "Guess" in result.source
     assert not audits.search(duel.Comparer(), examples=20).refuted

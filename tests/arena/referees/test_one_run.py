@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import Scripted
+from support.simple_players import Scripted
 
 from arena import (
     BLANK,
@@ -132,18 +132,9 @@ def test_the_adversary_sees_models_of_one_run() -> None:
     assert [models[0, :, 0].tolist() for models in shown] == [[2], [4, 5], []]
     assert {models.shape[0] for models in shown} == {1}
     assert shown[0][0, 0, 1] == 2 * 0.5 + 0.25 + 1 + 4
-    assert played.score is not None
     assert (played.score.tolist(), played.worlds.tolist()) == ([1, 2, 3, 4], WORLDS.tolist())
     assert played.flag.all()
     assert played.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
-
-
-def test_a_transcript_has_every_canary() -> None:
-    played = run(PLANT, Advance(), score=[1, 2, 3, 4], worlds=WORLDS)
-    assert played.transcript is not None
-    table = played.transcript.table(0, 2)
-    assert "5 examples: 2 x (0.5, 1), 1 x (0.25, 0), 1 x (1, 0), 1 x (4, 1)" in table
-    assert table.endswith("score 3")
 
 
 @pytest.mark.parametrize(

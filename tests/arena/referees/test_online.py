@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import LastLabel, LastLabelState, Scripted, script
+from support.simple_players import LastLabel, LastLabelState, Scripted, script
 
 from arena import (
     Adaptive,
@@ -22,7 +22,6 @@ from arena import (
     SpecialRound,
     play,
 )
-from arena.errors import InvalidArgument
 
 GAMES = 4
 
@@ -38,14 +37,12 @@ def test_oblivious_shows_every_hypothesis_after_the_commitment() -> None:
     played = play(LastLabel(), script(Commit([0.0] * 3, y)), Oblivious(3), games=GAMES, seed=1, record=True)
     (stream,) = played.replies
     assert [h(0.5).tolist() for h in stream.hypotheses] == [[label] * GAMES for label in (False, True, True)]
-    assert played.mistakes is not None
     assert played.mistakes.tolist() == [2] * GAMES
 
 
 def test_oblivious_sequences_may_be_each_games_own() -> None:
     y = np.array([[0, 0, 0], [1, 0, 1], [1, 1, 1], [0, 1, 0]])
     played = play(LastLabel(), script(Commit(np.zeros((GAMES, 3)), y)), Oblivious(3), games=GAMES, seed=1)
-    assert played.mistakes is not None
     assert played.mistakes.tolist() == [0, 3, 1, 2]
 
 
@@ -72,7 +69,6 @@ def test_adaptive_shows_h_t_only_after_the_example_of_round_t() -> None:
 
     played = play(LastLabel(), Scripted(contrarian), Adaptive(3), games=GAMES, seed=1)
     # h = 0, 1, 1 against labels 1, 1, 0: it never errs twice in a row, for it sees each h_t one round late.
-    assert played.mistakes is not None
     assert played.mistakes.tolist() == [2] * GAMES
 
 
@@ -145,13 +141,6 @@ def test_special_round_opens_with_ready_once() -> None:
 @pytest.mark.parametrize("y", [2, -1, np.nan, np.zeros(GAMES + 1), "1"])
 def test_labels_are_checked(y: object) -> None:
     catch_violation(script(Example(0.5, y)), Adaptive(1))
-
-
-@pytest.mark.parametrize("referee", [Oblivious, Adaptive, SpecialRound])
-@pytest.mark.parametrize("rounds", [0, -3, 2.5, True])
-def test_t_is_a_whole_number_of_at_least_one(referee: type, rounds: object) -> None:
-    with pytest.raises(InvalidArgument, match="T must be"):
-        referee(rounds)
 
 
 @pytest.mark.parametrize("released", [None, np.zeros(GAMES), "short"])

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import SAMPLE, Echo, EchoState, Scripted, script
+from support.simple_players import SAMPLE, Echo, EchoState, script
 
 from arena import (
     NO_LABEL,
@@ -20,10 +20,9 @@ from arena import (
     Query,
     Sample,
     Train,
-    Voting,
     play,
 )
-from arena.replies import list_answers
+from arena.messages import list_answers
 from arena.testing import check_adversary
 from audits.distinguishers.view_features import view_features
 
@@ -108,20 +107,11 @@ def test_they_count_as_so_many_rounds() -> None:
     assert (error.rule, error.round) == ("Figure1 with t = 3 has at most 3 rounds", 1)
 
 
-def test_training_comes_first() -> None:
-    error = catch_violation(Echo(), Queries([0.0]))
-    assert error.rule == "Figure1 begins with Train, which is made once"
-
-
 @pytest.mark.parametrize("x", [0.5, [], np.zeros((GAMES, 0)), np.zeros((3, 2)), np.zeros((GAMES, 2, 1))])
 def test_other_shapes_are_refused(x: Any) -> None:
     error = catch_violation(Echo(), Train(SAMPLE), Queries(x))
     assert error.rule == "points in a row are given once for all games or once for each"
     assert error.expected == "shape ('k',) or (4, 'k'), k ≥ 1"
-
-
-def test_points_must_be_finite() -> None:
-    assert "finite" in catch_violation(Echo(), Train(SAMPLE), Queries([0.0, np.nan])).rule
 
 
 @pytest.mark.parametrize(
@@ -148,23 +138,6 @@ def test_what_a_learner_answers_is_checked(said: Any, rule: str) -> None:
     assert error.player == "learner stretches"
 
 
-def test_nature_may_ask_in_a_row() -> None:
-    @attrs.frozen
-    class Voter(Stretches):
-        name = "voter"
-        protocols = ("Voting",)
-
-    def asks(games: int, rng: np.random.Generator) -> Moves:
-        yield Train(SAMPLE)
-        reply = yield Queries([0.0, 1.0])
-        return reply.label.sum(axis=1)
-
-    adversary = Scripted(asks, protocols=("Voting",))
-    score = play(Voter(), adversary, Voting(2), games=GAMES, seed=1).score
-    assert score is not None
-    assert score.tolist() == [1] * GAMES
-
-
 @attrs.frozen
 class Alone(GameAdversary):
     name = "alone"
@@ -178,6 +151,5 @@ class Alone(GameAdversary):
 
 def test_one_game_sees_rows() -> None:
     score = play(Stretches(), Alone(), Figure1(), games=3, seed=1).score
-    assert score is not None
     assert score.tolist() == [2, 2, 2]
     check_adversary(Alone(), Stretches(), Figure1())

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import LastLabel, LastLabelState, Scripted, script
+from support.simple_players import LastLabel, LastLabelState, Scripted, script
 
 from arena import (
     Adaptive,
@@ -23,7 +23,7 @@ from arena import (
     SpecialRound,
     play,
 )
-from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Thresholds
+from arena.concepts import ConceptClass, FiniteClass, Points, RealIntervals, Thresholds
 from arena.errors import InvalidArgument, Unsupported
 
 CLASS = Thresholds(range(1, 9))
@@ -73,17 +73,8 @@ def test_a_label_that_no_concept_explains_is_refused_before_the_learner_sees_it(
         "Thresholds(8 points from 1 to 8) agrees with all examples; got the point 4 with the label 1. "
         "Give it the label of a concept that agrees with all examples before it."
     )
-    assert (error.round, error.games) == (2, [0])
     assert learner.seen == [([5.0] * 3, [0, 1, 0])]
     assert len(learner.asked) == 1
-
-
-def test_every_game_that_breaks_the_rule_is_named() -> None:
-    both = catch_violation(
-        examples((5, [0, 1, 0]), (5, [1, 1, 1])), Realizable(Adaptive(2), Intervals(range(9)))
-    )
-    assert both.games == [0, 2]
-    assert "games 0, 2" in str(both)
 
 
 def test_games_are_told_apart_and_realizable_ones_are_played_as_ever() -> None:
@@ -97,8 +88,6 @@ def test_games_are_told_apart_and_realizable_ones_are_played_as_ever() -> None:
         ):
             plain = play(LastLabel(), adversary, referee, games=games, seed=1)
             held = play(LastLabel(), adversary, Realizable(referee, CLASS), games=games, seed=1)
-            assert plain.mistakes is not None
-            assert held.mistakes is not None
             assert plain.mistakes.tolist() == held.mistakes.tolist()
 
 
@@ -135,24 +124,7 @@ def test_games_played_alone_are_held_to_it_too() -> None:
 
     error = catch_violation(Alone(), Realizable(Adaptive(2), CLASS), games=20)
     assert error.rule.startswith("in a realizable game")
-    assert error.games is not None
     assert len(error.games) == 1
-
-
-@attrs.frozen
-class Parities(ConceptClass):
-    """A class on an infinite domain, of which nothing is asked."""
-
-    name = "parities"
-
-    @property
-    def vc_dimension(self) -> int:
-        return 1
-
-    def _nothing(self, *given: object) -> Any:
-        raise NotImplementedError
-
-    check = check_concepts = dichotomies = _label = _minimise = _nothing
 
 
 @attrs.frozen
@@ -179,5 +151,5 @@ def test_what_cannot_be_realizable_is_refused() -> None:
     with pytest.raises(Unsupported, match="Choose a smaller domain"):
         Realizable(Adaptive(3), Points(range(8_000)))
 
-    with pytest.raises(Unsupported, match=r"^Parities\(\) has no finite domain, so its concepts cannot"):
-        Realizable(Adaptive(3), Parities())
+    with pytest.raises(Unsupported, match=r"^RealIntervals\(\) has no finite domain, so its concepts cannot"):
+        Realizable(Adaptive(3), RealIntervals())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import SAMPLE, Echo, EchoState, script
+from support.simple_players import SAMPLE, Echo, EchoState, script
 
 from arena import PrivacyUnit, ProtocolViolation, Query, Release, Train, play
 

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import Echo, LastLabel, Scripted, script
+from support.simple_players import Echo, LastLabel, Scripted, script
 
 from arena import (
     Adaptive,
@@ -54,7 +54,6 @@ def count_mistakes(
     found = play(
         LastLabel(), adversary, referee, games=games, seed=1, scorebook=book, **options
     ).mistake_counts
-    assert found is not None
     return found
 
 
@@ -70,7 +69,6 @@ def test_counts_equal_those_of_a_recount(games: int, concepts: ConceptClass) -> 
     ):
         assert found.marks.tolist() == list(MARKS)
         assert found.mistakes.tolist() == mistakes
-        assert found.least is not None
         assert found.least.tolist() == least
         assert found.mistakes.dtype == found.least.dtype == np.int64
         assert not found.mistakes.flags.writeable
@@ -83,7 +81,6 @@ def test_without_a_class_only_mistakes_are_noted_and_the_game_is_the_same() -> N
     found = count_mistakes(adversary, Oblivious(ROUNDS), 4, None)
     assert plain.mistake_counts is None
     assert found.least is None
-    assert plain.mistakes is not None
     assert found.mistakes[-1].tolist() == plain.mistakes.tolist()
 
 
@@ -92,7 +89,6 @@ def test_in_two_worlds_every_game_is_counted_by_its_own_examples() -> None:
     adversary = script(Ready(), *(swap if t == 3 else Example(0, 0) for t in range(ROUNDS)))
     worlds = np.array([False, True])
     found = count_mistakes(adversary, SpecialRound(ROUNDS), 2, worlds=worlds)
-    assert found.least is not None
     assert found.least.tolist() == [[0, 0], [0, 0], [0, 1], [0, 1], [0, 1]]
     assert found.mistakes.tolist() == [[0, 0], [0, 0], [0, 2], [0, 2], [0, 2]]
 
@@ -116,7 +112,6 @@ def test_games_played_alone_are_joined(games: int, concepts: ConceptClass | None
     played = play(LastLabel(), Alone(), Oblivious(ROUNDS), games=games, seed=1)
     assert found.mistakes.shape == (len(MARKS), games)
     assert found.marks.tolist() == list(MARKS)
-    assert played.mistakes is not None
     assert found.mistakes[-1].tolist() == played.mistakes.tolist()
     assert (found.least is None) == (concepts is None)
     if found.least is not None:
@@ -156,11 +151,3 @@ def test_a_point_outside_the_class_is_the_adversarys_breach() -> None:
         ProtocolViolation, match="adversary scripted, round 1: a point must be one of the 6 points"
     ):
         play(LastLabel(), script(Example(9, 1)), Adaptive(1), games=1, seed=1, scorebook=book)
-
-
-def test_a_scorebook_without_marks_notes_nothing() -> None:
-    found = play(
-        LastLabel(), script(Example(0, 1)), Adaptive(1), games=2, seed=1, scorebook=Scorebook(marks=[])
-    ).mistake_counts
-    assert found is not None
-    assert found.mistakes.shape == (0, 2)

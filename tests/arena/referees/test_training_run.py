@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.simple_players import script
+from support.simple_players import script
 
 from arena import (
     Advance,

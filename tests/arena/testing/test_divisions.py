@@ -10,7 +10,7 @@ from arena import Learner, NotConforming, Sample
 from arena.referees import REFEREES, Probe
 from arena.testing import RATE, check_learner
 from arena.testing import learner as learner_checks
-from arena.testing.divisions import check_divisions
+from arena.testing.batches import check_divisions
 from audits.registry.players import LEARNERS
 
 LONG = {"everlasting-gaussian"}  # over 10 s
@@ -44,19 +44,6 @@ def test_a_learner_that_depends_on_the_runs_is_refused(learner: RunsLearner) -> 
         check_one(learner)
     assert str(caught.value).startswith(f"{learner.name} {RULE}")
     assert " runs of the same 7 examples " in str(caught.value)
-
-
-def test_the_message_says_what_was_compared() -> None:
-    for common, found in [
-        (True, "with the same random numbers, 2 runs and 7 runs of the same 7 examples show something else"),
-        (
-            False,
-            "2 runs and 7 runs of the same 7 examples differ in distribution: a run i has `counts[i]` copies",
-        ),
-    ]:
-        with pytest.raises(NotConforming) as caught:
-            check_one(RunsLearner("counts-runs", common=common))
-        assert str(caught.value) == f"counts-runs {RULE}{found}"
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

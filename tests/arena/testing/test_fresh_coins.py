@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.foreign_mechanisms import (
+from support.foreign_mechanisms import (
     SYSTEM,
     at_home_only,
     with_global_generators,
@@ -27,7 +27,7 @@ from support.players.foreign_mechanisms import (
 from adversaries.release.point_swap import CountSwap
 from arena import Adversary, Moves, NotConforming, Release, Sample, Train
 from arena.testing import check_adversary, check_learner
-from arena.testing.fresh_coins import forbid_global_randomness
+from arena.testing.independence import forbid_global_randomness
 from arena.testing.memory import check_memory
 from learners.foreign.function import Function
 

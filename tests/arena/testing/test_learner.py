@@ -6,17 +6,9 @@ import re
 
 import pytest
 from mutants import players as mutants
-from support.players.simple_players import Echo, GameEcho, LastLabel
+from support.simple_players import Echo, GameEcho, LastLabel
 
-from arena import (
-    ArenaError,
-    InvalidArgument,
-    Learner,
-    NotConforming,
-    PlayerError,
-    ProtocolViolation,
-    Sample,
-)
+from arena import InvalidArgument, Learner, NotConforming, PlayerError, ProtocolViolation, Sample
 from arena.testing import check_learner
 from learners.online.noisy_majority import NoisyMajority
 
@@ -44,198 +36,74 @@ def test_sound_learners_pass(learner: Learner) -> None:
     check_learner(learner)
 
 
+GLOBAL = "all random numbers come from the generator that a player is given, none from a global one"
+OWN = (
+    "every game draws its own random numbers; the means of batches vary more than those of independent games"
+)
+SAME = "the same random numbers give the same game; views differ"
 BROKEN_LEARNERS = [
-    (
-        mutants.Thawed(),
-        NotConforming,
-        "coin does not conform: the class of a learner is a frozen attrs class",
-    ),
-    (
-        mutants.Nameless(),
-        NotConforming,
-        "Nameless does not conform: a learner has a name and names its protocols",
-    ),
-    (
-        mutants.Homeless(),
-        NotConforming,
-        "coin does not conform: protocols are names of referees (Oblivious, Adaptive, SpecialRound, "
-        "Figure1, Voting, Release, TrainingRun, OneRun); got ['Figure2']",
-    ),
-    (
-        mutants.Unpicklable(),
-        NotConforming,
-        "coin does not conform: a learner can be hashed and pickled; got ",
-    ),
-    (
-        mutants.Unequal(),
-        NotConforming,
-        "coin does not conform: a copy of this learner is equal to it and has the same hash",
-    ),
-    (mutants.Boaster(), NotConforming, "coin does not conform: claim is a Claim; got float"),
-    (
-        mutants.GlobalNumpy(),
-        NotConforming,
-        "coin does not conform: all random numbers come from the generator that a player is given, none from "
-        "a global one",
-    ),
-    (
-        mutants.GlobalPython(),
-        NotConforming,
-        "coin does not conform: all random numbers come from the generator that a player is given, none from "
-        "a global one",
-    ),
-    (
-        mutants.Unseeded(),
-        NotConforming,
-        "coin does not conform: the same random numbers give the same game; views differ",
-    ),
-    (
-        mutants.UnseededGuess(),
-        NotConforming,
-        "last-label does not conform: the same random numbers give the same game; views differ",
-    ),
-    (
-        mutants.SharedCoin(),
-        NotConforming,
-        "coin does not conform: every game draws its own random numbers; the means of batches vary more than "
-        "those of independent games could",
-    ),
-    (
-        mutants.CrossTalk(),
-        NotConforming,
-        "coin does not conform: a game does not depend on the other games of its batch; feature ",
-    ),
-    (
-        mutants.Lonely(),
-        NotConforming,
-        "coin does not conform: a game of a batch is distributed as a single game; feature ",
-    ),
-    (mutants.Scribbler(), PlayerError, "learner coin raised ValueError: assignment destination is read-only"),
-    (mutants.PairOnly(), ProtocolViolation, "learner coin, round 1: predict returns one label a game"),
+    (mutants.Thawed(), "coin does not conform: the class of a learner is a frozen attrs class"),
+    (mutants.Nameless(), "Nameless does not conform: a learner has a name and names its protocols"),
+    (mutants.Homeless(), "Figure1, Voting, Release, TrainingRun, OneRun); got ['Figure2']"),
+    (mutants.Unpicklable(), "a learner can be hashed and pickled; got "),
+    (mutants.Unequal(), "a copy of this learner is equal to it and has the same hash"),
+    (mutants.Boaster(), "claim is a Claim; got float"),
+    (mutants.GlobalNumpy(), GLOBAL),
+    (mutants.GlobalPython(), GLOBAL),
+    (mutants.Unseeded(), f"coin does not conform: {SAME}"),
+    (mutants.UnseededGuess(), f"last-label does not conform: {SAME}"),
+    (mutants.SharedCoin(), OWN),
+    (mutants.CrossTalk(), "a game does not depend on the other games of its batch; feature "),
+    (mutants.Lonely(), "a game of a batch is distributed as a single game; feature "),
+    (mutants.Scribbler(), "learner coin raised ValueError: assignment destination is read-only"),
+    (mutants.PairOnly(), "learner coin, round 1: predict returns one label a game"),
 ]
+REFUSALS = {mutants.Scribbler: PlayerError, mutants.PairOnly: ProtocolViolation}  # of a referee
 
-
-# Declarations of learners that are false, and the messages of the checks.
+# Declarations of learners that are false, and what the checks say.
+POINTS = "some_points are one or more points of shape (); got "
+COMMON = "with common random numbers, a game draws the same whatever other games receive; "
+FOLLOW = "its answers follow the output distribution that it declares; "
+VALUES = "its values follow the output distribution that it declares; "
+SUM = "the probabilities that it declares are at least 0 and have sum 1; the sum is "
+OUTCOMES = "its answers are outcomes of the distribution that it declares; "
 FALSE_DECLARATIONS = [
-    (
-        mutants.WrongShape(),
-        "coin does not conform: some_points are one or more points of shape (); got an array of shape (2, 3)",
-    ),
-    (
-        mutants.Pointless(),
-        "coin does not conform: some_points are one or more points of shape (); got an array of shape (0,)",
-    ),
-    (
-        mutants.Listed(),
-        "coin does not conform: some_points are one or more points of shape (); got tuple",
-    ),
-    (
-        mutants.Narrow(),
-        "coin does not conform: it can be trained on some_points and asked about them; learner coin raised "
-        "ValueError: between in round 2",
-    ),
-    (
-        mutants.Sparing(),
-        "coin does not conform: with common random numbers, a game draws the same whatever other games "
-        "receive; other replies",
-    ),
-    (
-        mutants.Wasteful(),
-        "coin does not conform: with common random numbers, a game draws the same whatever other games "
-        "receive; the generator ends in another state",
-    ),
-    (
-        mutants.CoinWithLaw(mutants.CoinLaw(low=0.5)),
-        "coin does not conform: its answers follow the output distribution that it declares; round 1 with "
-        "answer 0 has frequency 0.7",
-    ),
-    (
-        mutants.CoinWithLaw(mutants.CoinLaw(high=1.5)),
-        "coin does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum is "
-        "1, the least is -0.5",
-    ),
-    (
-        mutants.CoinWithLaw(mutants.CoinLaw(mass=0.5)),
-        "coin does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum is "
-        "0.5, the least is 0.5",
-    ),
-    (
-        mutants.CoinWithLaw(mutants.ShortLaw()),
-        "coin does not conform: a step of its output distribution has a part for every outcome and measure; "
-        "shape (1, 1, 1) for 2 outcomes and 1 measures",
-    ),
-    (
-        mutants.Halting(),
-        "coin does not conform: its answers are outcomes of the distribution that it declares; label 1 with "
-        "a halt in round 1",
-    ),
-    (
-        mutants.Budget(mutants.CoinLaw(low=0.5)),
-        "coin does not conform: its answers follow the output distribution that it declares; round 1 with "
-        "answer 0 has frequency 0.7",
-    ),
-    (
-        mutants.HaltingBudget(mutants.LastLaw(answers=5)),
-        "coin does not conform: its answers are outcomes of the distribution that it declares; label 0 with "
-        "a halt in round 4",
-    ),
-    (
-        mutants.HaltingBudget(mutants.LastLaw(answers=3)),
-        "coin does not conform: every game halts with answer 3, which it declares as the last",
-    ),
-    (
-        mutants.HaltingBudget(mutants.LastLaw(low=0.5)),
-        "coin does not conform: its answers follow the output distribution that it declares; round 1 with "
-        "answer 0 has frequency 0.7",
-    ),
-    (
-        mutants.Stuck(),
-        "coin does not conform: its answers follow the output distribution that it declares; round 2 with "
-        "answer 0, and then round 3 with answer 1 has frequency 0 in ",
-    ),
+    (mutants.WrongShape(), f"{POINTS}an array of shape (2, 3)"),
+    (mutants.Pointless(), f"{POINTS}an array of shape (0,)"),
+    (mutants.Listed(), f"{POINTS}tuple"),
+    (mutants.Narrow(), "trained on some_points and asked about them; learner coin raised ValueError: "),
+    (mutants.Sparing(), f"{COMMON}other replies"),
+    (mutants.Wasteful(), f"{COMMON}the generator ends in another state"),
+    (mutants.CoinWithLaw(mutants.CoinLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
+    (mutants.CoinWithLaw(mutants.CoinLaw(high=1.5)), f"{SUM}1, the least is -0.5"),
+    (mutants.CoinWithLaw(mutants.CoinLaw(mass=0.5)), f"{SUM}0.5, the least is 0.5"),
+    (mutants.CoinWithLaw(mutants.ShortLaw()), "shape (1, 1, 1) for 2 outcomes and 1 measures"),
+    (mutants.Halting(), f"{OUTCOMES}label 1 with a halt in round 1"),
+    (mutants.Budget(mutants.CoinLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
+    (mutants.HaltingBudget(mutants.LastLaw(answers=5)), f"{OUTCOMES}label 0 with a halt in round 4"),
+    (mutants.HaltingBudget(mutants.LastLaw(answers=3)), "every game halts with answer 3, which it declares"),
+    (mutants.HaltingBudget(mutants.LastLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
+    (mutants.Stuck(), f"{FOLLOW}round 2 with answer 0, and then round 3 with answer 1 has frequency 0 in "),
     (
         mutants.Value("number", lambda: mutants.exponential(rate=1.5)),
-        "value does not conform: its values follow the output distribution that it declares; the value at "
-        "most at its declared 0.",
+        f"{VALUES}the value at most at its declared 0.",
     ),
-    (
-        mutants.Value("number", lambda: mutants.exponential(share=0.5)),
-        "value does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum "
-        "is 0.5, the least is 0",
-    ),
+    (mutants.Value("number", lambda: mutants.exponential(share=0.5)), f"{SUM}0.5, the least is 0"),
     (
         mutants.Value("number", mutants.Impossible),
-        "value does not conform: its values are possible by the output distribution that it declares",
+        "its values are possible by the output distribution that it declares",
     ),
-    (
-        mutants.Value("bit", lambda: mutants.finite(0.25, 0.75)),
-        "value does not conform: its values follow the output distribution that it declares; a value 0 has "
-        "frequency 0.7",
-    ),
-    (
-        mutants.Value("bit", lambda: mutants.finite(1.0)),
-        "value does not conform: its values follow the output distribution that it declares; a value 0 has "
-        "frequency 0.7",
-    ),
+    (mutants.Value("bit", lambda: mutants.finite(0.25, 0.75)), f"{VALUES}a value 0 has frequency 0.7"),
+    (mutants.Value("bit", lambda: mutants.finite(1.0)), f"{VALUES}a value 0 has frequency 0.7"),
     (
         mutants.Value("branch", lambda: mutants.branches(0.75, 0.25)),
-        "value does not conform: its values follow the output distribution that it declares; the value at "
-        "most at its declared 0.75-quantile has frequency 0.2",
+        f"{VALUES}the value at most at its declared 0.75-quantile has frequency 0.2",
     ),
-    (
-        mutants.Value("branch", lambda: mutants.branches(0.25, 0.5)),
-        "value does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum "
-        "is 0.75, the least is 0.25",
-    ),
-    (
-        mutants.Value("branch", lambda: mutants.branches(-0.25, 1.25)),
-        "value does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum "
-        "is 1, the least is -0.25",
-    ),
+    (mutants.Value("branch", lambda: mutants.branches(0.25, 0.5)), f"{SUM}0.75, the least is 0.25"),
+    (mutants.Value("branch", lambda: mutants.branches(-0.25, 1.25)), f"{SUM}1, the least is -0.25"),
     (
         mutants.Value("one for both", mutants.pair),
-        "value does not conform: its values follow the output distribution that it declares; an event of "
-        "parts 0 and 1 of the value together has frequency 1 ",
+        f"{VALUES}an event of parts 0 and 1 of the value together has frequency 1 ",
     ),
 ]
 
@@ -243,22 +111,18 @@ FALSE_DECLARATIONS = [
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (mutants.FarVotes(), "coin does not conform: votes are one share in [0, 1] for each game; got ["),
-        (mutants.OneVote(), "coin does not conform: votes are one share in [0, 1] for each game; got 0.5"),
-        (mutants.EmptyRounds(), "coin does not conform: a round answers at least one query; got 0"),
-        (
-            mutants.NegativeCosts(),
-            "coin does not conform: other_costs are ε of at least 0 nats; got {'other': -1",
-        ),
-        (mutants.Mute(), "coin does not conform: explain returns a text for each topic; got {'rate': 0.5}"),
-        (mutants.BareBound(), "last-label does not conform: bound is a Bound or None; got int"),
+        (mutants.FarVotes(), "votes are one share in [0, 1] for each game; got ["),
+        (mutants.OneVote(), "votes are one share in [0, 1] for each game; got 0.5"),
+        (mutants.EmptyRounds(), "a round answers at least one query; got 0"),
+        (mutants.NegativeCosts(), "other_costs are ε of at least 0 nats; got {'other': -1"),
+        (mutants.Mute(), "explain returns a text for each topic; got {'rate': 0.5}"),
+        (mutants.BareBound(), "bound is a Bound or None; got int"),
     ],
     ids=lambda v: type(v).__name__,
 )
 def test_capabilities_are_checked(learner: Learner, message: str) -> None:
-    with pytest.raises(NotConforming) as caught:
+    with pytest.raises(NotConforming, match=re.escape(message)):
         check_learner(learner, games=100)
-    assert str(caught.value).startswith(message)
 
 
 def test_instructions_reach_a_learner_that_takes_them() -> None:
@@ -270,9 +134,8 @@ def test_instructions_reach_a_learner_that_takes_them() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(("learner", "message"), FALSE_DECLARATIONS, ids=lambda v: type(v).__name__)
 def test_declarations_of_a_learner_are_checked(learner: Learner, message: str) -> None:
-    with pytest.raises(NotConforming) as caught:
+    with pytest.raises(NotConforming, match=re.escape(message)):
         check_learner(learner)
-    assert str(caught.value).startswith(message)
 
 
 def test_invalid_probabilities_are_refused() -> None:
@@ -280,9 +143,9 @@ def test_invalid_probabilities_are_refused() -> None:
         check_learner(mutants.Value("bit", lambda: mutants.finite(0.75, 0.5)))
 
 
-@pytest.mark.parametrize(("learner", "kind", "message"), BROKEN_LEARNERS, ids=lambda v: type(v).__name__)
-def test_broken_learners_are_caught(learner: Learner, kind: type[ArenaError], message: str) -> None:
-    with pytest.raises(kind, match=re.escape(message)):
+@pytest.mark.parametrize(("learner", "message"), BROKEN_LEARNERS, ids=lambda v: type(v).__name__)
+def test_broken_learners_are_caught(learner: Learner, message: str) -> None:
+    with pytest.raises(REFUSALS.get(type(learner), NotConforming), match=re.escape(message)):
         check_learner(learner)
 
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from support.statistical import statistical
 
-from arena.testing.scatter import BatchScatter, _log_tail
-from audits.statistics.block_scatter import BlockScatter
+from arena.testing.batches import BatchScatter, _log_tail
+from audits.statistics.score_histogram import BlockScatter
 from audits.statistics.score_pairs import PairCounts
 
 

@@ -1,4 +1,4 @@
-"""Searches: what they find, that they repeat, and how they spend their error."""
+"""Searches: what they find, that they repeat, how they spend their error, how they begin, their power."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import json
 from typing import Any
 
 import attrs
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 from mutants.runs import RunsLearner
-from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
+from support.simple_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
 
-from arena import Claim, InvalidArgument, Learner, NotConforming, NothingTested, Sample
+from arena import (
+    Claim,
+    InvalidArgument,
+    Learner,
+    NotConforming,
+    NothingTested,
+    PrivacyUnit,
+    Sample,
+    Training,
+    Voting,
+)
 from audits.adversary_search import (
     Ask,
     Challenge,
@@ -26,16 +37,18 @@ from audits.adversary_search import (
     share_of_error,
 )
 from audits.adversary_search.evidence import confirming_seed, exploring_seed
+from audits.adversary_search.exploration import Rung, detectable_loss
+from audits.adversary_search.solved_start import find_solved_start
+from audits.exact_loss.exact_audit import exact
+from audits.registry.players import configure_learner
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import BetweenThresholdsPredictor
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor, StaticErm
+from learners.releases.choices import RandomisedResponse
+from learners.releases.counts import LaplaceCount
 
 
 def figures(result: SearchResult) -> dict[str, Any]:
@@ -240,10 +253,7 @@ def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: py
         ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"jobs": 0}, "jobs must be at least 1, got 0"),
         ({"error": 0.0}, "error must be more than 0, got 0.0"),
-        (
-            {"protocol": "Figure1"},
-            "learner laplace-count does not play Figure1. It plays Release.",
-        ),
+        ({"protocol": "Figure1"}, "learner laplace-count does not play Figure1. It plays Release."),
         (
             {"protocol": "Adaptive"},
             "Adaptive has only one world. A search needs one of Figure1, Voting, Release, "
@@ -279,3 +289,102 @@ def test_scripts_refuse_what_makes_no_game() -> None:
         Script(protocol="Release", world_0=sample, steps=(Ask(0.0),))
     with pytest.raises(InvalidArgument, match="feature must be the name"):
         Score("the weather")
+
+
+CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+RUNGS = (Rung(1_024, 31, 0.5), Rung(4_096, 15, 0.5), Rung(16_384, 7, 1.0))
+
+
+class FlipState:
+    def __init__(self, loss: float, rng: np.random.Generator) -> None:
+        self.loss, self.rng = loss, rng
+
+    def release(self, training: Training) -> np.ndarray:
+        first = np.array([sample.rows()[1][0] for sample in training.samples])[training.which]
+        truth = self.rng.random(training.games) < 1 / (1 + np.exp(-self.loss))
+        return np.where(truth, first, 1 - first).astype(float)
+
+
+@attrs.frozen
+class Flips(Learner):
+    """Releases the first label by randomised response with a loss of `loss`, and claims ε = 1."""
+
+    name = "flips"
+    protocols = ("Release",)
+    loss: float = 1.0
+    claim = CLAIM
+
+    def start(self, games: int, rng: np.random.Generator) -> FlipState:
+        return FlipState(self.loss, rng)
+
+
+def test_more_games_show_smaller_losses() -> None:
+    losses = [
+        detectable_loss(RUNGS[:rungs], CLAIM, pairs=256, threshold=10.0) for rungs in range(1, len(RUNGS) + 1)
+    ]
+    assert None not in losses
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.3
+
+
+def test_a_rung_that_nothing_reaches_leaves_no_power() -> None:
+    assert detectable_loss((Rung(64, 8, 1e6), *RUNGS), CLAIM, pairs=64, threshold=10.0) is None
+
+
+def test_a_search_that_finds_nothing_states_its_power() -> None:
+    result = search(Flips(), examples=40, pairs=64)
+    assert not result.refuted
+    assert result.detectable is not None
+    assert 0.05 < result.detectable < 2
+
+
+@pytest.mark.thorough
+def test_a_loss_little_above_the_claim_is_found() -> None:
+    assert search(Flips(loss=1.05), seed=1).refuted
+
+
+@pytest.mark.slow
+def test_the_stated_loss_is_found_nine_times_in_ten() -> None:
+    stated = search(Flips(), examples=60, pairs=64).detectable
+    assert stated is not None
+    leaky = Flips(loss=1 + stated)
+    refuted = sum(search(leaky, examples=60, pairs=64, seed=seed).refuted for seed in range(40))
+    assert refuted >= 29  # of 40 at 0.9, fewer by chance once in 10,000
+
+
+LEARNER = configure_learner(
+    "pate-svt", {"teachers": 15, "queries": 3, "threshold": 4.0, "scale": 1.0, "unstable": 1}
+)
+OPTIMUM = 0.63  # ε of the best adversary of three queries at this δ
+BELOW = attrs.evolve(LEARNER.claim, epsilon=0.8 * OPTIMUM, delta=0.0874)
+
+
+@pytest.mark.thorough
+def test_it_needs_more_than_the_claim() -> None:
+    start = find_solved_start(LEARNER, "Voting", BELOW)
+    assert start is not None
+    audited = exact(LEARNER, start.script, Voting(), epsilons=[BELOW.epsilon])
+    (needed,) = [bracket.lower for bracket in audited.deltas if bracket.epsilon == BELOW.epsilon]
+    assert needed - BELOW.delta == pytest.approx(start.excess)
+    assert start.excess > 0.02
+
+
+@pytest.mark.thorough
+def test_a_search_confirms_it_before_it_draws_others() -> None:
+    result = search(LEARNER, claim=BELOW, examples=1)
+    assert result.refuted
+    assert (result.examples, result.confirmations) == (1, 1)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("learner", "protocol", "claim"),
+    [
+        (LEARNER, "Voting", attrs.evolve(BELOW, epsilon=1.1 * OPTIMUM)),
+        (LEARNER, "SpecialRound", BELOW),
+        (attrs.evolve(LEARNER, teachers=41), "Voting", BELOW),
+    ],
+    ids=["true", "not of queries", "many examples"],
+)
+def test_there_may_be_none(learner: Learner, protocol: str, claim: Claim) -> None:
+    assert find_solved_start(learner, protocol, claim) is None

@@ -18,7 +18,7 @@ from audits.adversary_search import search
 from audits.adversary_search.code_constants import list_constants
 from audits.adversary_search.point_strategies import constant_points_of, counts_of, far_points_of, points_of
 from learners.foreign.function import Function
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 CODE = -77.0
 CODES = {"missing": 4711, 12: "x"}
@@ -152,8 +152,8 @@ def test_limits_of_types_are_points() -> None:
 
 SCRIPT = """
 from audits.adversary_search.code_constants import list_constants
-from learners.foreign.function import Function
 from helper_file import clip
+from learners.foreign.function import Function
 {more}
 print(list_constants(Function(function=clip, receives="points", epsilon=1.0)))
 """

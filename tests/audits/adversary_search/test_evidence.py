@@ -6,9 +6,10 @@ import attrs
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support.players.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
+from support.simple_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
-from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
+from arena import BudgetExceeded, Claim, Learner, PrivacyUnit, Sample
+from arena.messages import Released
 from arena.privacy_curves import (
     ConcentratedCurve,
     GaussianCurve,
@@ -18,14 +19,12 @@ from arena.privacy_curves import (
     TabulatedCurve,
     compose_curves,
 )
-from arena.privacy_curves.gaussian_curve import gaussian_delta
-from arena.replies import Released
 from audits.adversary_search import Ask, Score, Script, SearchTarget, weigh_adversary
 from audits.adversary_search.evidence import weigh_halves
 from audits.adversary_search.score import simple_scores
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures
 from audits.statistics.score_pairs import PairCounts
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 SAMPLE = Sample([0.0], [0], [2])
 COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0, 0.0, 1))
@@ -43,17 +42,13 @@ def search_target(learner=None, **changes) -> SearchTarget:
 
 
 def test_a_leak_speaks_and_a_promise_kept_does_not() -> None:
-    assert weigh_adversary(search_target(), COUNT, Release()).nats > 10
-    assert weigh_adversary(search_target(LaplaceCount()), COUNT, Release()).nats < 5
+    assert weigh_adversary(search_target(), COUNT).nats > 10
+    assert weigh_adversary(search_target(LaplaceCount()), COUNT).nats < 5
 
 
 def test_evidence_hangs_on_the_seed_and_the_adversary_alone() -> None:
-    assert weigh_adversary(search_target(), COUNT, Release()) == weigh_adversary(
-        search_target(), COUNT, Release()
-    )
-    assert weigh_adversary(search_target(), COUNT, Release()) != weigh_adversary(
-        search_target(seed=1), COUNT, Release()
-    )
+    found = [weigh_adversary(search_target(seed=seed), COUNT) for seed in (0, 0, 1)]
+    assert found[0] == found[1] != found[2]
 
 
 def test_perfect_separation_is_worth_what_it_can_win() -> None:
@@ -87,54 +82,47 @@ def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
     assert found.score is None
 
 
-def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
-    sample = Sample([0.0], [1], [2])
-    script = Script(
-        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
-    )
-    found = weigh_adversary(search_target(RaisesOnLabels(), pairs=512), script, script.referee)
-    assert found.faults
-    assert found.nats > 10
-    assert found.score == Score("failed")
+SAMPLE_OF_ONES = Sample([0.0], [1], [2])
+ONES = Script(
+    protocol="Figure1",
+    world_0=SAMPLE_OF_ONES,
+    world_1=SAMPLE_OF_ONES.replace_one(0, 0.0, 0),
+    steps=(Ask(0.0),),
+)
 
 
-def test_to_decline_in_one_world_is_part_of_the_view() -> None:
-    sample = Sample([0.0], [1], [2])
-    script = Script(
-        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
-    )
-    found = weigh_adversary(search_target(DeclinesOnLabels(), pairs=512), script, script.referee)
+@pytest.mark.parametrize("learner", [RaisesOnLabels(), DeclinesOnLabels()], ids=lambda one: one.name)
+def test_to_fail_or_to_decline_in_one_world_is_part_of_the_view(learner: Learner) -> None:
+    found = weigh_adversary(search_target(learner, pairs=512), ONES)
     assert found.faults
     assert found.nats > 10
     assert found.score == Score("failed")
 
 
 def test_to_decline_in_both_is_not() -> None:
-    sample = Sample([0.0], [1], [2])
-    script = Script(
-        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
-    )
     with pytest.raises(BudgetExceeded):
-        weigh_adversary(search_target(DeclinesOnLabels(most=1)), script, script.referee)
+        weigh_adversary(search_target(DeclinesOnLabels(most=1)), ONES)
 
 
-def test_noise_that_two_numbers_share_cancels() -> None:
+@pytest.mark.parametrize(
+    ("names", "feature"),
+    [([f"value[{i}]" for i in range(3)], "value"), ([f"hypothesis {i}" for i in range(1, 4)], "numbers")],
+)
+def test_noise_that_numbers_or_rounds_share_cancels(names: list[str], feature: str) -> None:
     rng = np.random.default_rng(np.random.SFC64(1))
-    halves = []
-    for _ in range(2):
-        noise = rng.laplace(scale=100.0, size=(2, 200, 1))
-        exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
-        halves.append(views(*(noise * [1.0, 1.0, 0.0] + exact), "value[0]", "value[1]", "value[2]"))
-    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
+    noise = [rng.laplace(scale=100.0, size=(2, 200, 1)) * [1.0, 1.0, 0.0] for _ in range(2)]
+    found = weigh_halves(tuple(views(*(shared + exact), *names) for shared in noise), CLAIM)
     assert found.nats > 20
-    assert found.score == Score("value", "weighted", weights=(1.0, -1.0, 0.0))
+    assert found.score == Score(feature, "weighted", weights=(1.0, -1.0, 0.0))
 
 
+GRID = 10 * np.linspace(0, 1, 256) ** 2  # nats
 CURVES = {
     "Gaussian": GaussianCurve(1.0),
     "zCDP": ConcentratedCurve(0.5),
     "Rényi": RenyiCurve(2.0, 1.0),
-    "tabulated": TabulatedCurve.from_function(lambda epsilon: gaussian_delta(epsilon, 1.0)),
+    "tabulated": TabulatedCurve(GRID, GaussianCurve(1.0).deltas(GRID)),
     "composed": compose_curves([GaussianCurve(0.8), NoisyStepsCurve(1.0, 2.0, 1)]),
     "noisy steps": NoisyStepsCurve(1.0, 2.0, 4),
 }
@@ -213,19 +201,6 @@ def test_the_easiest_scores_come_first() -> None:
     assert [score.feature for score in simple_scores(block)][:2] == ["halted", "answers 1"]
 
 
-def test_noise_that_rounds_share_cancels() -> None:
-    rng = np.random.default_rng(np.random.SFC64(1))
-    halves = []
-    for _ in range(2):
-        noise = rng.laplace(scale=100.0, size=(2, 200, 1))
-        exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
-        shown = noise * [1.0, 1.0, 0.0] + exact
-        halves.append(views(*shown, "hypothesis 1", "hypothesis 2", "hypothesis 3"))
-    found = weigh_halves((halves[0], halves[1]), CLAIM)
-    assert found.nats > 20
-    assert found.score == Score("numbers", "weighted", weights=(1.0, -1.0, 0.0))
-
-
 def test_noise_that_is_shared_in_one_world_only_shows() -> None:
     rng = np.random.default_rng(np.random.SFC64(1))
     halves = []
@@ -258,6 +233,6 @@ def test_patterns_of_long_games_show() -> None:
 def test_coupled_games_say_whether_the_challenge_changes_anything() -> None:
     point = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0, 1.0, 0))
     target = search_target(LaplaceCount())
-    assert weigh_adversary(target, point, Release()).changed == 0
-    assert weigh_adversary(target, COUNT, Release()).changed == 1
-    assert weigh_adversary(search_target(), COUNT, Release()).changed is None  # it declares no such numbers
+    assert weigh_adversary(target, point).changed == 0
+    assert weigh_adversary(target, COUNT).changed == 1
+    assert weigh_adversary(search_target(), COUNT).changed is None  # it declares no such numbers

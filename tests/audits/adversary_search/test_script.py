@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.players.search_players import OnePoint
+from support.simple_players import OnePoint
 
 from arena import InvalidArgument, Sample, play
 from arena.referees.transcript import QueryEntry

@@ -1,4 +1,4 @@
-"""What a search draws: legal games only, within their limits."""
+"""What a search draws: legal games only, within their limits, also with unlabelled points."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
-from support.players.search_players import Copying, OnePoint
+from support.simple_players import Copying, OnePoint
 
-from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
+from arena import BudgetExceeded, Figure1, InvalidArgument, Learner, Sample, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
 from audits.adversary_search import Challenge, Script, Show, Special, search
 from audits.adversary_search.point_strategies import counts_of, far_points_of, points_of, round_limit
 from audits.adversary_search.protocols.query_scripts import queries
-from audits.adversary_search.protocols.stream_scripts import MAX_EXAMPLES, streams
+from audits.adversary_search.protocols.round_scripts import MAX_EXAMPLES, streams
 from audits.adversary_search.script_strategies import MAX_QUERIES, adversaries, neighbours, samples
-from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1, EverlastingV2
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
-from learners.pate.ensemble import Teacher
-from learners.pate.pate_gaussian import PateGaussian
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import BetweenThresholdsPredictor
-from learners.releases.laplace_count import LaplaceCount
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.teacher import Teacher
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor, StaticErm
+from learners.releases.counts import LaplaceCount
 from learners.training.dp_sgd import DPSGD
 
 SMALL_V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300)
@@ -181,12 +180,7 @@ def test_nature_asks_near_the_example_that_differs_and_as_often_as_settings_say(
     learner = PateGaussian(teachers=30, queries=7)
     near, drawn, times = 0, 0, set()
 
-    @settings(
-        max_examples=200,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=200, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(adversaries(learner, "Voting"))
     def look(script: Script) -> None:
         nonlocal near, drawn
@@ -206,3 +200,39 @@ def test_nature_asks_near_the_example_that_differs_and_as_often_as_settings_say(
     look()
     assert near > 0.6 * drawn
     assert {6, 7, 8, 29, 30, 31} <= times
+
+
+FRESH = EverlastingFresh(
+    teachers=4, chunk=1, training_rate=0.1, rate=0.2, answers=2, noise=0.5, pool=10, rounds=2
+)
+
+
+@pytest.mark.thorough
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_what_is_drawn_keeps_the_protocol(data: st.DataObject) -> None:
+    script = data.draw(adversaries(FRESH, "Figure1", max_rounds=20))
+    try:
+        found = play(FRESH, script, Figure1(), games=2, seed=1)
+    except BudgetExceeded:
+        return  # so few points were handed over
+    assert len(found.challenges) <= 1
+
+
+def test_unlabelled_points_differ_in_some_and_never_before_other_learners() -> None:
+    drawn: list[Script] = []
+
+    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(adversaries(FRESH, "Figure1"), adversaries(EverlastingV2(), "Figure1"))
+    def collect(script: Script, other: Script) -> None:
+        drawn.append(script)
+        assert not other.handed
+
+    collect()
+    assert any(hand.other is not None for script in drawn for hand in script.handed)
+    assert any(script.world_1 is not None and script.handed for script in drawn)
+
+
+@pytest.mark.thorough
+def test_a_small_search_refutes_nothing() -> None:
+    assert not search(FRESH, protocol="Figure1", seed=1, error=1e-6, examples=20, pairs=32).refuted

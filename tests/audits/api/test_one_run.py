@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mutants.training.broken_dp_sgd import NoiseWithoutClip
-from support.players.simple_players import Scripted
+from mutants.training_learners import NoiseWithoutClip
+from support.simple_players import Scripted
 
 import audits
-from adversaries.training.input_canary import PlantedCanaries
+from adversaries.training.canaries import PlantedCanaries
 from arena import Advance, InvalidArgument, Moves, ProtocolViolation, Sample, TrainWithCanaries, Unsupported
 from arena.privacy_curves import GaussianCurve
 from learners.training.dp_sgd import DPSGD
@@ -49,12 +49,6 @@ def test_a_curve_gives_a_second_bound_and_both_share_the_error() -> None:
     nothing = audits.certify_one_run(*draw(mu=0.0), delta=1e-5, curve=curve)
     assert (nothing.curve_lower, nothing.curve_epsilon_lower) == (None, 0.0)
     assert "no privacy curve of this family below" in both.summary()
-
-
-def test_no_loss_is_no_proof_of_privacy() -> None:
-    certificate = audits.certify_one_run(*draw(mu=0.0))
-    assert certificate.epsilon_lower == 0
-    assert "no proof of privacy" in certificate.summary()
 
 
 @pytest.mark.parametrize(
@@ -101,14 +95,6 @@ def test_zeroed_canaries_are_blank_examples() -> None:
     assert certificate.refuted is False
 
 
-def test_the_same_seed_gives_the_same_figures() -> None:
-    first, again, other = (
-        audits.audit_one_run("dp-sgd", data=PEOPLE, canaries=400, settings=SETTINGS, seed=seed).to_dict()
-        for seed in (1, 1, 2)
-    )
-    assert first == again != other
-
-
 def test_a_learner_with_too_little_noise_is_refuted_and_its_twin_is_not() -> None:
     broken = NoiseWithoutClip(**SETTINGS)
     assert audits.audit_one_run(broken, data=PEOPLE, canaries=400).refuted
@@ -146,13 +132,7 @@ def score_all(score: Any) -> Scripted:
     [
         (DPSGD(**SETTINGS | {"features": 2}), "planted-canaries", {}, InvalidArgument, "needs features"),
         (DPSGD(**SETTINGS | {"hidden": 2}), "planted-canaries", {}, Unsupported, "in linear models only"),
-        (
-            DPSGD(**SETTINGS | {"sampling": "fixed"}),
-            "planted-canaries",
-            {},
-            Unsupported,
-            "about other neighbours",
-        ),
+        (DPSGD(**SETTINGS | {"sampling": "fixed"}), "planted-canaries", {}, Unsupported, "other neighbours"),
         (TWO, "planted-canaries", {"data": None}, InvalidArgument, "planted-canaries needs data"),
         (
             "dp-sgd",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import statistics
@@ -18,55 +19,17 @@ import audits
 
 PACKAGES = ("adversaries", "arena", "audits", "learners")
 
-PLUG_IN = """
-from __future__ import annotations
-
-import attrs
-import numpy as np
+AUDIT = """
+from release_adversary import MyPlayer as Swap
+from release_learner import MyPlayer as NoisySum
 
 import audits
-from arena import Adversary, Claim, Learner, Moves, PrivacyUnit, Release, Sample, Train, Training, setting
-
-
-@attrs.frozen
-class State:
-    learner: NoisySum
-    rng: np.random.Generator
-
-    def release(self, training: Training) -> np.ndarray:
-        sums = np.array([float(s.counts @ s.labels) for s in training.samples])
-        noise = self.rng.laplace(scale=1 / self.learner.epsilon, size=training.games)
-        return np.asarray(sums[training.which] + noise)
-
-
-@attrs.frozen
-class NoisySum(Learner):
-    name = "noisy-sum"
-    protocols = ("Release",)
-
-    epsilon: float = setting(1.0, help="ε of the claim", unit="nats")
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0.0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    def start(self, games: int, rng: np.random.Generator) -> State:
-        return State(self, rng)
-
-
-@attrs.frozen
-class Swap(Adversary):
-    name = "swap"
-    protocols = ("Release",)
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        reply = yield Train(Sample([0.0], [0]), Sample([0.0], [1]))
-        return np.asarray(reply.value, float)
+from arena import Release
 
 
 def audit() -> float:
     report = audits.audit(NoisySum(epsilon=0.5), Swap(), games=2_000)
-    certificate = audits.certify([0.0, 0.1], np.ones(2), delta=0.0)
+    certificate = audits.certify([0.0, 0.1], [1.0, 1.0], delta=0.0)
     return max(report.epsilon_lower, certificate.epsilon_lower, Release().two_worlds)
 """
 
@@ -136,8 +99,9 @@ def test_a_typed_plug_in_passes_the_strict_type_checker(tmp_path: Path) -> None:
     for name in PACKAGES:
         shutil.copytree(ROOT / name, site / name, ignore=shutil.ignore_patterns("__pycache__"))
     (site / "others.pth").write_text(sysconfig.get_path("purelib"))
-    (tmp_path / "plug").mkdir()
-    (tmp_path / "plug" / "plug_in.py").write_text(PLUG_IN)
+    templates = shutil.copytree(ROOT / "audits" / "cli" / "templates", tmp_path / "plug")
+    (templates / "__init__.py").unlink()
+    (templates / "audit.py").write_text(AUDIT)
     command = [
         sys.executable,
         "-m",
@@ -147,12 +111,17 @@ def test_a_typed_plug_in_passes_the_strict_type_checker(tmp_path: Path) -> None:
         environment / "bin" / "python",
     ]
     clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
-    checked = subprocess.run(
-        [*command, "plug_in.py"],
-        cwd=tmp_path / "plug",
-        capture_output=True,
-        text=True,
-        check=False,
-        env=clean,
-    )
+    checked = subprocess.run([*command, "."], cwd=templates, capture_output=True, text=True, env=clean)
     assert checked.returncode == 0, checked.stdout
+
+
+SLOW = {"scipy", "sklearn", "matplotlib", "networkx", "hypothesis"}
+
+
+def test_importing_the_packages_imports_nothing_slow() -> None:
+    code = (
+        "import arena, audits.runs.run, learners.everlasting.paper_versions, json, sys;"
+        "print(json.dumps(list(sys.modules)))"
+    )
+    command = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    assert not SLOW & set(json.loads(command.stdout))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,12 +58,6 @@ def test_the_given_neighbour_is_the_other_world() -> None:
     assert not report.refuted
 
 
-def test_the_claim_of_a_function_is_the_one_that_is_given() -> None:
-    report = audits.audit(release_mean, data=DATA, epsilon=2.0, games=600)
-    assert report.plan.learner.claim.epsilon == 2
-    assert "not function's own" not in report.summary()
-
-
 def test_labels_reach_a_function() -> None:
     def count(data: Any, rng: np.random.Generator) -> float:
         points, labels = data
@@ -96,32 +89,14 @@ def test_exact_search_and_race_report_themselves() -> None:
     exact = audits.exact("laplace-count", "count-swap", epsilon=0.5, settings={"epsilon": 0.5})
     assert exact.epsilon == pytest.approx(0.5)
     race = audits.race(["soa", "halving"], "shattered-tree", rounds=12, games=8)
-    for result in (exact, race):
+    search = audits.search("laplace-count", examples=5, games=200)
+    for result in (exact, race, search):
         entries = json.loads(json.dumps(result.to_dict()))
         assert list(entries)[:3] == ["schema", "kind", "version"]
         assert entries["kind"] == result.kind
         assert len(repr(result)) < 160
         assert result.headline in result._repr_html_()
         assert result.plot()._repr_png_().startswith(b"\x89PNG")
-
-
-@pytest.mark.thorough
-def test_search_finds_and_shows_an_adversary() -> None:
-    found = audits.search("everlasting-v1", examples=60, seed=3)
-    assert found.to_dict()["kind"] == "search"
-    assert found.refuted == bool(found.source)
-    assert found.summary()
-    assert found.plot()._repr_png_().startswith(b"\x89PNG")
-
-
-@pytest.mark.thorough
-def test_audit_shows_itself(report: audits.Verdict, tmp_path: Path) -> None:
-    page = report.to_html(tmp_path / "report.html")
-    assert (tmp_path / "report.html").read_text() == page
-    assert "<svg" in page
-    assert "certified" in report.summary()
-    assert "refuted" in repr(report)
-    assert report.plot()._repr_png_().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +107,6 @@ def test_audit_shows_itself(report: audits.Verdict, tmp_path: Path) -> None:
         ((5,), {}, "a learner is given as"),
         ((LaplaceCount(), 5), {}, "an adversary is given as"),
         ((LaplaceCount(),), {"epsilon": "1"}, "epsilon must be a number"),
-        ((LaplaceCount(),), {"delta": [0]}, "delta must be a number"),
         ((LaplaceCount(),), {"games": 10.5}, "games must be an integer"),
         ((LaplaceCount(),), {"until_refuted": "no"}, "until_refuted must be True or False"),
         ((LaplaceCount(), CountSwap(sample=[1, 2])), {}, "sample of count-swap must be an arena.Sample"),

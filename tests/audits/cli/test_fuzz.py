@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.command_line import Command
-from support.forged_ledgers import forge, read_rows
+from support.ledgers import forge, read_rows
 
 from audits import cli
 
@@ -27,7 +27,7 @@ arena = Command()
 
 PLUG_IN = """
 import attrs
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 def mean(data, rng):
     return sum(data) + rng.laplace()
@@ -236,11 +236,7 @@ def check(*arguments: str) -> Any:
     return result
 
 
-MANY = {
-    "deadline": None,
-    "database": None,
-    "suppress_health_check": [*HealthCheck],
-}
+MANY = {"deadline": None, "database": None, "suppress_health_check": [*HealthCheck]}
 
 
 @pytest.mark.slow
@@ -265,16 +261,18 @@ READERS = (
     ("runs", "merge", "it", "--into", "whole.ledger"),
     ("runs", "merge", "it", "other.ledger", "--into", "whole.ledger"),
     (
-        "audit",
-        "laplace-count",
-        "--against",
-        "count-swap",
-        "--games",
-        "20_000",
-        "--seed",
-        "1",
-        "--ledger",
-        "it",
+        *[
+            "audit",
+            "laplace-count",
+            "--against",
+            "count-swap",
+            "--games",
+            "20_000",
+            "--seed",
+            "1",
+            "--ledger",
+            "it",
+        ],
     ),
 )
 
@@ -300,10 +298,8 @@ def damages(draw: st.DrawFn) -> Any:
         elif kind == "page":
             pages = len(content) // 4096
             one, other = (4096 * int(place * (pages - 1)) for place, _ in (places[0], places[-1]))
-            content[one : one + 4096], content[other : other + 4096] = (
-                content[other : other + 4096],
-                content[one : one + 4096],
-            )
+            first, second = content[one : one + 4096], content[other : other + 4096]
+            content[one : one + 4096], content[other : other + 4096] = second, first
         else:
             plan, notes, rows = read_rows(path)
             part = {"plan": plan, "notes": notes}.get(kind)

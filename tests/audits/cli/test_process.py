@@ -9,17 +9,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.command_line import ARENA, ENDING, start
 from support.paths import ROOT
-from support.waiting import count_blocks, find_processes, handles, wait_until
+from support.processes import count_blocks, find_processes, handles, wait_until
 
 from arena import Release
 from audits.runs.plan import BlockSizes
 
-ARENA = (sys.executable, "-m", "audits.cli")
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 COUNT = ("audit", "laplace-count", "--against", "count-swap")
 
 
@@ -40,29 +38,6 @@ def test_help_does_not_wait_for_what_it_does_not_need() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "[]\n")
     assert "Games:" in done.stdout
-
-
-@pytest.mark.thorough
-def test_status_tells_the_verdict() -> None:
-    refuted = arena(*COUNT, "--games", "5000", "--epsilon", "0.5", "--json")
-    assert (refuted.returncode, json.loads(refuted.stdout)["refuted"]) == (3, True)
-    stands = arena(*COUNT, "--games", "5000", "--json")
-    assert (stands.returncode, json.loads(stands.stdout)["refuted"], stands.stderr) == (0, False, "")
-
-
-@pytest.mark.thorough
-def test_bad_use_is_status_2_without_a_traceback() -> None:
-    refused = arena(*COUNT, "--confidence", "2")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "arena: confidence must be less than 1, got 2.0. Write 0.95 for 95 %.\n"
-
-
-@pytest.mark.thorough
-def test_debugging_shows_where_an_error_came_from() -> None:
-    shown = arena("--debug", *COUNT, "--confidence", "2")
-    assert shown.returncode == 1
-    assert shown.stderr.startswith("Traceback")
-    assert "in make_plan" in shown.stderr
 
 
 @pytest.mark.thorough
@@ -95,21 +70,6 @@ def test_output_needs_no_unicode() -> None:
     done = arena("show", "laplace-count", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "")
     assert "laplace-count (learner)" in done.stdout
-
-
-def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-    """The command in a process group of its own, all of whose output can be read."""
-    return subprocess.Popen(
-        [*ARENA, *arguments],
-        cwd=ROOT,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        # A suite that was started in the background has them ignored, and hands that down.
-        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in ENDING],
-        **options,
-    )
 
 
 @pytest.mark.thorough
@@ -195,7 +155,7 @@ BUSY = """
 import os, time
 from pathlib import Path
 import attrs
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 @attrs.frozen(kw_only=True)
 class Busy(LaplaceCount):
@@ -253,7 +213,7 @@ def test_nothing_is_left_of_a_command_that_is_killed_while_it_starts(backend: st
 DEADLY = """
 import multiprocessing, os
 import attrs
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 @attrs.frozen(kw_only=True)
 class Deadly(LaplaceCount):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import attrs
 import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-from audits.adversary_search import SearchProgress, search
-from learners.releases.laplace_count import LaplaceCount
+from audits.adversary_search import SearchProgress
 
 arena = Command("search")
-PLAYERS = ROOT / "tests" / "support" / "players" / "search_players.py"
+PLAYERS = ROOT / "tests" / "support" / "simple_players.py"
 ERM = ("static-erm", "--epsilon", "1")
 
 
@@ -25,16 +22,9 @@ ERM = ("static-erm", "--epsilon", "1")
 def test_a_refutation_is_told_verdict_first() -> None:
     done = arena(*ERM)
     assert done.exit_code == 3
-    learner, refuted, game, code = (
-        done.stdout.index(text)
-        for text in (
-            "learner",
-            "Refuted: with confidence 1 - 1e-06",
-            "world 0: gets",
-            "found = Script(",
-        )
-    )
-    assert learner < refuted < game < code
+    parts = ("learner", "Refuted: with confidence 1 - 1e-06", "world 0: gets", "found = Script(")
+    places = [done.stdout.index(text) for text in parts]
+    assert places == sorted(places)
     assert "arena audit static-erm \\\n" in done.stdout
     assert done.stderr == ""
 
@@ -51,7 +41,7 @@ def test_the_report_says_what_was_searched_and_what_it_would_have_found() -> Non
     words = " ".join(arena("laplace-count", "--examples", "30").stdout.split())
     assert "points with numbers from -1.79769e+308 to 1.79769e+308 (domain: unbounded)" in words
     assert "would have been found with probability 90 %" in words
-    file = f"{ROOT / 'tests' / 'support' / 'players' / 'foreign_mechanisms.py'}:laplace"
+    file = f"{ROOT / 'tests' / 'support' / 'foreign_mechanisms.py'}:laplace"
     bounded = arena(file, "--set", "domain=0,1", "--epsilon", "1", "--examples", "5")
     assert "numbers from 0 to 1 (domain: 0 to 1)" in " ".join(bounded.stdout.split())
 
@@ -68,25 +58,6 @@ def test_data_of_the_user_are_tried(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "of them from the constants of its code" in " ".join(done.stdout.split())
     assert "--data needs --x COLUMN" in arena(file, *settings, *data[:2]).stderr
-
-
-def test_confirmations_that_fail_often_are_a_sign_of_dependent_games() -> None:
-    result = search(LaplaceCount(), examples=10, pairs=16)
-    assert "share random numbers" not in result.summary()
-    failed = attrs.evolve(result, confirmations=5)
-    text = " ".join(failed.summary().split())
-    assert "5 confirmations on fresh games failed, which is rare if games are independent" in text
-
-
-def test_json_is_one_object() -> None:
-    done = arena(*ERM, "--json", "--seed", "4")
-    found = json.loads(done.stdout)
-    assert done.stdout.count("\n") == 1
-    assert found["refuted"]
-    assert found["seed"] == 4
-    assert found["verdict"]["epsilon_lower"] > 1
-    assert found["adversary"][-1].startswith("score: ")
-    assert "found = Script(" in found["source"]
 
 
 @pytest.mark.thorough
@@ -132,7 +103,6 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     [
         (("static-erm",), "static-erm claims nothing with these settings, so there is nothing to refute"),
         (("laplace-count", "--examples", "0"), "examples must be at least 1, got 0"),
-        (("laplace-count", "--examples", "some"), "must be an integer"),
         (("laplace-count", "--error", "1"), "error must be less than 1, got 1.0"),
         (("laplace-count", "--epsilon", "0"), "finite ε above 0"),
         (("laplace-count", "--delta", "2"), "δ must be a probability"),
@@ -141,17 +111,12 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
         (("laplace-count", "-o", "found.txt"), "the adversary is written as a file of Python"),
         (
             ("laplace-count", "-o", "nowhere/found.py"),
-            "the directory of the adversary's file nowhere/found.py does not exist",
+            "the directory of the adversary's file nowhere/found.py",
         ),
-        (("laplace-counts",), "Did you mean laplace-count?"),
     ],
 )
 def test_bad_use_is_one_line(arguments: tuple[str, ...], message: str) -> None:
-    done = arena(*arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert done.stderr.startswith("arena: ")
-    assert done.stderr.count("\n") == 1
+    assert message in arena.refusal(*arguments)
 
 
 @pytest.mark.thorough

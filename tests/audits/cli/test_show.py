@@ -1,14 +1,18 @@
-"""`arena show`: players, and concept classes with their trees."""
+"""`arena list` and `arena show`: players, and concept classes with their trees."""
 
 from __future__ import annotations
 
 import pytest
+from support import online_players
 from support.command_line import Command
-from support.players import race_players
 
-arena = Command("show")
-SOA = f"{race_players.__file__}:TinySoa"
-PLAYERS = [player["name"] for players in Command("list").json().values() for player in players]
+from arena import InvalidArgument
+from audits.cli.list import format_players
+from audits.registry.players import ADVERSARIES, Registry
+
+arena, listing = Command("show"), Command("list")
+SOA = f"{online_players.__file__}:TinySoa"
+PLAYERS = [player["name"] for players in listing.json().values() for player in players]
 
 
 @pytest.mark.parametrize("name", PLAYERS)
@@ -31,12 +35,7 @@ def test_show_prints_settings_and_what_follows_from_them() -> None:
     words = " ".join(shown.split())
     assert "round 1 noise ε′ = 0.0337323 nats, 2,001 teachers, 6,059,555 answers" in words
     assert "round 2 noise ε′ = 0.0337323 nats, 4,002 teachers" in words
-
-
-def test_show_has_no_round_that_is_not_played() -> None:
-    shown = arena("everlasting-v1", "--set", "rounds=1").stdout
-    assert "round 1  " in shown
-    assert "round 2  " not in shown
+    assert "round 2  " not in arena("everlasting-v1", "--set", "rounds=1").stdout
 
 
 @pytest.mark.parametrize(
@@ -55,29 +54,6 @@ def test_show_says_what_is_filled_in() -> None:
     assert "filled from --data" in shown
     assert "filled with the opponent's configuration" in shown
     assert "claim" not in shown.split("setting")[1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nobody"], "there is no player of that name, got 'nobody'. Give a name from "),
-        (["halt-counter", "--set", "budgt=3"], "halt-counter has no setting 'budgt'. Did you mean budget? "),
-        (
-            ["halt-counter", "--set", "budget"],
-            "A setting is NAME=VALUE or adversary.NAME=VALUE, got 'budget'.",
-        ),
-        (["halt-counter", "--set", "budget=0"], "budget must be at least 1, got 0"),
-        (
-            ["static-erm", "--set", "concepts=circles"],
-            "there is no such concept class, got 'circles'. Possible are: ",
-        ),
-    ],
-)
-def test_show_refuses(arguments: list[str], message: str) -> None:
-    refused = arena(*arguments)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith(f"arena: {message}")
-    assert refused.stderr.count("\n") == 1
 
 
 def test_a_player_is_shown_as_json() -> None:
@@ -121,23 +97,16 @@ def test_a_class_is_shown_as_json() -> None:
     assert (infinite["vc_dimension"], infinite["tree"], infinite["labellings"]["10"]) == (5, None, 146)
 
 
-def test_a_class_needs_not_be_told_to_be_shown() -> None:
-    assert arena("thresholds:1..3").stdout == arena("thresholds:1..3", "--tree").stdout
-
-
 @pytest.mark.parametrize(
-    ("text", "relevant"), [("halfspaces:64,0.2", "of at most 2 variables"), ("halfspaces:64,0.4", "none")]
+    ("margin", "most", "relevant"), [(0.2, 207, "of at most 2 variables"), (0.4, 51, "none")]
 )
-def test_of_halfspaces_is_shown_what_their_margin_allows(text: str, relevant: str) -> None:
-    margin = text.partition(",")[2]
-    most = {"0.2": 207, "0.4": 51}[margin]
-    assert arena(text).stdout == (
-        f"class                            Halfspaces(64 dimensions, margin {margin})\n"
-        "domain                           not finite, so no tree is shown\n"
-        "VC dimension                     63\n"
-        f"mistakes of an optimal learner   at most {most}: Winnow's bound, 2 ln d/ρ²\n"
-        f"disjunctions, of points (x, -1)  {relevant}\n"
-    )
+def test_of_halfspaces_is_shown_what_their_margin_allows(margin: float, most: int, relevant: str) -> None:
+    lines = arena.text(f"halfspaces:64,{margin}").splitlines()
+    assert lines[-3:] == [
+        "VC dimension                     63",
+        f"mistakes of an optimal learner   at most {most}: Winnow's bound, 2 ln d/ρ²",
+        f"disjunctions, of points (x, -1)  {relevant}",
+    ]
 
 
 def test_a_learners_class_is_shown_with_its_settings() -> None:
@@ -159,51 +128,37 @@ def test_of_a_deep_tree_some_levels_are_shown_on_demand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("words", "message"),
     [
         (
-            ("thresholds:1..127", "--tree"),
+            "thresholds:1..127 --tree",
             "a shattered tree of Thresholds(127 points from 1 to 127) has 7 levels, too many to print. "
             "Say how many to show: --depth 6.",
         ),
-        (("thresholds:1..7", "--tree", "--depth", "0"), "a tree has at least 1 level, got 0"),
-        (("stumps:-1",), "dimensions and the sides of a grid must be integers, got '-1'"),
+        ("thresholds:1..7 --tree --depth 0", "a tree has at least 1 level, got 0"),
+        ("stumps:-1", "dimensions and the sides of a grid must be integers, got '-1'"),
+        ("boxes:2 --depth 1", "Boxes(dimension=2) has no finite domain, so no tree of it can be shown"),
+        ("thresholds:1..99999 --tree", "Thresholds(99999 points from 1 to 99999) has 9,999,900,000 labels"),
+        ("noisy-majority --tree", "noisy-majority has no setting `concepts`. Name a learner of a class"),
+        ("contrarian --tree", "contrarian is an adversary. Name a learner or a concept class."),
+        ("points:1..4 --tree --set a=1", "points:1..4 is a concept class, which has no settings."),
+        ("noisy-majority --depth 3", "--depth needs --tree, which is missing."),
+        ("nobody", "there is no player of that name, got 'nobody'. Give a name from "),
+        ("halt-counter --set budgt=3", "halt-counter has no setting 'budgt'. Did you mean budget? "),
+        ("halt-counter --set budget=0", "budget must be at least 1, got 0"),
         (
-            ("boxes:2", "--depth", "1"),
-            "Boxes(dimension=2) has no finite domain, so no tree of it can be shown",
+            "static-erm --set concepts=circles",
+            "there is no such concept class, got 'circles'. Possible are: ",
         ),
-        (
-            ("thresholds:1..99999", "--tree"),
-            "Thresholds(99999 points from 1 to 99999) has 9,999,900,000 labels",
-        ),
-        (
-            ("halfspaces:64,0.2", "--depth", "3"),
-            "Halfspaces(64 dimensions, margin 0.2) has no finite domain, so no tree of it can be shown",
-        ),
-        (("intervals:1..500", "--tree"), "Intervals(500 points from 1 to 500) has "),
-        (("noisy-majority", "--tree"), "noisy-majority has no setting `concepts`. Name a learner of a class"),
-        (("contrarian", "--tree"), "contrarian is an adversary. Name a learner or a concept class."),
-        (("points:1..4", "--tree", "--set", "a=1"), "points:1..4 is a concept class, which has no settings."),
-        (("noisy-majority", "--depth", "3"), "--depth needs --tree, which is missing."),
-        (("nobody", "--tree"), "there is no player of that name, got 'nobody'."),
     ],
 )
-def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:
-    refused = arena(*arguments)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith(f"arena: {message}")
-    assert refused.stderr.count("\n") == 1
+def test_bad_use_is_one_line_and_status_2(words: str, message: str) -> None:
+    assert arena.refusal(*words.split()).startswith(message)
 
 
 @pytest.mark.parametrize(
     ("name", "dimension", "ways"),
-    [
-        ("thresholds", 1, 11),
-        ("points", 1, 11),
-        ("intervals", 2, 56),
-        ("stumps:8", 5, 146),
-        ("halfplanes", 3, 92),
-    ],
+    [("thresholds", 1, 11), ("intervals", 2, 56), ("stumps:8", 5, 146), ("halfplanes", 3, 92)],
 )
 def test_classes_without_a_finite_domain_tell_how_many_ways_they_label(
     name: str, dimension: int, ways: int
@@ -213,12 +168,6 @@ def test_classes_without_a_finite_domain_tell_how_many_ways_they_label(
     assert f"labellings of 10 points     at most {ways}\n" in shown
 
 
-def test_decision_lists_are_classes_too() -> None:
-    shown = arena("lists:2", "--tree")
-    assert shown.exit_code == 0
-    assert "VC dimension                3\n" in shown.stdout
-
-
 @pytest.mark.parametrize(
     ("text", "dimension"), [("boxes:1000000000", "2000000000"), ("stumps:100000000000000000000", "70")]
 )
@@ -226,3 +175,70 @@ def test_a_class_of_many_dimensions_is_told_at_once(text: str, dimension: str) -
     shown = arena(text).stdout
     assert f"VC dimension                {dimension}\n" in shown
     assert "labellings of 10 points     at most 1,024\n" in shown
+
+
+HALT_COUNTER = "Uses up the halting budget except for one unit, which the challenge uses up in world 1 only."
+
+
+def test_every_player_has_a_line() -> None:
+    lines = listing().stdout.splitlines()
+    assert lines[0] == "learners"
+    assert "adversaries" in lines
+    (line,) = (line for line in lines if "halt-counter" in line)
+    assert line.split(maxsplit=2) == ["halt-counter", "Figure1", HALT_COUNTER]
+    (line,) = (line for line in lines if "noisy-majority" in line)
+    assert "Oblivious, Adaptive, SpecialRound" in line
+
+
+def test_the_list_as_json() -> None:
+    players = listing.json()
+    assert list(players) == ["learners", "adversaries"]
+    (counter,) = (player for player in players["adversaries"] if player["name"] == "halt-counter")
+    assert counter == {
+        "name": "halt-counter",
+        "protocols": ["Figure1"],
+        "summary": HALT_COUNTER,
+        "class": "adversaries.figure1.swaps:HaltCounter",
+    }
+
+
+def test_list_notes_a_player_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    load_all = Registry.load_all
+
+    def load_all_and_one_broken(self: Registry) -> dict[str, object]:
+        broken = {"broken": InvalidArgument("broken cannot be loaded")} if self is ADVERSARIES else {}
+        return {**broken, **load_all(self)}
+
+    monkeypatch.setattr(Registry, "load_all", load_all_and_one_broken)
+    listed = listing()
+    assert listed.exit_code == 0
+    assert listed.stderr == "arena: note: broken cannot be loaded\n"
+    assert "halt-counter" in listed.stdout
+
+
+def test_players_are_chosen_by_a_word_and_by_protocol() -> None:
+    shown = listing.json("winnow")
+    assert {player["name"] for player in shown["learners"]} == {"winnow", "confident-winnow", "dp-winnow"}
+    released = listing.json("--protocol", "release")
+    players = [player for section in released.values() for player in section]
+    assert players
+    assert all("Release" in player["protocols"] for player in players)
+    assert listing.text("no-such-word") == "No player fits.\n"
+    assert "There are: Adaptive, Figure1" in listing.refusal("--protocol", "Figur1")
+
+
+def test_mechanisms_to_test_audits_on_stand_apart_from_learners() -> None:
+    lines = listing().stdout.splitlines()
+    titles = [number for number, line in enumerate(lines) if line and line[0] != " "]
+    assert len(titles) == 3
+    broken = next(number for number, line in enumerate(lines) if line.split()[:1] == ["svt-4"])
+    assert titles[1] < broken < titles[2]
+    assert any(line.startswith("  everlasting: ") for line in lines[: titles[1]])
+
+
+@pytest.mark.parametrize("width", [64, 80, 200])
+def test_no_line_is_longer_than_the_terminal(width: int) -> None:
+    players = listing.json()
+    lines = format_players(players, width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert sum(line.split()[:1] == ["halt-counter"] for line in lines) == 1

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 
 import pytest
-from support.command_line import TIMES, Command
-from support.paths import ROOT
-from support.waiting import count_blocks, wait_until
+from support.command_line import TIMES, Command, start
+from support.processes import count_blocks, wait_until
 
 tournament = Command("tournament")
 SMALL = ("laplace-count", "diffprivlib", "--against", "count-swap", "--games", "100")
@@ -52,29 +49,17 @@ def test_bad_use_is_refused_before_any_game(words, message) -> None:
     assert tournament.refusal(*words).startswith(message)
 
 
-def start(*words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "audits.cli", "tournament", *words],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A suite that was started in the background has it ignored, and hands that down.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_killed_tournament_goes_on_to_the_same_figures(tmp_path, jobs: str) -> None:
     path = tmp_path / "t.ledger"
     words = ("--protocol", "Release", "--games", "2_000")
-    process = start(*words, "--ledger", str(path), "--jobs", jobs)
+    process = start("tournament", *words, "--ledger", str(path), "--jobs", jobs)
     for more in (5, 40):
         wait_until(lambda more=more: count_blocks(path) > more)
         process.kill()
         process.communicate()
-        process = start(*words, "--ledger", str(path), "--jobs", jobs, "--json", "--quiet")
+        process = start("tournament", *words, "--ledger", str(path), "--jobs", jobs, "--json", "--quiet")
     again, _ = process.communicate(timeout=300)
     whole = tournament.json(*words, "--quiet", status=3)
     assert drop_times(json.loads(again)["cells"]) == drop_times(whole["cells"])
@@ -83,7 +68,7 @@ def test_a_killed_tournament_goes_on_to_the_same_figures(tmp_path, jobs: str) ->
 @pytest.mark.slow
 def test_an_interruption_prints_the_pairs_so_far_and_how_to_go_on(tmp_path) -> None:
     path = tmp_path / "t.ledger"
-    process = start("--protocol", "Release", "--ledger", str(path), "--json")
+    process = start("tournament", "--protocol", "Release", "--ledger", str(path), "--json")
     wait_until(lambda: count_blocks(path) > 3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""`path/to/file.py:function` on the command line: as a learner, and as a setting."""
+"""`path/to/file.py:function` as a learner and as a setting; training runs, and claims about users."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 from click.testing import Result
 from support.command_line import Command
 
-from arena import InvalidArgument, PlayerError
-from audits.registry.players import resolve_learner
+from arena import InvalidArgument
 from audits.registry.user_files import load_function
 
 MINE = """
@@ -123,12 +122,6 @@ def test_what_is_no_function(file: str, named: str, message: str) -> None:
     assert str(refused.value) == message.format(file=file)
 
 
-def test_other_names_stay_what_they_are(file: str) -> None:
-    assert resolve_learner("laplace-count") == ("laplace-count", {})
-    assert resolve_learner(f"{file}:Mechanism") == (f"{file}:Mechanism", {})
-    assert resolve_learner(f"{file}:noisy") == ("function", {"function": f"{file}:noisy"})
-
-
 # --- errors and neighbours --------------------------------------------------------------------------------
 
 
@@ -147,13 +140,6 @@ def test_an_exception_names_the_file_and_the_line(tmp_path: Path) -> None:
     result = audit(f"{path}:fail", "--epsilon", "1")
     assert result.exit_code == 2
     assert f"has no attribute 'total' in round 1 ({path}, line 6)" in result.stderr
-
-
-def test_debug_may_stand_behind_the_command(tmp_path: Path) -> None:
-    path = tmp_path / "failing.py"
-    path.write_text("def fail(data, rng):\n    raise KeyError('oops')\n")
-    result = audit(f"{path}:fail", "--epsilon", "1", "--debug")
-    assert isinstance(result.exception, PlayerError)
 
 
 @pytest.mark.thorough
@@ -182,3 +168,63 @@ def test_warnings_are_one_line(tmp_path: Path) -> None:
     (line,) = [line for line in result.stderr.splitlines() if "warning" in line]
     assert line.startswith("arena: warning: function failed in ")
     assert line.endswith(f"KeyError: 'oops' in round 1 ({path}, line 3)")
+
+
+run = Command()
+DATA = "who,age,paid\nAda,0.1,0\nbob,0.4,1\nAda,0.2,0\ncyd,0.9,1\n"
+USERS = "neighbours=add or remove a user of at most 2"
+
+
+@pytest.mark.parametrize(
+    ("learner", "setting", "message"),
+    [
+        ("dp-sgd", "batch=2000", "a batch must not be larger than the data, got 'batch 2,000, size 1,000'. "),
+        ("dp-sgd", "noise=0", "noise must be more than 0, got 0.0. Leave it out, so that it is chosen for "),
+        ("dp-sgd", "sampling=replacement", "sampling must be one of poisson, fixed, shuffled, got 'replacem"),
+        (
+            "dp-fedavg",
+            "neighbours=replace one",
+            "a claim for 'add or remove a user of at most 1' says nothin",
+        ),
+    ],
+)
+def test_settings_of_training_are_refused(learner: str, setting: str, message: str) -> None:
+    said = run.refusal("audit", learner, "--against", "gradient-canary", "--set", setting)
+    assert said.startswith(message)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> list[str]:
+    path = tmp_path / "visits.csv"
+    path.write_text(DATA)
+    return ["--data", str(path), "--x", "age", "--y", "paid"]
+
+
+@pytest.mark.thorough
+def test_a_column_of_users_makes_an_audit_of_users(data: list[str]) -> None:
+    settings = ["--set", "size=4", "--set", "batch=2", "--set", "steps=2", "--set", "noise=5"]
+    players = ["audit", "dp-fedavg", "--against", "input-canary", *settings, "--games", "500", *data]
+    assert run(*players, "--user", "who").exit_code == 0
+    assert run.refusal(*players).startswith("the points of dp-fedavg must have the shape (2,), got (). ")
+
+
+@pytest.mark.thorough
+def test_a_function_of_the_users_is_audited_for_users(data: list[str], tmp_path: Path) -> None:
+    code = tmp_path / "mine.py"
+    code.write_text(
+        "def count(points, rng):\n    return len(points) + rng.laplace()\n\n\n"
+        "def own(points):\n    return points[:, 1]\n\n\n"
+        "def missing(points):\n    return points[:, 1] + [float('nan')] * len(points)\n"
+    )
+    settings = ["--set", "receives=points", "--set", "epsilon=1", "--set", "dimension=2", "--set", USERS]
+    players = ["audit", f"{code}:count", "--against", "point-swap", *settings, *data, "--user", "who"]
+    for users in ("-1", f"{code}:own"):
+        done = run(*players, "--games", "2000", "--set", f"users={users}")
+        assert done.exit_code == 3  # two examples differ, and the noise is for one
+        assert "add or remove a user of at most 2" in done.stdout
+    assert run.refusal(*players).startswith(
+        "neighbours of function that add or remove a user of at most 2 need"
+    )
+    assert run.refusal(*players, "--set", f"users={code}:missing").startswith(
+        "every example must have a user, and a value is missing, got nan. "
+    )

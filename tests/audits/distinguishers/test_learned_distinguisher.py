@@ -16,7 +16,7 @@ from audits.distinguishers.learned_distinguisher import (
     _list_kinds,
     learn_distinguisher,
 )
-from audits.distinguishers.quadrant_events import QuadrantEvents
+from audits.distinguishers.marginal_ratios import QuadrantEvents
 from audits.distinguishers.view_classifiers import BoostedTrees, SmoothTerms, ViewFrequencies
 from audits.distinguishers.view_features import _LARGEST, ViewCounts, ViewFeatures
 from audits.runs.plan import PlanSettings

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
+from adversaries.figure1.swaps import HaltCounter, TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from adversaries.release.statdp import StatDP
 from arena import (
@@ -34,12 +36,13 @@ from audits.exact_loss.view_laws import value_laws, view_law
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from learners.predictors.vote_predictors import (
     AboveThresholdPredictor,
     BetweenThresholdsPredictor,
     NoisyVotes,
 )
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 RELEASED = [
     (LaplaceCount(), CountSwap()),
@@ -122,21 +125,17 @@ def test_the_ratio_of_answers_is_that_of_the_listed_views(learner: Learner) -> N
     assert weights.mean() == pytest.approx(1.0, abs=6 * weights.std() / 200)
 
 
+def run_audit(learner: Learner, adversary: Adversary, referee: Referee, **settings: Any) -> Verdict:
+    players = {"learner": learner, "adversary": adversary, "referee": referee}
+    return run(Plan(**players, delta=0.0, distinguisher=LIKELIHOOD, **settings))
+
+
 def test_what_is_certified_does_not_exceed_the_exact_loss() -> None:
     learner = AboveThresholdPredictor(size=4, epsilon=2.0)
     adversary = TrainingSwap(queries=3, learner=learner)
     truth = exact(learner, adversary, Figure1()).epsilon
-    plan = Plan(
-        learner=learner,
-        adversary=adversary,
-        referee=Figure1(),
-        epsilon=learner.claim.epsilon,
-        delta=0.0,
-        confidence=1 - 1e-6,
-        games=60_000,
-        distinguisher=LIKELIHOOD,
-    )
-    verdict = run(plan)
+    claimed = learner.claim.epsilon
+    verdict = run_audit(learner, adversary, Figure1(), epsilon=claimed, games=60_000, confidence=1 - 1e-6)
     assert 0.6 * truth < verdict.epsilon_lower <= truth
     assert not verdict.refuted
 
@@ -213,8 +212,7 @@ class OneGame(GameAdversary):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("learner", "referee"),
-    [(LaplaceCount(), Release()), (BetweenThresholdsPredictor(size=10), Figure1())],
+    ("learner", "referee"), [(LaplaceCount(), Release()), (BetweenThresholdsPredictor(size=10), Figure1())]
 )
 def test_games_that_are_played_alone_have_ratios(learner: Learner, referee: Referee) -> None:
     adversary = OneGame()
@@ -226,13 +224,4 @@ def test_games_that_are_played_alone_have_ratios(learner: Learner, referee: Refe
         assert scores.of_game[game] == likelihood_ratios(*players, alone).of_game[0]
     assert len(np.unique(scores.of_game)) > 1
     assert len(ratio.levels) >= len(np.unique(scores.of_game))
-    plan = Plan(
-        learner=learner,
-        adversary=adversary,
-        referee=referee,
-        epsilon=5.0,
-        delta=0.0,
-        games=100,
-        distinguisher=LIKELIHOOD,
-    )
-    assert not run(plan).refuted
+    assert not run_audit(*players, epsilon=5.0, games=100).refuted

@@ -17,9 +17,9 @@ from audits.distinguishers.view_features import ViewCounts
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
-from learners.zoo.laplace_mechanisms import NoisyHist1
+from learners.releases.choices import RandomisedResponse
+from learners.releases.counts import LaplaceCount
+from learners.zoo.counting_queries import NoisyHist1
 
 RATE = 1e-7
 LEVEL = 0.2

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from support.players.simple_players import SAMPLE, Echo, Fragile, GameScripted, LastLabel, script
+from support.simple_players import SAMPLE, Echo, Fragile, GameScripted, LastLabel, script
 
 from arena import (
     Adaptive,
@@ -27,9 +27,10 @@ from audits.distinguishers.view_features import (
     ViewCounts,
     ViewFeatures,
     decode_block,
+    distinct,
     view_features,
 )
-from audits.statistics.score_pairs import PairCounts, distinct
+from audits.statistics.score_pairs import PairCounts
 
 
 def test_answers_are_told_one_by_one_and_in_sum() -> None:

@@ -8,15 +8,15 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halt_counter import TrainingSwap
+from adversaries.figure1.swaps import TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Learner, NotConforming, NothingTested, Referee, Release
 from audits.exact_loss import exact
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
 from learners.predictors.vote_predictors import NoisyVotes
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.choices import RandomisedResponse
+from learners.releases.counts import LaplaceCount
 
 
 @attrs.frozen
@@ -72,19 +72,11 @@ BROKEN: list[tuple[Learner, Adversary, Referee]] = [
 def test_an_inherited_law_is_compared_with_games(
     learner: Learner, adversary: Adversary, referee: Referee
 ) -> None:
+    players: dict[str, Any] = {"learner": learner, "adversary": adversary, "referee": referee}
     with pytest.raises(NotConforming, match="the output distribution that it declares"):
-        exact(learner, adversary, referee)
-    plan = Plan(
-        learner=learner,
-        adversary=adversary,
-        referee=referee,
-        epsilon=1.0,
-        delta=0.0,
-        games=100,
-        distinguisher=LIKELIHOOD,
-    )
+        exact(**players)
     with pytest.raises(NotConforming, match="the output distribution that it declares"):
-        run(plan)
+        run(Plan(**players, epsilon=1.0, delta=0.0, games=100, distinguisher=LIKELIHOOD))
 
 
 def test_a_law_that_raises_is_the_learners_fault() -> None:

@@ -11,21 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.players.exact_players import gaussian, laplace, response, uniform
+from support.exact_players import gaussian, laplace, response, uniform
 
-from arena import (
-    Branches,
-    Density,
-    Finite,
-    Independent,
-    InvalidArgument,
-    Mixture,
-    Transformed,
-    ValueLaw,
-)
+from arena import Branches, Density, Finite, Independent, InvalidArgument, Mixture, Transformed, ValueLaw
 from audits.exact_loss import loss_of_values
 from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
-from audits.exact_loss.released_values import losses_of_values
+from audits.exact_loss.view_laws import losses_of_values
 
 INF = float("inf")
 EPSILONS = np.linspace(0, 3, 31)
@@ -61,7 +52,7 @@ def test_the_laplace_mechanism(shift: float, scale: float, location: float) -> N
 
 
 def test_the_tails_of_laplace_noise_are_one_cell_each() -> None:
-    views = losses_of_values(laplace(0.0), laplace(1.0)).fine
+    views, _ = losses_of_values(laplace(0.0), laplace(1.0))
     assert views.loss.p0[[0, -1]] == pytest.approx([0.5, np.exp(-1) / 2], abs=1e-14)
     assert views.loss.high[-1] - views.loss.low[-1] < 1e-12
     assert views.text(0) == "value from -40 to 0"
@@ -147,11 +138,9 @@ def test_laplace_noise_of_any_scale(shift: float, scale: float, epsilon: float) 
 
 
 def test_finite_laws_are_matched_by_value() -> None:
-    views = losses_of_values(Finite([2, 1], [0.75, 0.25]), Finite([1, 2, 3], [0.75, 0.25, 0.0])).fine
-    assert dict(zip(map(views.text, range(2)), views.loss.p1, strict=True)) == {
-        "value 1": 0.75,
-        "value 2": 0.25,
-    }
+    views, _ = losses_of_values(Finite([2, 1], [0.75, 0.25]), Finite([1, 2, 3], [0.75, 0.25, 0.0]))
+    described = dict(zip(map(views.text, range(2)), views.loss.p1, strict=True))
+    assert described == {"value 1": 0.75, "value 2": 0.25}
     assert views.loss.epsilon == pytest.approx(np.log(3), abs=1e-15)
 
 
@@ -187,11 +176,8 @@ def test_parts_that_do_not_differ_drop_out() -> None:
 
 def one_sided(epsilon: np.ndarray, shift: float) -> np.ndarray:
     """The one-sided δ of Laplace noise of scale 1 at any real ε."""
-    return np.where(
-        epsilon >= shift,
-        0.0,
-        np.where(epsilon <= -shift, -np.expm1(epsilon), -np.expm1((epsilon - shift) / 2)),
-    )
+    between = np.where(epsilon <= -shift, -np.expm1(epsilon), -np.expm1((epsilon - shift) / 2))
+    return np.where(epsilon >= shift, 0.0, between)
 
 
 def brute_force(epsilon: float) -> float:
@@ -259,11 +245,10 @@ def test_a_number_shown_in_one_world_only_tells() -> None:
 
 
 def test_branches_of_no_chance() -> None:
-    views = losses_of_values(branches(1.0, 0.0, 0.0), branches(0.5, 0.5, 0.0))
-    assert [views.fine.text(cell) for cell in range(len(views.fine.loss.p0))] == ["branch 0", "branch 1"]
-    coarse = losses_of_values(
-        branches(0.5, laplace(0.0, share=0.5)), branches(0.5, laplace(1.0, share=0.5))
-    ).coarse
+    views, _ = losses_of_values(branches(1.0, 0.0, 0.0), branches(0.5, 0.5, 0.0))
+    assert [views.text(cell) for cell in range(len(views.loss.p0))] == ["branch 0", "branch 1"]
+    worlds = (branches(0.5, laplace(place, share=0.5)) for place in (0.0, 1.0))
+    _, coarse = losses_of_values(*worlds)
     assert coarse.text(1) == "branch 1, number from -40 to 0"
     assert len(coarse.loss.p0) < 30
 
@@ -303,13 +288,9 @@ def test_an_invertible_function_loses_nothing() -> None:
     pair = laplace(0.0), laplace(1.0)
     transformed = loss_of_values(*(Transformed(law, inverse=_negate) for law in pair))
     assert transformed.epsilon == loss_of_values(*pair).epsilon
+    doubled = (Transformed(law, lambda values, s=s: s * values) for law, s in zip(pair, (1, 2), strict=True))
     with pytest.raises(InvalidArgument, match="the function of a Transformed must be the same for all data"):
-        loss_of_values(
-            *(
-                Transformed(law, inverse=lambda values, s=s: s * values)
-                for law, s in zip(pair, (1, 2), strict=False)
-            )
-        )
+        loss_of_values(*doubled)
 
 
 def clip(location: float) -> Mixture:

@@ -6,15 +6,12 @@ import importlib
 import re
 import sys
 from pathlib import Path
-from textwrap import dedent
 
-import attrs
 import pytest
 
-from arena import Adversary, InvalidArgument, Learner, Sample, count_setting, setting
-from arena.concepts import ConceptClass, Thresholds
+from arena import Adversary, InvalidArgument
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, find_player
-from audits.registry.settings_text import build_player, get_required_fields, parse_value, summarize_player
+from audits.registry.settings_text import build_player, get_required_fields, summarize_player
 from audits.registry.suggestions import unknown_name
 
 PLAYERS = '''
@@ -58,36 +55,6 @@ number = 3
 '''
 
 NO_ADVERSARY = "it is not a subclass of arena.Adversary. Name a subclass of arena.Adversary."
-
-
-@attrs.frozen
-class Fussy(Adversary):
-    """An adversary with a field of every kind."""
-
-    name = "fussy"
-    protocols = ("Figure1",)
-
-    count: int = count_setting(1, help="")
-    level: float | None = setting(None, help="")
-    exact: bool = setting(False, help="")
-    title: str = setting("", help="")
-    concepts: ConceptClass = setting(Thresholds(), help="")
-    points: tuple[float, ...] = setting((), help="")
-    sample: Sample | None = setting(None, help="")
-    learner: Learner | None = setting(None, help="")
-
-    def __attrs_post_init__(self) -> None:
-        if self.title == "bad":
-            raise KeyError("bad")
-
-    def play(self, games, rng):
-        yield
-
-
-@attrs.frozen
-class Needy(Fussy):
-    name = "needy"
-    other: int = setting(help="")
 
 
 @pytest.fixture
@@ -172,10 +139,6 @@ def test_a_player_in_a_file_of_its_name_is_found_without_importing_other_files(p
     assert "broken cannot be imported" in refusal(registry.find, "plain")
 
 
-def test_another_name_for_a_class_is_not_another_player(package) -> None:
-    assert package(one=PLAYERS + "\nSame = Quiet\n").list_names() == ["quiet"]
-
-
 def test_two_shipped_players_of_one_name_are_refused(package) -> None:
     registry = package(one=PLAYERS, two=PLAYERS)
     assert refusal(registry.find, "quiet") == (
@@ -197,22 +160,12 @@ def test_an_unknown_name_is_answered_with_the_three_nearest() -> None:
     assert said.startswith(
         "there is no learner of that name, got 'everlasting-v3'. Did you mean everlasting-"
     )
-    assert (
-        sum(
-            name in re.findall("[a-z0-9-]+", said.partition("Did you mean")[2])
-            for name in LEARNERS.list_names()
-        )
-        == 3
-    )
+    named = re.findall("[a-z0-9-]+", said.partition("Did you mean")[2])
+    assert len({*named} & {*LEARNERS.list_names()}) == 3
     assert "`arena list`" in said
     assert refusal(find_player, "halt-conter").startswith(
         "there is no player of that name, got 'halt-conter'. Did you mean halt-counter or everlasting-"
     )
-
-
-def test_a_name_of_either_kind_is_found() -> None:
-    assert find_player("laplace-count") is LEARNERS.find("laplace-count")
-    assert find_player("count-swap") is ADVERSARIES.find("count-swap")
 
 
 # --- players of installed packages --------------------------------------------------------------------
@@ -225,29 +178,21 @@ def test_an_entry_point_is_found_under_its_name(install_plugin) -> None:
 
 
 @pytest.mark.parametrize(
-    ("points", "message"),
+    ("value", "message"),
     [
+        ("Quiet", "of plugin-of-test must have the name of its player, got 'quiet'. Rename one of them."),
         (
-            ["loud = plugin_of_test:Quiet"],
-            "the entry point loud = plugin_of_test:Quiet of plugin-of-test must have the name of its player, "
-            "got 'quiet'. Rename one of them.",
+            "Missing",
+            "of plugin-of-test cannot be loaded (AttributeError: module 'plugin_of_test' has no attribute "
+            "'Missing'). Fix or uninstall that package.",
         ),
-        (
-            ["loud = plugin_of_test:Missing"],
-            "the entry point loud = plugin_of_test:Missing of plugin-of-test cannot be loaded "
-            "(AttributeError: module 'plugin_of_test' has no attribute 'Missing'). "
-            "Fix or uninstall that package.",
-        ),
-        (
-            ["loud = plugin_of_test:number"],
-            "the entry point loud = plugin_of_test:number of plugin-of-test is no adversary: " + NO_ADVERSARY,
-        ),
+        ("number", f"of plugin-of-test is no adversary: {NO_ADVERSARY}"),
     ],
 )
-def test_a_bad_entry_point_is_named_and_leaves_the_others_alone(install_plugin, points, message) -> None:
-    install_plugin(*points)
-    assert refusal(ADVERSARIES.find, "loud") == message
-    assert ADVERSARIES.find("count-swap").name == "count-swap"
+def test_a_bad_entry_point_is_named_and_leaves_the_others_alone(install_plugin, value, message) -> None:
+    install_plugin(f"loud = plugin_of_test:{value}")
+    point = f"the entry point loud = plugin_of_test:{value}"
+    assert refusal(ADVERSARIES.find, "loud") == f"{point} {message}"
     found = ADVERSARIES.load_all()
     assert isinstance(found["loud"], InvalidArgument)
     assert found["count-swap"] is ADVERSARIES.find("count-swap")
@@ -267,22 +212,14 @@ def test_an_entry_point_cannot_take_the_name_of_a_shipped_player(install_plugin)
 def test_a_class_in_a_file_is_found_and_built(file: Path) -> None:
     assert build_player(ADVERSARIES.find(f"{file}:Quiet"), {"patience": "1e1"}).patience == 10
     assert LEARNERS.find(f"{file}:Dull").name == "dull"
-    assert find_player(f"{file}:Dull") is LEARNERS.find(f"{file}:Dull")
-
-
-def test_players_of_one_file_share_its_module(file: Path) -> None:
-    quiet, dull = ADVERSARIES.find(f"{file}:Quiet"), LEARNERS.find(f"{file}:Dull")
-    assert quiet.__module__ == dull.__module__
-    assert quiet is ADVERSARIES.find(f"{file}:Quiet")
+    assert find_player(f"{file}:Dull") is LEARNERS.find(f"{file}:Dull")  # imported once
 
 
 def test_an_edited_file_is_read_anew(file: Path) -> None:
     before = ADVERSARIES.find(f"{file}:Quiet")
     file.write_text(PLAYERS.replace("setting(3,", "setting(4,"))
-    assert (
-        build_player(before, {}).patience,
-        build_player(ADVERSARIES.find(f"{file}:Quiet"), {}).patience,
-    ) == (3, 4)
+    after = ADVERSARIES.find(f"{file}:Quiet")
+    assert (build_player(before, {}).patience, build_player(after, {}).patience) == (3, 4)
 
 
 @pytest.mark.parametrize(
@@ -322,121 +259,13 @@ def test_a_file_that_does_not_import_is_refused(tmp_path: Path, source: str, tol
     )
 
 
-WRITES = "`arena new` writes a file that does."
-
-
-def test_a_file_without_players_or_without_being_there_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_players_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.py"
     empty.touch()
-    assert (
-        refusal(LEARNERS.find, f"{empty}:X") == f"{empty} has no class 'X'. It contains no learner; " + WRITES
-    )
-    assert (
-        refusal(find_player, f"{empty}:X")
-        == f"{empty} has no class 'X'. It contains no learner or adversary; " + WRITES
-    )
-    missing = tmp_path / "missing.py"
-    assert refusal(LEARNERS.find, f"{missing}:X") == (
-        f"the plug-in {missing} cannot be read (No such file or directory). Check the path."
-    )
-
-
-# --- settings -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "value"),
-    [
-        ("20_001", int, 20_001),
-        (" 1e5 ", int, 100_000),
-        ("-3", int, -3),
-        ("1e18", int, 10**18),
-        ("0.5", float, 0.5),
-        ("1e-5", float, 1e-5),
-        ("none", float | None, None),
-        ("None", int | None, None),
-        ("7", int | None, 7),
-        ("none", str, "none"),
-        ("yes", bool, True),
-        ("FALSE", bool, False),
-        ("2", int | float, 2),
-        ("2.5", int | float, 2.5),
-        ("thresholds:1..4", ConceptClass, Thresholds(range(1, 5))),
-    ],
-)
-def test_text_means(text: str, kind: object, value: object) -> None:
-    found = parse_value("x", text, kind)
-    assert found == value
-    assert type(found) is type(value)
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "message"),
-    [
-        ("1.5", int, "x must be an integer, got '1.5'. Write 20001, 20_001 or 1e5."),
-        ("many", int | None, "x must be an integer, got 'many'. Write 20001, 20_001 or 1e5."),
-        ("1e999999999", int, "x must be less than 10^19, got '1e999999999'"),
-        ("nan", int, "x must be an integer, got 'nan'. Write 20001, 20_001 or 1e5."),
-        ("nan", float, "x must be a finite number, got 'nan'"),
-        ("inf", float, "x must be a finite number, got 'inf'"),
-        ("much", float, "x must be a finite number, got 'much'"),
-        ("maybe", bool, "x must be true or false, got 'maybe'"),
-        ("1,2", tuple, "x takes a tuple, which cannot be written as text, got '1,2'. Set it from Python."),
-    ],
-)
-def test_text_that_means_nothing_is_refused(text: str, kind: object, message: str) -> None:
-    assert refusal(parse_value, "x", text, kind) == message
-
-
-def test_build_sets_what_it_is_told_and_fills_what_is_given() -> None:
-    sample, learner = Sample([0.0], [1]), build_player(LEARNERS.find("laplace-count"), {})
-    texts = {"count": "1e2", "level": "0.5", "exact": "on", "title": "a=b", "concepts": "thresholds:1..3"}
-    made = build_player(Fussy, texts, sample=sample, learner=learner)
-    assert (made.count, made.level, made.exact, made.title) == (100, 0.5, True, "a=b")
-    assert made.concepts == Thresholds(range(1, 4))
-    assert (made.sample, made.learner) == (sample, learner)
-    assert (
-        summarize_player(made)
-        == "fussy with count=100, level=0.5, exact=true, title=a=b, concepts=Thresholds(3 points from 1 to 3)"
-    )
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (
-            {"levl": "1"},
-            "fussy has no setting 'levl'. Did you mean level? Its settings are: count, level, exact, title, "
-            "concepts, points.",
-        ),
-        ({"count": "0"}, "count must be at least 1, got 0"),
-        ({"count": "x"}, "count must be an integer, got 'x'. Write 20001, 20_001 or 1e5."),
-        ({"sample": "x"}, "sample of fussy cannot be set. It is filled from --data."),
-        ({"learner": "x"}, "learner of fussy cannot be set. It is filled with the opponent's configuration."),
-        ({"title": "bad"}, "fussy raised KeyError: 'bad' when it was created. Fix the player. See "),
-    ],
-)
-def test_settings_that_are_not_are_refused(texts: dict[str, str], message: str) -> None:
-    assert refusal(build_player, Fussy, texts).startswith(message)
-
-
-def test_a_setting_without_a_default_must_be_given() -> None:
-    assert refusal(build_player, Needy, {}) == "needy needs a value for other. Give --set other=VALUE."
-    assert build_player(Needy, {"other": "2"}).other == 2
-
-
-def test_annotations_that_name_nothing_are_told_of(tmp_path: Path) -> None:
-    path = tmp_path / "typed.py"
-    path.write_text(PLAYERS + dedent('''
-        @attrs.frozen
-        class Typed(Quiet):
-            name = "typed"
-            odd: Nowhere = setting(1, help="")
-    '''))  # fmt: skip
-    assert refusal(build_player, ADVERSARIES.find(f"{path}:Typed"), {"odd": "1"}) == (
-        "the annotations of typed contain an unknown name (name 'Nowhere' is not defined). "
-        "Import it at run time, not only for type checkers."
-    )
+    for find, kinds in ((LEARNERS.find, "learner"), (find_player, "learner or adversary")):
+        assert refusal(find, f"{empty}:X") == (
+            f"{empty} has no class 'X'. It contains no {kinds}; `arena new` writes a file that does."
+        )
 
 
 @pytest.mark.parametrize("name", ["nosuch", "zzz", "", "\N{SNOWMAN}"])

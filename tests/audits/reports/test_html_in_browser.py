@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.swaps import HaltCounter
 from adversaries.release.point_swap import CountSwap
 from arena import Figure1, Release
-from audits import reports
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.releases.laplace_count import LaplaceCount
+from audits.runs.run_page import write_html
+from learners.everlasting.paper_versions import EverlastingV1
+from learners.releases.counts import LaplaceCount
 
 pytestmark = pytest.mark.slow
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -96,7 +96,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for outcome, plan in PLANS.items():
         ledger, path = folder / f"{outcome}.ledger", folder / f"{outcome}.html"
         run(plan, ledger=ledger, command=COMMAND)
-        reports.write_html(ledger, path)
+        write_html(ledger, path)
         pages[outcome] = path.read_text(encoding="utf-8")
     return pages
 

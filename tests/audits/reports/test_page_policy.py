@@ -13,16 +13,24 @@ import pytest
 from support.paths import ROOT
 
 import audits
-from arena.concepts import FiniteClass
-from audits.reports.class_text import describe_class
-from audits.reports.document import Document, Listing, Picture
-from audits.reports.page_policy import make_policy
-from audits.reports.report import Report
+from arena.concepts import DecisionLists, FiniteClass, Variables
+from audits.cli.fit import fit_to_data
+from audits.cli.show import describe_class
+from audits.data.one_hot import load_one_hot
+from audits.reports.report import Document, Listing, Picture, Report, make_policy
 from audits.runs.run_page import write_html
+from learners.lists.private_decision_list import Rivest
 
 COUNT = ("laplace-count", "count-swap")
 SCORES = np.linspace(-1, 1, 40)
 SMALL: dict[str, Any] = {"games": 200}
+
+
+def fit_rules(folder: Path) -> str:
+    table = folder / "table.csv"
+    table.write_text("x,y\n" + "u,0\nv,1\n" * 20)
+    learner = Rivest(concepts=DecisionLists(Variables(2)))
+    return fit_to_data(learner, load_one_hot(table, y="y"), holdout=0, splits=1, seed=0).to_html()
 
 
 def audit_with_ledger(folder: Path) -> str:
@@ -38,6 +46,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "Certificate": lambda folder: audits.certify(SCORES, SCORES + 1).to_html(),
     "OneRunCertificate": lambda folder: audits.certify_one_run(SCORES, SCORES > 0, delta=1e-5).to_html(),
     "ClassFigures": lambda folder: describe_class(FiniteClass(np.eye(3, dtype=bool))).to_html(),
+    "FitResult": fit_rules,
     "ExactAudit": lambda folder: audits.exact(*COUNT).to_html(),
     "Solution": lambda folder: audits.solve(
         "noisy-votes", rounds=1, settings={"size": 5, "answers": 1}
@@ -62,10 +71,7 @@ def test_pages_are_made_in_these_places_only() -> None:
         for path in (ROOT / package).rglob("*")
         if path.suffix in (".py", ".j2", ".html") and "<html" in path.read_text(encoding="utf-8")
     ]
-    assert sorted(places) == [
-        "audits/reports/page.html",
-        "audits/tournaments/tournament.html.j2",
-    ]
+    assert sorted(places) == ["audits/reports/page.html", "audits/tournaments/tournament.html.j2"]
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""No adversary of `support.players.cheats` has a correct learner refuted; docs/security.md lists them."""
+"""No adversary of `support.cheats` has a correct learner refuted; docs/security.md lists them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players import cheats
-from support.players.cheats import (
+from support import cheats
+from support.cheats import (
     CHEATS,
     NEIGHBOUR,
     ONES,
@@ -37,7 +37,7 @@ from arena import (
 from arena.testing import check_learner
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
 # What stops an attack, where it is an error; the others are played, and find nothing.

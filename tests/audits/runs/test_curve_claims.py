@@ -10,17 +10,18 @@ import attrs
 import pytest
 from scipy.special import ndtr, ndtri
 from support.command_line import Command
+from support.processes import interrupt_at
 
 import audits
-from adversaries.training.gradient_canary import GradientCanaryAttack
+from adversaries.training.canaries import GradientCanaryAttack
 from arena import InvalidArgument, TrainingRun
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, describe_curve, parse_curve, read_curve
 from audits.reports.json_form import to_data
 from audits.runs.plan import Plan, PlanSettings
-from audits.runs.run import RunProgress, run
+from audits.runs.run import run
 from audits.runs.run_history import read_history
 from audits.statistics.estimates import TRADE_OFF
-from learners.releases.gaussian_count import GaussianCount
+from learners.releases.counts import GaussianCount
 from learners.training.dp_sgd import DPSGD
 
 LEARNER = DPSGD(size=4, batch=4, steps=4, noise=2.0)  # whose curve is Gaussian
@@ -78,11 +79,7 @@ def test_a_ledger_of_a_given_curve_can_be_continued_and_read(tmp_path: Path) -> 
     """The first run stops after half of its blocks."""
     path = tmp_path / "run.ledger"
 
-    def stop(progress: RunProgress) -> None:
-        if progress.games > 10_000:
-            raise KeyboardInterrupt
-
-    audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path, progress=stop)
+    audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path, progress=interrupt_at(10_001))
     whole = audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path)
     assert 0 < whole.played_now < 40_000
     fresh = audits.audit(COUNT, curve="rho=0.1", games=40_000)

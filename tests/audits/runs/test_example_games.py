@@ -56,6 +56,6 @@ def test_a_rare_leak_is_shown() -> None:
     ]
     assert hidden
     for seed in hidden:
-        text = write_example_games(*players, seed=seed, telling=True)
+        text = write_example_games(*players, seed=seed)
         assert "world 0: score 0\nworld 1: score 1\n" in text
-        assert text == write_example_games(*players, seed=seed, telling=True)
+        assert text == write_example_games(*players, seed=seed)

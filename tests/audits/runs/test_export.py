@@ -11,9 +11,8 @@ import pytest
 
 from arena import InvalidArgument
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures
-from audits.runs.export import CSV, PARQUET, export_blocks, export_figures
 from audits.runs.ledger import Ledger
-from audits.runs.run_history import read_history
+from audits.runs.run_history import CSV, PARQUET, export_blocks, export_figures, read_history
 from audits.statistics.score_pairs import PairCounts
 
 PLAN = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 40, "until_refuted": False}

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from audits.runs.interrupts import defer_interrupts, handle_signal, start_processes
-
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from audits.cli import _end_like_interrupts
+from audits.runs.workers.workers import ENDING, defer_interrupts, start_processes
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +41,7 @@ def test_a_signal_waits_for_the_end_of_a_section(section, number: signal.Signals
 
 def test_a_signal_that_ends_the_process_at_once_still_does() -> None:
     with_default = (
-        "import os, signal; from audits.runs.interrupts import defer_interrupts\n"
+        "import os, signal; from audits.runs.workers.workers import defer_interrupts\n"
         "with defer_interrupts(): os.kill(os.getpid(), signal.SIGTERM)"
     )
     assert subprocess.run([sys.executable, "-c", with_default]).returncode == -signal.SIGTERM
@@ -61,7 +60,8 @@ def test_processes_started_inside_never_see_ctrl_c_but_end_by_sigterm() -> None:
 
 
 def test_a_forked_process_has_the_handler_of_before() -> None:
-    handle_signal(signal.SIGTERM, lambda number, frame: None)
+    _end_like_interrupts()
+    assert signal.getsignal(signal.SIGTERM) is not signal.default_int_handler
     child = os.fork()
     if child == 0:
         os._exit(signal.getsignal(signal.SIGTERM) is signal.default_int_handler)

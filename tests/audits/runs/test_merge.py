@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import attrs
 import numpy as np
 import pytest
-from support.paths import ROOT
-from support.players.foreign_mechanisms import with_system_generator
+from support.foreign_mechanisms import with_system_generator
+from support.processes import figures, interrupt_at
 
 from adversaries.release.point_swap import CountSwap
 from arena import InvalidArgument, Release
 from audits.reports.json_form import to_data
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
-from audits.runs.merge import merge
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from audits.runs.run_parts import RunPart, play_part
-from audits.runs.verify import verify
+from audits.runs.run_parts import RunPart, merge, play_part, verify
 from audits.statistics.score_pairs import PairCounts
 from learners.foreign.function import Function
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 PLAN = Plan(
     learner=LaplaceCount(),
@@ -51,11 +47,6 @@ def ledger_of(path: Path, blocks: range | list[int], plan: Plan = PLAN, **notes:
 def contents(path: Path) -> Mapping[int, bytes]:
     with Ledger.read(path) as ledger:
         return {index: block.to_bytes() for index, block in ledger.blocks()}
-
-
-def figures(ledger: Path) -> dict[str, object]:
-    verdict = to_data(run(PLAN, ledger=ledger))
-    return {name: value for name, value in verdict.items() if name not in ("seconds", "games_per_second")}
 
 
 # --- parts --------------------------------------------------------------------------------------------------
@@ -89,18 +80,14 @@ def test_parts_merged_are_the_run(tmp_path: Path) -> None:
     assert [source.blocks for source in merged.sources] == [4, 4, 3]
     assert (merged.blocks, merged.games, merged.games_planned) == (11, 1_050, 1_050)
     whole = tmp_path / "calm.ledger"
-    assert figures(tmp_path / "whole.ledger") == figures(whole)
+    assert figures(run(PLAN, ledger=tmp_path / "whole.ledger")) == figures(run(PLAN, ledger=whole))
     assert contents(tmp_path / "whole.ledger") == contents(whole)
 
 
 def test_a_part_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = tmp_path / "part.ledger"
 
-    def interrupt(games: int) -> None:
-        if games >= 200:
-            raise KeyboardInterrupt
-
-    first = play_part(PLAN, RunPart(1, 2), ledger=path, watch=interrupt)
+    first = play_part(PLAN, RunPart(1, 2), ledger=path, watch=interrupt_at(200))
     assert (first.interrupted, first.blocks, first.blocks_planned) == (True, 2, 6)
     rest = play_part(PLAN, RunPart(1, 2), ledger=path)
     assert to_data(rest) == {
@@ -195,32 +182,6 @@ def test_what_is_no_merge(tmp_path: Path) -> None:
         Ledger.open(tmp_path / name, {"tournament": {}}).close()
     with pytest.raises(InvalidArgument, match="contains no audit"):
         merge([tmp_path / "d", tmp_path / "e"], tmp_path / "c")
-
-
-FULL = """
-import resource, sys
-from audits.runs.merge import merge
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
-merge(sys.argv[2:4], sys.argv[4])
-"""
-
-
-@pytest.mark.thorough
-def test_a_disk_that_fails_within_a_merge_loses_nothing(tmp_path: Path) -> None:
-    plan = attrs.evolve(PLAN, games=20_000, first_block=1_000, block=1_000)
-    a = ledger_of(tmp_path / "a", range(0, 20, 2), plan)
-    b = ledger_of(tmp_path / "b", range(1, 20, 2), plan)
-    c, limit = tmp_path / "c", str(a.stat().st_size + 4_096)
-    ended = subprocess.run(
-        [sys.executable, "-c", FULL, limit, str(a), str(b), str(c)], cwd=ROOT, capture_output=True, text=True
-    )
-    assert (
-        "every block that was added before is safe. Repair it and give the same command again" in ended.stderr
-    )
-    there = contents(c)
-    assert 0 < len(there) < 20
-    merge([a, b], c)
-    assert contents(c) == contents(a) | contents(b)
 
 
 # --- verifying ----------------------------------------------------------------------------------------------

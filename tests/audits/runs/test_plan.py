@@ -8,15 +8,15 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.swaps import HaltCounter
 from adversaries.online.adaptive import Contrarian
 from adversaries.release.point_swap import CountSwap
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
 from audits.runs.plan import Plan, describe
-from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.paper_versions import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 GOOD = {
     "learner": LaplaceCount(),
@@ -31,19 +31,11 @@ GOOD = {
     ("setting", "message"),
     [
         ({"epsilon": 0.0}, "epsilon of the claim under test must be more than 0 nats and finite, got 0.0"),
-        ({"epsilon": -1.0}, "more than 0 nats and finite"),
         ({"epsilon": float("inf")}, "Name a claim to test with --epsilon, for instance 1."),
         ({"epsilon": float("nan")}, "more than 0 nats and finite"),
         ({"delta": 1.0}, "delta must be less than 1, got 1.0"),
         ({"delta": -0.1}, "delta must be at least 0"),
-        ({"delta": float("nan")}, "delta must be at least 0"),
-        ({"confidence": 0.0}, "confidence must be more than 0, got 0.0"),
-        ({"confidence": 1.0}, "confidence must be less than 1"),
-        ({"games": 0}, "games must be at least 1, got 0"),
-        ({"games": 1.5}, "games must be an integer, got 1.5"),
         ({"distinguisher": "likelihood", "faults": True}, "the likelihood ratio knows no failures"),
-        ({"block": 0}, "block must be at least 1"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"referee": Figure1()}, "learner laplace-count does not play Figure1"),
         (
             {"learner": NoisyMajority(), "adversary": Contrarian(), "referee": Adaptive(10)},

@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import attrs
 import numpy as np
 import pytest
-from mutants import players as mutants
-from support.paths import ROOT
-from support.players.simple_players import Echo
+from support.processes import figures, interrupt_at
+from support.simple_players import Echo
 
-from adversaries.figure1.halt_counter import HaltCounter, TrainingSwap
-from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.swaps import HaltCounter, QuerySwap, TrainingSwap
 from adversaries.release.point_swap import CountSwap
-from arena import (
-    Adversary,
-    Figure1,
-    InvalidArgument,
-    Learner,
-    Moves,
-    PlayerError,
-    Query,
-    Release,
-    Sample,
-    Train,
-    Unsupported,
-)
-from audits.reports.json_form import to_data
+from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, Query, Release, Sample, Train
 from audits.runs.blocks import play_block
 from audits.runs.plan import Plan
-from audits.runs.run import RunProgress, run
-from audits.runs.verdict import Verdict
+from audits.runs.run import run
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
-from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.static_erm import StaticErm
-from learners.releases.laplace_count import LaplaceCount
+from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
+from learners.predictors.vote_predictors import StaticErm
+from learners.releases.counts import LaplaceCount
 
 V1 = EverlastingV1()
 
@@ -51,11 +30,6 @@ def plan_of(learner: Learner, adversary: Adversary, **settings: object) -> Plan:
     referee = Release() if "Release" in adversary.protocols else Figure1()
     chosen = {"epsilon": 1.0, "delta": 1e-5, "confidence": 0.999, "games": 5_000, "seed": 7} | settings
     return Plan(learner=learner, adversary=adversary, referee=referee, **chosen)  # type: ignore[arg-type]
-
-
-def figures(verdict: Verdict) -> dict:
-    """All of a verdict but the clock."""
-    return {k: v for k, v in to_data(verdict).items() if k not in ("seconds", "games_per_second")}
 
 
 NUMBERS = plan_of(LaplaceCount(), CountSwap(), delta=0.0, confidence=0.95, games=20_000, block=2_000)
@@ -143,11 +117,7 @@ def test_figures_do_not_depend_on_a_ledger(tmp_path: Path) -> None:
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
 
-    def interrupt(progress: RunProgress) -> None:
-        if progress.games >= 8_000:
-            raise KeyboardInterrupt
-
-    part = run(NUMBERS, ledger=ledger, watch=interrupt)
+    part = run(NUMBERS, ledger=ledger, watch=interrupt_at(8_000))
     assert part.interrupted
     assert part.games == 8_000
     rest = run(NUMBERS, ledger=ledger)
@@ -173,12 +143,8 @@ def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyP
         signal.signal(signal.SIGINT, ignored)
         monkeypatch.undo()
 
-    def stop(progress: RunProgress) -> None:
-        if progress.games == 6_000:
-            raise KeyboardInterrupt
-
     assert (part.interrupted, part.games) == (True, 6_000)
-    assert figures(part) == figures(run(NUMBERS, watch=stop))
+    assert figures(part) == figures(run(NUMBERS, watch=interrupt_at(6_000)))
 
 
 def test_blocks_that_were_finished_out_of_order_are_used(tmp_path: Path) -> None:
@@ -201,81 +167,10 @@ def test_until_refuted_stops_at_the_first_block_that_refutes() -> None:
     assert figures(run(plan, jobs=2)) == figures(verdict)
 
 
-def test_a_ledger_of_another_plan_is_refused(tmp_path: Path) -> None:
-    ledger = tmp_path / "run.ledger"
-    run(NUMBERS, ledger=ledger)
-    with pytest.raises(InvalidArgument, match="seed: 7 -> 8"):
-        run(attrs.evolve(NUMBERS, seed=8), ledger=ledger)
-
-
 # --- killed ------------------------------------------------------------------------------------------------
-
-CHILD = """
-import sys
-sys.path[:0] = ["{root}", "{root}/tests"]
-from test_run_plan import plan
-from audits.runs.run import RunProgress, run
-from audits.reports.json_form import to_data
-import json
-verdict = run(plan(), jobs=int(sys.argv[2]), ledger=sys.argv[1])
-print(json.dumps({{k: v for k, v in to_data(verdict).items() if k not in ("seconds", "games_per_second")}}))
-"""
-
-PLAN = """
-from adversaries.figure1.query_swap import QuerySwap
-from arena import Figure1
-from audits.runs.plan import Plan
-from learners.everlasting.everlasting_v2 import EverlastingV2
-
-def plan():
-    learner = EverlastingV2(answers=1_515)
-    return Plan(learner=learner, adversary=QuerySwap(learner=learner), referee=Figure1(),
-                epsilon=1.0, delta=1e-5, games=6_000, block=200, seed=3)
-"""
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_killed_run_ends_with_the_figures_of_an_undisturbed_one(tmp_path: Path, jobs: int) -> None:
-    (tmp_path / "test_run_plan.py").write_text(PLAN)
-    child = [sys.executable, "-c", CHILD.format(root=ROOT)]
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-
-    def start(ledger: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*child, str(tmp_path / ledger), str(jobs)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-            start_new_session=True,
-        )
-
-    undisturbed, _ = start("calm.ledger").communicate(timeout=120)
-    assert undisturbed
-    delays = np.random.default_rng(5).uniform(0.3, 1.5, 4)
-    for delay in delays:
-        process = start("rough.ledger")
-        time.sleep(delay)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    resumed, _ = start("rough.ledger").communicate(timeout=120)
-    assert resumed == undisturbed
 
 
 # --- players that cannot be audited ---------------------------------
-
-
-def test_an_adversary_without_a_score_is_refused() -> None:
-    @attrs.frozen
-    class Silent(Adversary):
-        name = "silent"
-        protocols = ("Figure1",)
-
-        def play(self, games: int, rng: np.random.Generator) -> Moves:
-            yield Train(Sample([0.0], [0], [5]))
-
-    with pytest.raises(Unsupported, match="silent returns no score"):
-        run(plan_of(Echo(), Silent()))
 
 
 def test_a_challenge_that_the_claim_does_not_speak_of_is_refused() -> None:
@@ -285,18 +180,6 @@ def test_a_challenge_that_the_claim_does_not_speak_of_is_refused() -> None:
         match="halt-counter lets the worlds differ in a query, which static-erm does not promise to protect",
     ):
         run(plan_of(learner, HaltCounter(learner=learner)))
-
-
-def test_errors_of_players_cross_processes() -> None:
-    with pytest.raises(
-        PlayerError, match="learner coin raised ValueError: assignment destination is read-only"
-    ):
-        run(plan_of(mutants.Scribbler(), mutants.Asker()), jobs=2)
-
-
-def test_jobs_are_counted_from_one() -> None:
-    with pytest.raises(InvalidArgument, match="jobs must be at least 1, got 0"):
-        run(NUMBERS, jobs=0)
 
 
 @pytest.mark.thorough

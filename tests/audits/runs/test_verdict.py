@@ -12,7 +12,7 @@ from arena import Claim, PrivacyUnit, Release
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.reports.json_form import to_data, to_json
 from audits.runs.plan import Plan
-from audits.runs.verdict import PlayerSummary, Verdict
+from audits.runs.verdict import RunNotes, Verdict
 
 VERDICT = Verdict(
     learner="laplace-count",
@@ -58,19 +58,6 @@ def test_the_report_has_every_figure() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"interrupted": True}, "since the fixed number of games was not reached"),
-        ({"until_refuted": True}, "since the number of games was not fixed beforehand"),
-        ({"until_refuted": True, "interrupted": True}, "since the number of games was not fixed beforehand"),
-    ],
-)
-def test_the_classical_bound_says_why_it_is_missing(fields: dict[str, bool], reason: str) -> None:
-    text = attrs.evolve(VERDICT, games=167_936, **fields).summary()
-    assert f"Clopper-Pearson   not computed, {reason}\n" in text
-
-
 def test_the_plan_adds_the_settings_that_are_not_usual() -> None:
     learner = LEARNERS.find("laplace-count")(epsilon=2.0)
     plan = Plan(
@@ -78,7 +65,7 @@ def test_the_plan_adds_the_settings_that_are_not_usual() -> None:
     )
     assert (
         "learner           laplace-count with epsilon=2\n"
-        in attrs.evolve(VERDICT, players=PlayerSummary.from_plan(plan)).summary()
+        in attrs.evolve(VERDICT, players=RunNotes.from_plan(plan)).summary()
     )
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import attrs
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-from mutants.voting_learners import BARE, VOTES
-from support.players.voting_learners import Screened
+from mutants.aggregators import BARE, VOTES
+from support.command_line import Command
+from support.voting import Screened
 
-from adversaries.voting.disagreement import DisagreementWalk
-from adversaries.voting.repeat_point import SmallMargin
-from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
-from audits import cli
+from adversaries.voting.repeated_queries import SmallMargin
+from adversaries.voting.vote_inference import DisagreementWalk
+from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Voting, play
 from audits.adversary_search.score import Score, simple_scores
 from audits.distinguishers.likelihood_ratio import likelihood_ratios
 from audits.distinguishers.view_features import ViewCounts, view_features
@@ -22,8 +19,9 @@ from audits.exact_loss.exact_audit import exact
 from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.independent_answers import PateGaussian
 
+arena = Command()
 SCREENED = Screened(teachers=3, queries=5)
 
 
@@ -113,15 +111,6 @@ def test_a_likelihood_distinguisher_certifies_no_more_than_the_exact_loss() -> N
     assert 0.4 * truth.lower < verdict.epsilon_lower <= truth.upper
 
 
-@pytest.mark.thorough
-def test_too_many_views_are_refused_with_a_remedy() -> None:
-    learner = PateGaussian(teachers=3)
-    with pytest.raises(
-        Unsupported, match="Let it ask fewer queries, or use `arena audit`, which plays games"
-    ):
-        audit(learner, Mute(queries=30), LIKELIHOOD)
-
-
 # --- exact audits ---------------------------------------------------------------------------------------
 
 
@@ -151,40 +140,12 @@ def test_paths_that_were_given_up_are_not_taken_for_impossible_views() -> None:
 # --- the command line -------------------------------------------------------------------------------------
 
 
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
-
-
-def test_nature_is_listed_and_shown() -> None:
-    listed = arena("list").stdout
-    for name in ("small-margin", "repeat-point", "disagreement", "canary", "vote-inference"):
-        (line,) = (line for line in listed.splitlines() if line.split()[:1] == [name])
-        assert line.split()[1] == "Voting"
-        assert arena("show", name).exit_code == 0
-
-
-def test_a_game_is_played_and_printed() -> None:
-    shown = arena("play", "pate-gaussian", "--against", "small-margin", "--set", "queries=3")
-    assert shown.exit_code == 0
-    assert "under Voting" in shown.stdout
-    assert "training in world 0: 101 examples: 50 x (0, 0), 1 x (0, 0), 50 x (0, 1)" in shown.stdout
-    assert "The worlds differ in a training example." in shown.stdout
-
-
 def test_rounds_bound_the_questions() -> None:
     given = ("pate-gaussian", "--against", "small-margin", "--rounds", "3")
-    refused = arena("play", *given)
-    assert refused.exit_code == 2
-    assert "Voting with ell = 3 has at most 3 rounds" in refused.stderr
-    assert "Let the adversary make fewer moves, or allow more rounds." in refused.stderr
+    refused = arena.refusal("play", *given)
+    assert "Voting with ell = 3 has at most 3 rounds" in refused
+    assert "Let the adversary make fewer moves, or allow more rounds." in refused
     assert arena("play", *given, "--set", "adversary.queries=3").exit_code == 0
-
-
-def test_an_audit_and_an_exact_audit_tell_one_story() -> None:
-    given = ("pate-gaussian", "--against", "canary", "--set", "queries=6", "--set", "epsilon=2", "--json")
-    truth = json.loads(arena("exact", *given).stdout)
-    found = json.loads(arena("audit", *given, "--games", "20000", "--quiet").stdout)
-    assert 0.5 * truth["epsilon_at"]["lower"] < found["epsilon_lower"] <= truth["epsilon_at"]["upper"]
 
 
 @pytest.mark.thorough
@@ -198,20 +159,8 @@ def test_data_of_a_user_are_searched(tmp_path) -> None:  # type: ignore[no-untyp
     data = ("--data", str(file), "--x", "a", "--x", "b", "--y", "y", "--positive", "1")
     learner = ("--set", "teacher=DecisionTreeClassifier(max_depth=2):2", "--set", "teachers=15")
     for name in ("small-margin", "canary", "vote-inference", "disagreement", "repeat-point"):
-        done = arena(
-            "audit",
-            "pate-gaussian",
-            "--against",
-            name,
-            *data,
-            *learner,
-            "--games",
-            "4000",
-            "--json",
-            "--quiet",
-        )
-        assert done.exit_code == 0, done.stderr
-        assert json.loads(done.stdout)["epsilon_lower"] > 0
+        words = ("audit", "pate-gaussian", "--against", name, *data, *learner, "--games", 4_000, "--quiet")
+        assert arena.json(*words)["epsilon_lower"] > 0
     target = ("--set", "adversary.target=300")
-    refused = arena("audit", "pate-gaussian", "--against", "vote-inference", *data, *learner, *target)
-    assert "the target must be a row of the sample, from 0 to 299, got 'row 300'" in refused.stderr
+    refused = arena.refusal("audit", "pate-gaussian", "--against", "vote-inference", *data, *learner, *target)
+    assert "the target must be a row of the sample, from 0 to 299, got 'row 300'" in refused

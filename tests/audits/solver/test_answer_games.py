@@ -6,20 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.challenge_rounds import best_with_challenge
+from support.exact_games import best_with_challenge
 
 from arena import PrivacyUnit, Sample, Unsupported
 from arena.referees import REFEREES, Figure1
 from audits.exact_loss.view_laws import view_law
-from audits.registry.given_players import configure_adversary, configure_learner
-from audits.solver.answer_games import answer_game, build_game, challenge_game
+from audits.registry.players import configure_adversary, configure_learner
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_against
-from audits.solver.decision_graph import end_before_second_challenge, extract_decisions
-from audits.solver.game_value import GameSolution
+from audits.solver.game_value import GameSolution, end_before_second_challenge, extract_decisions
 from audits.solver.linear_game import LinearGame
-from audits.solver.played_games import BestAdversary
-from audits.solver.posed_game import QueryGame
+from audits.solver.matrix_games import answer_game, challenge_game
+from audits.solver.played_games import BestAdversary, QueryGame
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
 LINE = {"concepts": "thresholds:1..4"}
@@ -158,7 +156,7 @@ def test_no_shipped_adversary_does_better(name: str, settings: dict[str, Any], a
     player = configure_adversary(adversary, (FIGURE1 | VOTING)[adversary], learner=learner)
     found = view_law(learner, player, REFEREES[learner.protocols[0]](rounds))  # type: ignore[call-arg]
     posed = pose_against(learner, player)
-    game, _, unit = build_game(learner, posed.samples, posed.points, rounds)
+    game, _, unit = posed.build(rounds)
     assert found.challenges == {unit}
     for one, (own, other) in ((game, (0, 1)), (game.exchanged, (1, 0))):
         masses = found.loss.p0, found.loss.p1

@@ -9,11 +9,11 @@ import pytest
 
 from arena import Adversary, AnswerLaw, Learner, Moves, Sample, Train, Unsupported
 from arena.concepts import Thresholds
-from audits.registry.given_players import configure_adversary, configure_learner
-from audits.solver.answer_games import answer_game
+from audits.registry.players import configure_adversary, configure_learner
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import list_queries, pose_against, pose_smallest
 from audits.solver.game_value import GameSolution
+from audits.solver.matrix_games import answer_game
 
 TWO = {"concepts": "thresholds:1..2"}
 

@@ -138,35 +138,6 @@ def test_randomised_response_has_the_closed_form_of_optimal_composition(rounds: 
     assert root.lower() == pytest.approx(expected, abs=1e-12)
 
 
-@given(games, st.randoms(use_true_random=False))
-@settings(deadline=None)
-def test_no_adversary_does_better(game: LinearGame, random: object) -> None:
-    """An adversary that draws its moves, and guesses world 0 where that is more likely."""
-    rng = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
-    plan = rng.integers(game.moves, size=(game.rounds, *[len(game.halts)] * game.rounds))
-
-    def gain(
-        first: np.ndarray, second: np.ndarray, history: tuple[int, ...], over: bool, epsilon: float
-    ) -> float:
-        if over or len(history) == game.rounds:
-            return max(0.0, float(game.masses @ first - exp(epsilon) * (game.masses @ second)))
-        move = plan[(len(history), *history, *[0] * (game.rounds - len(history)))]
-        return sum(
-            gain(
-                game.kernels[game.which[0, move], outcome] @ first,
-                game.kernels[game.which[1, move], outcome] @ second,
-                (*history, outcome),
-                bool(game.halts[outcome]),
-                epsilon,
-            )
-            for outcome in range(len(game.halts))
-        )
-
-    root = solve(game).root
-    for epsilon, lower in zip(EPSILONS, root.lower(), strict=True):
-        assert gain(*game.start, (), False, epsilon) <= lower + 1e-12
-
-
 def test_too_many_beliefs_are_refused() -> None:
     game = random_game(3, rounds=3, moves=3, states=3, outcomes=2, zeros=False)
     with pytest.raises(Unsupported, match="about 36 pairs of beliefs, more than 20"):

@@ -6,17 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.exact_online_games import best_online, delta_of_scores
+from support.exact_games import best_online, delta_of_scores
 
 from arena import Learner, Unsupported
-from audits.registry.given_players import configure_learner
-from audits.solver import online_games
+from audits.registry.players import configure_learner
+from audits.solver import matrix_games
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.decision_graph import end_before_second_challenge, extract_decisions
-from audits.solver.game_value import GameSolution
-from audits.solver.online_games import online_game
-from audits.solver.played_games import BestAdversary
-from audits.solver.posed_game import ExampleGame
+from audits.solver.game_value import GameSolution, end_before_second_challenge, extract_decisions
+from audits.solver.matrix_games import online_game
+from audits.solver.played_games import BestAdversary, ExampleGame
 
 EPSILONS = np.array([0.0, 0.1, 0.5])
 TWO, THREE = {"concepts": "thresholds:1..2"}, {"concepts": "thresholds:1..3"}
@@ -92,7 +90,7 @@ def test_one_example_stands_for_all_with_the_same_effect() -> None:
 
 def test_a_game_that_is_too_large_is_refused_with_a_size_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = configure("weighted-majority", THREE | {"rounds": 4})
-    monkeypatch.setattr(online_games, "MOST_STATES", 30)
+    monkeypatch.setattr(matrix_games, "MOST_STATES", 30)
     with pytest.raises(Unsupported, match="63 states within 4 rounds") as error:
         online_game(learner, 4)
     assert "Solve at most 3 rounds" in str(error.value)

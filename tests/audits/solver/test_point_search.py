@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits.solver.answer_games import answer_game
 from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
 from audits.solver.belief_points import BeliefPoints, FinalRounds
-from audits.solver.bounds import Bounds, GraphBounds
-from audits.solver.decision_graph import END, DecisionGraph
-from audits.solver.game_value import FamilyValues
+from audits.solver.bounds import Bounds, GraphBounds, RestartBounds, find_restart
+from audits.solver.game_value import END, DecisionGraph, FamilyValues
 from audits.solver.linear_game import LinearGame
+from audits.solver.matrix_games import answer_game
 from audits.solver.point_search import SearchBounds, SearchLimits
-from audits.solver.restarts import RestartBounds, find_restart
 from audits.solver.solution import find_bounds
 from tests.audits.solver.test_game_value import EPSILONS, best, random_game
 from tests.audits.solver.test_solution import FIVE, posed

@@ -13,13 +13,11 @@ import audits
 from arena import Unsupported
 from arena.referees import Figure1
 from audits.exact_loss.view_laws import view_law
-from audits.registry.given_players import configure_learner
+from audits.registry.players import configure_learner
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_every_vote
-from audits.solver.decision_graph import extract_decisions
-from audits.solver.game_value import GameSolution
-from audits.solver.played_games import BestAdversary
-from audits.solver.posed_game import QueryGame
+from audits.solver.game_value import GameSolution, extract_decisions
+from audits.solver.played_games import BestAdversary, QueryGame
 from audits.solver.solution import solve
 from audits.solver.solution_report import Outcome
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.statistics.betting import Betting
-from audits.statistics.betting.bets import (
+from audits.statistics.bets import (
     Bets,
     best_stake,
     double_cells,
@@ -19,8 +18,8 @@ from audits.statistics.betting.bets import (
     overlap_chances,
     single_cells,
 )
-from audits.statistics.score_pairs import PairCounts, join_blocks
-from audits.statistics.threshold_events import Events
+from audits.statistics.betting import Betting
+from audits.statistics.score_pairs import Events, PairCounts, join_blocks
 
 LEVELS = st.sampled_from([-math.inf, -1.0, 0.0, 1.0, 2.0])
 BLOCKS = st.lists(st.lists(st.tuples(LEVELS, LEVELS), min_size=1, max_size=20), min_size=1, max_size=4)

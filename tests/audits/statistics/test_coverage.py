@@ -11,16 +11,7 @@ import numpy as np
 import pytest
 from support.statistical import Rejected, expect_rejection, statistical
 
-from benchmarks.coverage import (
-    ESTIMATORS,
-    LAWS,
-    RATE,
-    audits,
-    laplace,
-    max_false,
-    normal,
-    response,
-)
+from benchmarks.coverage import ESTIMATORS, LAWS, RATE, audits, laplace, max_false, normal, response
 
 AUDITS, FEWER = 1_000, 400
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from arena.privacy_curves import ConcentratedCurve, GaussianCurve, NoisyStepsCurve, PrivacyCurve, RenyiCurve
-from audits.statistics.betting import Betting, is_refutable
-from audits.statistics.betting.hypotheses import CurveFamily
-from audits.statistics.betting.moment_bets import choose_moment_bets
+from audits.statistics.bets import choose_moment_bets
+from audits.statistics.betting import Betting, CurveFamily, is_refutable
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
 

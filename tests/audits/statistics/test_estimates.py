@@ -8,11 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from arena.errors import InvalidArgument
 from audits.reports.json_form import to_json
 from audits.statistics.estimates import Estimate, EstimatorContext
 from audits.statistics.estimators import ESTIMATORS
-from audits.statistics.estimators.gaussian_dp import epsilon_if_gaussian
+from audits.statistics.estimators.held_out import epsilon_if_gaussian
 from audits.statistics.score_pairs import PairCounts
 
 METHODS = [
@@ -99,10 +98,7 @@ def test_one_block_leaves_none_for_one_event(rng: np.random.Generator) -> None:
     found = rows_of(rng.normal([[0.0], [2.0]], 1.0, (2, 500)), 1)
     assert found["one event"].value is None
     assert found["GDP, one event"].value is None
-    assert (
-        found["GDP, one event"].reason
-        == "too few blocks: none remains to be counted after the event was chosen"
-    )
+    assert found["GDP, one event"].reason.startswith("too few blocks: none remains to be counted")
     assert found["GDP, one event, if Gaussian"].reason == found["GDP, one event"].reason
     assert found["band"].value == pytest.approx(1.5, abs=1)
 
@@ -134,18 +130,3 @@ def test_infinite_scores_are_legal() -> None:
     scores = np.stack([np.repeat([-math.inf, 0.0], 250), np.repeat([0.0, math.inf], 250)])
     found = rows_of(np.concatenate([scores[:, ::2], scores[:, 1::2]], axis=1), 2)
     assert all(row.value is not None and math.isfinite(row.value) for row in found.values())
-
-
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({"delta": 1.1}, "delta must be at most 1"),
-        ({"confidence": 0.0}, "confidence must be more than 0"),
-        ({"games": 0}, "games must be at least 1"),
-        ({"epsilon": -1.0}, "epsilon must be at least 0"),
-        ({"epsilon": math.nan}, "epsilon must be at least 0"),
-    ],
-)
-def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None:
-    with pytest.raises(InvalidArgument, match=rule):
-        EstimatorContext(**{"delta": 0.0, "confidence": 0.9, "games": 10, **options})  # type: ignore[arg-type]

@@ -6,10 +6,8 @@ import contextlib
 import functools
 import math
 import pickle
-from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 from scipy import stats
@@ -17,8 +15,8 @@ from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.estimators.held_out import HeldOutEstimator
-from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_events import EVERYTHING, Event
+from audits.statistics.score_pairs import EVERYTHING, Event, PairCounts
+from tests.audits.statistics.test_betting import E, Law, response
 
 SEEDS = 1_400
 RATE = 1e-7
@@ -28,10 +26,6 @@ LEVEL = 0.2
 def bits(zeros_ones: tuple[int, int], ones_zeros: tuple[int, int]) -> PairCounts:
     """Binary scores: (how often 0, how often 1) in world 0, and (how often 1, how often 0) in world 1."""
     return PairCounts.of(np.repeat([0.0, 1.0], zeros_ones), np.repeat([1.0, 0.0], ones_zeros))
-
-
-def constant(pairs: int) -> PairCounts:
-    return PairCounts.of(np.zeros(pairs), np.zeros(pairs))
 
 
 # --- what it says -------------------------------------------------------------------------------------------
@@ -67,15 +61,6 @@ def test_event_and_direction_follow_the_scores(flip: bool, swap: bool) -> None:
     assert bound.hits == ((250, 0) if swap else (0, 250))
     assert bound.p_lower == pytest.approx(stats.beta.ppf(0.005, 250, 251))
     assert bound.q_upper == pytest.approx(1 - 0.005 ** (1 / 500))
-
-
-def test_no_hit_and_only_hits_have_limits_0_and_1() -> None:
-    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
-    test.update(bits((10, 0), (10, 0)))
-    test.update(bits((0, 10), (0, 10)))
-    bound = test.bound
-    assert bound is not None
-    assert (bound.p_lower, bound.q_upper, bound.epsilon_lower) == (0.0, 1.0, 0.0)
 
 
 def test_perfect_separation_gives_the_bound_of_theory() -> None:
@@ -149,10 +134,10 @@ def test_infinite_scores_are_scores() -> None:
 
 def test_one_block_and_no_games_show_nothing() -> None:
     test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
-    for block in (constant(0), constant(1), constant(0)):
-        test.update(block)
+    for pairs in (0, 1, 0):
+        test.update(bits((pairs, 0), (0, pairs)))
         assert test.epsilon_lower is None
-    test.update(constant(1))
+    test.update(bits((1, 0), (0, 1)))
     assert test.epsilon_lower == 0.0
 
 
@@ -204,21 +189,6 @@ class Reusing(HeldOutEstimator):
         super().update(block)
 
 
-@attrs.frozen
-class Law:
-    """Scores in worlds 0 and 1 for which ε is the smallest that holds at δ."""
-
-    epsilon: float
-    delta: float
-    draw: Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
-
-
-def response(ones0: float, ones1: float) -> Callable[[np.random.Generator, tuple[int, int]], np.ndarray]:
-    chances = np.array([ones0, ones1])[:, None, None]
-    return lambda rng, shape: (rng.random((2, *shape)) < chances).astype(float)
-
-
-E = math.e
 LAWS = {
     "identical worlds": Law(0.0, 0.0, lambda rng, shape: rng.normal(size=(2, *shape))),
     "randomised response": Law(1.0, 0.0, response(1 / (1 + E), E / (1 + E))),

@@ -9,15 +9,10 @@ import pytest
 from scipy.stats import binom
 
 from arena.privacy_curves import GaussianCurve
-from audits.statistics.betting.hypotheses import CurveFamily, EpsilonGrid, Hypotheses
-from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.one_run import (
-    RightGuesses,
-    count_guesses,
-    find_bound,
-    guess_bits,
-    is_claim_excluded,
-)
+from audits.statistics.bets import Hypotheses
+from audits.statistics.betting import CurveFamily, EpsilonGrid
+from audits.statistics.estimates import clopper_pearson
+from audits.statistics.one_run import RightGuesses, count_guesses, find_bound, guess_bits, is_claim_excluded
 
 Draw = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
 ERROR = 0.05
@@ -43,30 +38,30 @@ def add_noise(mu: float) -> Draw:
     return draw
 
 
+def find_least(
+    ends: str, canaries: int, guesses: int, points: tuple[np.ndarray, np.ndarray], error: float = ERROR
+) -> int:
+    """The least number of right guesses that excludes these conditions; one more than all if none does."""
+    made = (RightGuesses(ends, canaries, guesses, right) for right in range(guesses + 1))
+    return next((each.right for each in made if each.exclude(*points, error)), guesses + 1)
+
+
 @pytest.mark.parametrize("ends", ["both", "high"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, 3.0])
 def test_without_delta_it_is_nearly_the_binomial_test(epsilon: float, ends: str) -> None:
-    def find_least(error: float) -> int:
-        made = (RightGuesses(ends, 400, 60, right) for right in range(61))
-        points = np.array([epsilon]), np.zeros(1)
-        return next((guesses.right for guesses in made if guesses.exclude(*points, error)), 61)
-
-    law = binom(60, 1 / (1 + np.exp(-epsilon)))
+    law, test = binom(60, 1 / (1 + np.exp(-epsilon))), (ends, 400, 60, (np.array([epsilon]), np.zeros(1)))
     for error in (0.01, 0.05, 0.2):
-        assert law.sf(find_least(error) - 1) < error
-        assert law.sf(find_least(1.25 * error) - 2) >= error
+        assert law.sf(find_least(*test, error) - 1) < error
+        assert law.sf(find_least(*test, 1.25 * error) - 2) >= error
 
 
 def test_delta_makes_it_harder_and_a_curve_of_more_points_easier() -> None:
-    def find_least(epsilons: list[float], deltas: list[float]) -> int:
-        made = (RightGuesses("both", 1_000, 160, right) for right in range(161))
-        points = np.array(epsilons), np.array(deltas)
-        return next((guesses.right for guesses in made if guesses.exclude(*points, ERROR)), 161)
-
-    least = [find_least([1.0], [delta]) for delta in (0.0, 1e-5, 1e-3, 1e-2)]
+    points = [(np.ones(1), np.array([delta])) for delta in (0.0, 1e-5, 1e-3, 1e-2)]
+    points.append((np.array([0.2, 1.0]), np.array([1e-2, 1e-3])))
+    *least, of_two = (find_least("both", 1_000, 160, each) for each in points)
     assert least == sorted(least)
     assert least[0] <= least[1] <= least[0] + 1 < least[3]
-    assert find_least([0.2, 1.0], [1e-2, 1e-3]) < find_least([1.0], [1e-3])
+    assert of_two < least[2]
 
 
 def test_conditions_bound_a_distribution_that_fulfils_them() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.players.race_players import Drawn, TinySoa
+from support.online_players import Drawn, TinySoa
 from support.statistical import Rejected, check_counts, expect_rejection, statistical
 
 from audits.races import Race, plan_online_race
@@ -113,13 +113,13 @@ RACES, ERROR = 700, 0.2
 
 def walks(race: Race, rng: np.random.Generator) -> list[np.ndarray]:
     """For each entrant the mistakes of its games at the marks: it errs in each round with chance 0.3."""
-    steps = np.diff([0, *race.measure.marks])[:, None]
+    steps = np.diff([0, *race.marks])[:, None]
     return [rng.binomial(steps, 0.3, (len(steps), race.games)).cumsum(axis=0) for _ in race.entrants]
 
 
 def misses(race: Race, rng: np.random.Generator) -> Iterator[bool]:
     """Of each of `RACES` races, whether some limit is on the wrong side of the true quantile."""
-    marks = np.array(race.measure.marks)
+    marks = np.array(race.marks)
     truth = {q: stats.binom.ppf(q, marks, 0.3) for q in (0.5, 0.95)}
     for _ in range(RACES):
         found = [

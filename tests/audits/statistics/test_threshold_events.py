@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from audits.statistics.score_histogram import MAX_CANDIDATES, ScoreHistogram
-from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_events import EVERYTHING, Event, Events
+from audits.statistics.score_pairs import EVERYTHING, Event, Events, PairCounts
 
 FEW = st.sampled_from([-math.inf, -2.5, 0.0, 1.0, 1e300, math.inf])
 ANY = st.floats(allow_nan=False)

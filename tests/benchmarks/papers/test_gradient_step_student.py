@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.services import TruthService
+from support.voting import TruthService
 
 from arena import InvalidArgument
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from benchmarks.papers.gradient_step_student import GradientStepStudent
 from learners.pate.logistic import LinearRules
-from learners.pate.students.active import LearningResult, learn
+from learners.pate.students import LearningResult, learn
 
 
 def lesson_of(student: GradientStepStudent, truth, points, **service) -> LearningResult:

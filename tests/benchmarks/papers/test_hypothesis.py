@@ -11,9 +11,8 @@ from arena import Figure1, InvalidArgument, Learner, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
 from benchmarks.papers.hypothesis import ExtractionFigures, HypothesisLearner, extract_hypotheses
-from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
-from learners.predictors.static_erm import StaticErm
-from learners.predictors.vote_predictors import NoisyVotes
+from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV2
+from learners.predictors.vote_predictors import NoisyVotes, StaticErm
 
 SIZES = {"teachers": 21, "answers": 60, "rate": 0.5, "training_rate": 0.5, "pool": 100}
 ERM = StaticErm(concepts=Thresholds(range(12)))

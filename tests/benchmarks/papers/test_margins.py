@@ -14,12 +14,8 @@ from support.statistical import check_mean, statistical
 
 from arena import InvalidArgument, Sample
 from arena.concepts import FiniteClass, Thresholds
-from benchmarks.papers.margins import (
-    Margins,
-    estimate_margins,
-    fresh_parts,
-)
-from learners.pate.ensemble import Minimiser, Teacher
+from benchmarks.papers.margins import Margins, estimate_margins, fresh_parts
+from learners.pate.teacher import Minimiser, Teacher
 
 RATE = 1e-8
 FAILS = Minimiser(FiniteClass([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]]))

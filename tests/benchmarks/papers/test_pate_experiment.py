@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn import metrics
 from support.paths import DATA
-from support.services import TruthService
+from support.voting import TruthService
 
 from arena import InvalidArgument, Sample, Training
+from arena.privacy_curves import GaussianCurve
 from audits.data.one_hot import OneHotData, load_one_hot
 from benchmarks.papers.gradient_step_student import GradientStepStudent
 from benchmarks.papers.pate_experiment import (
@@ -27,13 +28,11 @@ from benchmarks.papers.pate_experiment import (
     measure_balanced_accuracy,
     measure_f1,
 )
-from learners.mechanisms.noise import gaussian_epsilon
-from learners.pate.ensemble import Teacher
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.pate_svt import PateSvt
-from learners.pate.students.active import collect_answers, fit_answers, learn
-from learners.pate.students.forced_label_student import ForcedLabelStudent
-from learners.pate.students.rules import fit_rule
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.rules import fit_rule
+from learners.pate.screening import PateSvt
+from learners.pate.students import ForcedLabelStudent, collect_answers, fit_answers, learn
+from learners.pate.teacher import Teacher
 
 EXAMPLES = 1_800
 PERCEPTRON = Teacher.from_text("Perceptron:9")
@@ -205,9 +204,7 @@ def test_cost_of_answers(experiment: PateExperiment) -> None:
     row = Row("psq", 1.0)
     sigma = PateGaussian(queries=experiment.public, epsilon=1.0, delta=experiment.delta).effective_sigma
     assert experiment.cost(row, experiment.public) == pytest.approx(1.0)
-    assert experiment.cost(row, 10) == gaussian_epsilon(
-        delta=experiment.delta, sigma=sigma, sensitivity=math.sqrt(10)
-    )
+    assert experiment.cost(row, 10) == GaussianCurve(math.sqrt(10) / sigma).epsilon(experiment.delta)
     assert experiment.cost(row, 0) == 0
     assert math.isinf(experiment.cost(FREE, 10))
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from support.statistical import check_mean, expect_rejection, statistical
 
-from audits.api.race import build_predictor
-from audits.registry.entrants import find_entrants
+from audits.api.race import build_predictor, find_entrants
 from benchmarks.papers.limits import MedianAndMean, Proportion
 from benchmarks.papers.poison import measure_errors, plan_poisoning
-from learners.everlasting.everlasting_v2 import EverlastingFresh, EverlastingV2
+from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV2
 
 SIZES: dict[str, Any] = {
     "teachers": 31,

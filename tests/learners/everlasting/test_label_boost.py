@@ -1,10 +1,10 @@
-"""LabelBoost against its own listing, played out game by game."""
+"""LabelBoost against its own listing, played out game by game; and D̂_i, every subset equally likely."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 
 import attrs
 import numpy as np
@@ -15,8 +15,8 @@ from support.laws.concept_laws import NAIVE_CLASSES, Labelling, NaiveClass, as_a
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import Boxes, Thresholds
-from learners.everlasting import label_boost as module
-from learners.everlasting.label_boost import label_boost
+from learners.everlasting import generic_bbl_state
+from learners.everlasting.generic_bbl_state import StreamingSubset, label_boost
 from learners.mechanisms.accounting import label_boost_exact_guarantee
 
 RATE = 1e-8
@@ -65,10 +65,10 @@ def run_law(naive: NaiveClass, examples: list[Example]) -> dict[Labelling, float
         return np.arange(scores.shape[1]) if len(scores) > 1 else allowed.argmax(axis=1)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "exponential_mechanism", place)
+        patch.setattr(generic_bbl_state, "exponential_mechanism", place)
         choose_concepts(naive, examples, np.random.default_rng(0), 1)
         held = np.flatnonzero(chances[0] > 0)
-        patch.setattr(module, "exponential_mechanism", lambda *args, **kwargs: held)
+        patch.setattr(generic_bbl_state, "exponential_mechanism", lambda *args, **kwargs: held)
         concepts = choose_concepts(naive, examples, np.random.default_rng(0), len(held))
     points = as_array(naive, [naive.points[i] for i, _ in examples])
     rows = naive.spec.labels(concepts, points).tolist() if examples else [[]]
@@ -104,9 +104,8 @@ def count_labellings(naive: NaiveClass, concepts: np.ndarray) -> tuple[np.ndarra
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("name", ["thresholds", "matrix", "intervals"])
 def test_concepts_follow_the_exponential_mechanism(name: str, rng: np.random.Generator) -> None:
-    seen, expected = count_labellings(
-        NAIVE_CLASSES[name], choose_concepts(NAIVE_CLASSES[name], EXAMPLES, rng, GAMES)
-    )
+    naive = NAIVE_CLASSES[name]
+    seen, expected = count_labellings(naive, choose_concepts(naive, EXAMPLES, rng, GAMES))
     check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
@@ -116,10 +115,9 @@ def test_concepts_follow_the_exponential_mechanism(name: str, rng: np.random.Gen
 def test_another_selection_budget_would_be_noticed(
     name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SELECTION_EPSILON", 1.25)
-    seen, expected = count_labellings(
-        NAIVE_CLASSES[name], choose_concepts(NAIVE_CLASSES[name], EXAMPLES, rng, GAMES)
-    )
+    monkeypatch.setattr(generic_bbl_state, "SELECTION_EPSILON", 1.25)
+    naive = NAIVE_CLASSES[name]
+    seen, expected = count_labellings(naive, choose_concepts(naive, EXAMPLES, rng, GAMES))
     with expect_rejection():
         check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
@@ -182,7 +180,7 @@ def test_labels_cost_what_one_point_adds(labels: tuple[int, ...]) -> None:
 
 
 def test_labels_of_a_bolder_selection_break_lemma_5_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SELECTION_EPSILON", 4.0)
+    monkeypatch.setattr(generic_bbl_state, "SELECTION_EPSILON", 4.0)
     assert worst_loss(tiny("intervals", 4), 3, run_law) > 3
 
 
@@ -206,25 +204,10 @@ def test_concepts_are_dichotomies_of_what_occurs(columns: list[tuple[int, int, i
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_games(name: str, rng: np.random.Generator) -> None:
-    spec = NAIVE_CLASSES[name].spec
-    nothing = np.zeros((0, 3))
-    concepts = label_boost(
-        rng,
-        spec,
-        points=np.zeros((0, 3, *spec.point_shape)),
-        zeros=nothing,
-        ones=nothing,
-        present=nothing.astype(bool),
-    )
-    assert concepts.shape == (0, *spec.draw_concept(rng).shape)
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_slabs_do_not_change_the_law(
     name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SLAB", 20)
+    monkeypatch.setattr(generic_bbl_state, "_SLAB", 20)
     naive = NAIVE_CLASSES[name]
     concepts = choose_concepts(naive, [(0, 0), (1, 1), (2, 2)], rng, 7)
     assert concepts.shape == (7, *naive.spec.draw_concept(rng).shape)
@@ -239,3 +222,51 @@ def test_games_differ_in_what_is_present(rng: np.random.Generator) -> None:
     held = label_boost(rng, Boxes(2), points=points, zeros=nothing, ones=nothing, present=present)
     assert {tuple(box) for box in held[::2].tolist()} == {(0, 0, 0, 0), (np.inf, np.inf, -np.inf, -np.inf)}
     assert {tuple(box) for box in held[1::2].tolist()} == {(1, 1, 1, 1), (np.inf, np.inf, -np.inf, -np.inf)}
+
+
+def collect(games: int, of: int, choose: int, rng: np.random.Generator) -> np.ndarray:
+    collector = StreamingSubset(games, of=of, choose=choose, rng=rng)
+    for place in range(of):
+        collector.offer(place + 1000.0 * np.arange(games)[:, None])
+    return collector.collect()
+
+
+@pytest.mark.parametrize(("of", "choose"), [(1, 1), (5, 0), (5, 5), (300, 7), (300, 299), (1000, 400)])
+@pytest.mark.parametrize("games", [0, 1, 9])
+def test_each_game_keeps_distinct_queries_of_its_own(
+    games: int, of: int, choose: int, rng: np.random.Generator
+) -> None:
+    chosen = collect(games, of, choose, rng)
+    assert chosen.shape == (games, choose)
+    for game, row in enumerate(chosen):
+        assert len(set(row.tolist())) == choose
+        assert ((row >= 1000 * game) & (row < 1000 * game + of)).all()
+
+
+@pytest.mark.thorough
+@statistical(rate=2 * RATE)
+@pytest.mark.parametrize("segment", [2, 256])
+def test_every_subset_is_equally_likely(
+    segment: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generic_bbl_state, "_SEGMENT", segment)
+    chosen = collect(1, 1, 1, rng)
+    collector = StreamingSubset(300_000, of=6, choose=3, rng=rng)
+    for first, stop in ((0, 1), (1, 5), (5, 6)):
+        collector.offer(np.broadcast_to(np.arange(first, stop), (300_000, stop - first)))
+    chosen = collector.collect()
+    subsets = list(combinations(range(6), 3))
+    index = {s: i for i, s in enumerate(subsets)}
+    observed = np.bincount([index[tuple(row)] for row in np.sort(chosen, axis=1).tolist()], minlength=20)
+    law = np.full(20, 1 / 20)
+    check_counts(observed, law, rate=RATE, effect=0.006, power=1 - 1e-8)
+    first = np.bincount(chosen[:, 0].astype(int), minlength=6)  # the order is random as well
+    check_counts(first, np.full(6, 1 / 6), rate=RATE, effect=0.01, power=1 - 1e-8)
+
+
+@statistical(rate=2 * RATE)
+def test_places_in_the_order_of_arrival_would_be_noticed(rng: np.random.Generator) -> None:
+    chosen = np.sort(np.argsort(rng.random((300_000, 6)), axis=1)[:, :3], axis=1)
+    counts = np.bincount(chosen[:, 0], minlength=6)
+    with expect_rejection():
+        check_counts(counts, np.full(6, 1 / 6), rate=RATE, effect=0.01, power=1 - 1e-8)

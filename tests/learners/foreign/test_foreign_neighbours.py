@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from support.players.foreign_mechanisms import Measurement, Mechanism
+from support.foreign_mechanisms import Measurement, Mechanism
 
 import audits
 from adversaries.common.training_samples import change_example
 from adversaries.release.point_swap import CountSwap, PointSwap
 from arena import InvalidArgument, Release, Sample, play
-from arena.neighbours import find_users
+from arena.claims import find_users
 from audits.adversary_search.script_strategies import neighbours
 from learners.foreign.diffprivlib import Diffprivlib
 from learners.foreign.function import Function

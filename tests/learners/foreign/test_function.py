@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,28 +13,19 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players.foreign_mechanisms import (
+from support.foreign_mechanisms import (
     laplace,
     laplaces,
     play_releases,
     with_global_generators,
     with_system_generator,
 )
-from support.players.simple_players import Scripted
+from support.simple_players import Scripted
 from support.statistical import statistical
 
 from adversaries.release.point_swap import CountSwap
-from arena import (
-    InvalidArgument,
-    Moves,
-    NotConforming,
-    PlayerError,
-    Release,
-    Sample,
-    Train,
-    Unsupported,
-    play,
-)
+from arena import Moves, Release, Sample, Train, play
+from arena.errors import InvalidArgument, NotConforming, PlayerError, Unsupported
 from arena.testing import check_learner
 from arena.testing.independence import check_common_random_numbers
 from audits.runs.plan import Plan
@@ -41,10 +33,6 @@ from audits.runs.run import run
 from learners.foreign.function import Function
 
 SAMPLE = Sample([0.5, 2.0], [1, 0], [2, 1])
-ONE_VALUE = (
-    "function must release one value for each game, got '{}'. Return an array or a list whose first axis is "
-    "the game."
-)
 
 
 def scale_sum(data, scale=2.0):  # type: ignore[no-untyped-def]
@@ -87,10 +75,8 @@ def test_a_domain_is_two_numbers(domain: Any) -> None:
 
 
 def test_labels_do_not_overflow() -> None:
-    assert (
-        play_releases(Function(function=lambda labels, rng: 300 * labels), SAMPLE).tolist()
-        == [[300, 300, 0]] * 3
-    )
+    releases = play_releases(Function(function=lambda labels, rng: 300 * labels), SAMPLE)
+    assert releases.tolist() == [[300, 300, 0]] * 3
 
 
 def test_points_and_labels() -> None:
@@ -116,9 +102,8 @@ def test_a_function_may_overwrite_its_data() -> None:
 
 def test_releases_keep_the_order_of_games() -> None:
     none = Sample([0.0], [0], [9])
-    learner = Function(
-        function=lambda ones, games, rng: np.full((games, 2), ones), receives="ones", vectorised=True
-    )
+    repeat = lambda ones, games, rng: np.full((games, 2), ones)  # noqa: E731
+    learner = Function(function=repeat, receives="ones", vectorised=True)
     releases: list[np.ndarray] = []
 
     def moves(games: int, rng: np.random.Generator) -> Moves:
@@ -208,20 +193,15 @@ def test_the_claim_is_the_users() -> None:
     [
         (
             {"function": scale_sum, "coins": "given", "vectorised": True},
-            "scale_sum must take data, games, rng, got 'scale_sum(data, scale=2.0)'. Set "
-            "vectorised and coins to match it, or wrap it in a function that takes these.",
+            "scale_sum must take data, games, rng, got 'scale_sum(data, scale=2.0)'",
         ),
         ({"function": 3}, "function must be a function, got 3"),
-        (
-            {"function": laplace, "receives": "all"},
-            "receives must be one of ones, labels, sum, points, both, got 'all'",
-        ),
+        ({"function": laplace, "receives": "all"}, "receives must be one of ones, labels"),
     ],
 )
 def test_refused_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgument) as refused:
+    with pytest.raises(InvalidArgument, match=re.escape(message)):
         Function(**settings)
-    assert str(refused.value) == message
 
 
 class FittedModel:
@@ -237,29 +217,15 @@ class FittedModel:
 @pytest.mark.parametrize(
     ("function", "vectorised", "message"),
     [
-        (
-            lambda data, rng: object(),
-            False,
-            "function: a release must be made of numbers, text and None, got 'object'. Return numbers, "
-            "text, None, or tuples, lists and dictionaries of these. Of another object return its "
-            "attributes one by one, or vars(value).",
-        ),
-        (
-            lambda data, rng: FittedModel(),
-            False,
-            "function: a release must be made of numbers, text and None, got "
-            f"'{__name__}.FittedModel'. Return numbers, text, None, or tuples, lists and dictionaries of "
-            "these. Of a fitted model return its attributes, such as (model.coef_); the learners of "
-            "models have a setting release_of for that.",
-        ),
-        (lambda data, games, rng: "one", True, ONE_VALUE.format("str for 3 games")),
-        (lambda data, games, rng: np.zeros(games + 1), True, ONE_VALUE.format("shape (4,) for 3 games")),
+        (lambda data, rng: object(), False, "made of numbers, text and None, got 'object'.* vars"),
+        (lambda data, rng: FittedModel(), False, r"FittedModel'.* \(model.coef_\).* release_of"),
+        (lambda data, games, rng: "one", True, "one value for each game, got 'str for 3 games'"),
+        (lambda data, games, rng: np.zeros(games + 1), True, r"each game, got 'shape \(4,\) for 3 games'"),
     ],
 )
 def test_refused_values(function: Any, vectorised: bool, message: str) -> None:
-    with pytest.raises(Unsupported) as refused:
+    with pytest.raises(Unsupported, match=message):
         play_releases(Function(function=function, vectorised=vectorised), SAMPLE)
-    assert str(refused.value) == message
 
 
 def test_a_function_that_raises_is_reported() -> None:
@@ -356,9 +322,7 @@ def test_a_vectorised_function_must_declare_that_it_is_aligned() -> None:
     assert aligned.common_random_numbers
     check_common_random_numbers(aligned, CountSwap(), Release())
     with pytest.raises(NotConforming, match="an aligned function draws the same random numbers"):
-        check_common_random_numbers(
-            Function(function=misaligned, aligned=True, **settings), CountSwap(), Release()
-        )
+        check_common_random_numbers(attrs.evolve(aligned, function=misaligned), CountSwap(), Release())
 
 
 def test_only_what_can_be_aligned_may_be() -> None:
@@ -369,16 +333,7 @@ def test_only_what_can_be_aligned_may_be() -> None:
 
 def test_a_learner_without_privacy_falls_after_fewer_games_with_common_random_numbers() -> None:
     def audit(**settings: Any) -> int:
-        plan = Plan(
-            learner=Function(function=shared, receives="ones", vectorised=True, **settings),
-            adversary=CountSwap(),
-            referee=Release(),
-            epsilon=0.5,
-            delta=0.0,
-            games=2_000,
-            block=10,
-            until_refuted=True,
-        )
-        return run(plan).games
+        learner = Function(function=shared, receives="ones", vectorised=True, **settings)
+        return run(plan(learner, seed=0, games=2_000, block=10, until_refuted=True)).games
 
     assert audit(aligned=True) < audit()

@@ -1,5 +1,4 @@
-"""dp-winnow: a plain reference, its distributions, Lemma 4.6, Theorem 4.5, privacy by enumeration,
-refusals."""
+"""dp-winnow: a plain reference, its distributions, Lemma 4.6, Theorem 4.5, privacy by enumeration."""
 
 from __future__ import annotations
 
@@ -11,17 +10,15 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.laws.winnow_laws import Enumerated, Example, View, compositions, loss
-from support.players.halfspace_games import OneWinnow, pool
-from support.players.simple_players import Scripted, script
+from support.halfspaces import Enumerated, Example, OneWinnow, View, compositions, loss
+from support.simple_players import Scripted, script
 from support.statistical import check_counts, expect_rejection, statistical
 
-from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play
+from arena import Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, play
 from arena import Example as Move
 from arena.concepts import Halfspaces, Points
-from arena.concepts.cube.embeddings import disjunction, point_function
+from arena.concepts.halfspaces import disjunction
 from arena.randomness import generator
-from arena.testing import check_learner
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.halfspaces.winnow import update_bound
 from learners.mechanisms.accounting import renyi_composition
@@ -32,12 +29,6 @@ SURE: dict[str, Any] = {"rate": RATE, "power": 1 - RATE}
 PROVED: dict[str, Any] = {"updates": None, "draws": None, "rate": None}
 # Settings with an update after a few mistakes.
 SOON: dict[str, Any] = {"rounds": 12, "epsilon": 3.0, "draws": 3, "rate": 0.8, "cached": 2, "threshold": 2.0}
-
-
-@pytest.mark.parametrize("cached", [1, 3])
-@pytest.mark.thorough
-def test_it_conforms(cached: int) -> None:
-    check_learner(DpWinnow(concepts=Halfspaces(3, 0.4), **(SOON | {"cached": cached})), games=800)
 
 
 # --- the algorithm ------------------------------------------------------------------------------------------
@@ -150,59 +141,6 @@ def test_signs_flip_as_rarely_as_lemma_4_6_states(rng: np.random.Generator, draw
         check_counts([flipped, games - flipped], [exact, 1 - exact], effect=0.025, **SURE)
 
 
-def test_the_first_mistakes_are_averaged_and_missing_ones_count_as_0() -> None:
-    learner = DpWinnow(
-        concepts=Halfspaces(2, 0.5), rounds=20, epsilon=1e6, updates=2, cached=4, rate=1.0, threshold=5.5
-    )
-    state = learner.start(2, np.random.default_rng(0))  # with next to no noise
-    wrong = np.array([[1.0, 0.5], [0.25, 1.0]])
-    for _ in range(5):
-        state.hypothesis()
-        state.observe(wrong, np.array([0, 0]))
-    assert (state._scores.sums == 0).all()
-    assert (state._cache == -4 * wrong).all()
-    state.observe(wrong, np.array([0, 1]))  # in the second game no mistake
-    assert (state._scores.sums == [[-4, -2], [0, 0]]).all()
-    assert (state._cache == [[0, 0], [-1, -4]]).all()
-    np.testing.assert_allclose(
-        state._scores.weights(np.array([0])), [np.exp([-1, -0.5]) / np.exp([-1, -0.5]).sum()]
-    )
-
-
-def test_an_empty_cache_redraws_from_the_same_weights(rng: np.random.Generator) -> None:
-    learner = DpWinnow(
-        concepts=Halfspaces(8, 0.5), **(SOON | {"threshold": -1e9, "rounds": 50, "updates": 6})
-    )
-    state = learner.start(30, rng)
-    shown = []
-    for _ in range(9):
-        shown.append(state.hypothesis().concepts)
-        state.observe(np.ones((30, 8)), np.ones(30))  # no mistake
-    assert (state._scores.sums == 0).all()
-    for before, after in pairwise(shown):
-        assert (before != after).any(axis=1).mean() > 0.9
-    # After K updates it begins again.
-    assert (shown[7] == 1).all()
-
-
-def test_after_a_restart_nothing_is_left_of_earlier_examples(rng: np.random.Generator) -> None:
-    learner = DpWinnow(
-        concepts=Halfspaces(2, 0.5), rounds=20, epsilon=1e6, updates=1, cached=2, rate=1.0, threshold=1.5
-    )
-    state = learner.start(2, rng)  # with next to no noise: it fires at the second mistake
-    spent = []
-    for _ in range(20):
-        shown = state.hypothesis().concepts
-        x = np.where(shown[:, :1] >= shown[:, 1:], [[1.0, -0.5]], [[-0.5, 1.0]])  # labelled 1
-        state.observe(x, np.zeros(2))
-        spent.append(state._updates_left[0] == 0)
-        if not spent[-1]:
-            assert (state._scores.sums == 0).all()
-            assert (state._shown == 1).all()
-    assert spent == [(t // 2) % 2 == 1 for t in range(1, 21)]
-    assert not state._cache.any()
-
-
 def test_earlier_hypotheses_do_not_change_and_only_updates_copy(rng: np.random.Generator) -> None:
     state = DpWinnow(concepts=Halfspaces(4, 0.5), **(SOON | {"rounds": 400})).start(20, rng)
     shown, copies = [], []
@@ -226,19 +164,6 @@ def test_large_counts_are_exact() -> None:
         shown = update_all(learner.start(4, np.random.default_rng(1)), np.zeros(3))
         assert shown.dtype == kind
         assert (shown.astype(np.int64).sum(axis=1) == draws).all()
-
-
-@pytest.mark.parametrize("constant", [0.0, 1.0, -1.0])
-def test_equal_and_constant_coordinates_are_harmless(constant: float, rng: np.random.Generator) -> None:
-    points, labels = pool(rng, np.array([1.0, 0, 0]), 0.5)
-    points = np.column_stack([points, points, np.full(len(points), constant)])
-    learner = DpWinnow(concepts=Halfspaces(7, 0.5), rounds=3_001, epsilon=60.0)
-    state = learner.start(10, rng)
-    for t in range(3_000):
-        state.hypothesis()
-        state.observe(points[[t % len(points)] * 10], labels[[t % len(points)] * 10])
-    predictions = learner.concepts.labels(state.hypothesis().concepts, points)
-    assert (predictions == labels).mean() > 0.95
 
 
 def test_one_coordinate_makes_no_mistakes(rng: np.random.Generator) -> None:
@@ -265,10 +190,8 @@ def test_unset_parameters_are_those_of_the_theorem() -> None:
     assert learner.update_threshold == pytest.approx(learner.averaged_mistakes + error)
     assert 0.99 <= learner.claim.epsilon <= 1
     # A mean of one mistake fewer would cost too much.
-    assert (
-        attrs.evolve(learner, cached=learner.averaged_mistakes - 1).claim.epsilon <= 1
-    )  # with a smaller rate
-    assert attrs.evolve(learner, rate=lead, cached=learner.averaged_mistakes - 1).claim.epsilon > 1
+    fewer = attrs.evolve(learner, cached=learner.averaged_mistakes - 1)  # with a smaller rate
+    assert fewer.claim.epsilon <= 1 < attrs.evolve(fewer, rate=lead).claim.epsilon
 
 
 def test_the_paper_s_algorithm_has_the_largest_affordable_rate() -> None:
@@ -314,13 +237,7 @@ def test_derived_parameters_cost_at_most_epsilon(settings: dict[str, Any], epsil
 
 POINTS = ([1.0, -1], [-1.0, 1], [-1.0, -1], [1.0, 1], [0.0, 0], [1.0, 0], [0.0, -1])
 EXAMPLES: list[Example] = [(tuple(point), label) for point in POINTS for label in (0, 1)]
-FEW: list[Example] = [
-    ((1.0, -1.0), 0),
-    ((-1.0, 1.0), 0),
-    ((-1.0, -1.0), 1),
-    ((1.0, 1.0), 0),
-    ((0.0, 0.0), 1),
-]
+FEW: list[Example] = [((1.0, -1.0), 0), ((-1.0, 1.0), 0), ((-1.0, -1.0), 1), ((1.0, 1.0), 0), ((0.0, 0.0), 1)]
 TINY: dict[str, Any] = {"concepts": Halfspaces(2, 0.5), "epsilon": 1.0, "watching": 0.5, "threshold": 1.0}
 ENUMERATED = [
     {"cached": 1, "draws": 2, "updates": 2, "rounds": 3},
@@ -427,29 +344,17 @@ def draw_from_pool(points: np.ndarray, labels: np.ndarray, rounds: int) -> Scrip
 def test_theorem_4_5_fails_with_probability_at_most_beta(cached: int | None) -> None:
     """In 400 games with a non-vacuous bound, no more fail than a binomial of β allows at level 1e-9."""
     dimension, rounds, beta = 16, 2_500, 0.2
-    learner = DpWinnow(
-        concepts=Halfspaces(dimension, 1.0),
-        rounds=rounds,
-        epsilon=60.0 if cached is None else 600.0,
-        delta=1e-6,
-        beta=beta,
-        watching=0.3,
-        cached=cached,
-        **PROVED,
-    )
+    concepts, epsilon = Halfspaces(dimension, 1.0), 60.0 if cached is None else 600.0
+    more = PROVED | {"beta": beta, "watching": 0.3, "cached": cached}
+    learner = DpWinnow(concepts=concepts, rounds=rounds, epsilon=epsilon, **more)
     bound = learner.bound(rounds)
     assert bound is not None
     assert bound.oblivious
     assert (bound.of, bound.beta) == ("mistakes", beta)
     points = 2 * np.eye(dimension) - 1
-    wanted = point_function(dimension, 3).weights
-    played = play(
-        learner,
-        draw_from_pool(points, (wanted > 0).astype(int), rounds),
-        Oblivious(rounds),
-        games=400,
-        seed=1,
-    )
+    wanted = np.eye(dimension)[3]
+    drawn = draw_from_pool(points, (wanted > 0).astype(int), rounds)
+    played = play(learner, drawn, Oblivious(rounds), games=400, seed=1)
     assert played.mistakes is not None
     failed = int((played.mistakes > bound.at_most).sum())
     assert failed <= stats.binom.isf(1e-9, 400, beta)
@@ -457,22 +362,15 @@ def test_theorem_4_5_fails_with_probability_at_most_beta(cached: int | None) -> 
 
 
 def test_updates_are_bounded_by_lemma_4_7() -> None:
-    """Three times as many are allowed; the share of games that exceed the lemma is at most β at level
-    1e-9."""
+    """Three times as many are allowed; the share of games that exceed the lemma is at most β at 1e-9."""
     dimension, rounds, beta = 16, 2_500, 0.2
     concepts = Halfspaces(dimension, 1.0)
-    proved = DpWinnow(
-        concepts=concepts, rounds=rounds, epsilon=60.0, beta=beta, **(PROVED | {"cached": None})
-    )
-    learner = attrs.evolve(
-        proved,
-        updates=3 * proved.most_updates,
-        draws=proved.draws_per_update,
-        cached=proved.averaged_mistakes,
-        threshold=proved.update_threshold,
-    )
+    proved = DpWinnow(concepts=concepts, rounds=rounds, epsilon=60.0, beta=beta, **PROVED)
+    fixed = {"draws": proved.draws_per_update, "cached": proved.averaged_mistakes}
+    fixed |= {"updates": 3 * proved.most_updates, "threshold": proved.update_threshold}
+    learner = attrs.evolve(proved, **fixed)
     state = learner.start(400, np.random.default_rng(4))
-    label = point_function(dimension, 3).weights > 0
+    label = np.eye(dimension)[3] > 0
     for t in range(rounds):
         state.hypothesis()
         place = np.full(400, t % 2 * 3)  # the target's point and another, in turn
@@ -523,43 +421,18 @@ def test_it_learns_at_the_defaults(epsilon: float, rounds: int, rng: np.random.G
 # --- refusals -----------------------------------------------------------------------------------------------
 
 
-def test_a_game_longer_than_its_rounds_is_refused() -> None:
-    learner = DpWinnow(concepts=Halfspaces(3, 0.4), **(SOON | {"rounds": 2}))
-    with pytest.raises(
-        BudgetExceeded, match="dp-winnow has spent its 2 rounds; set rounds to the game's length"
-    ):
-        play(learner, script(Commit(np.ones((3, 3)), np.ones(3))), Oblivious(3), games=2, seed=1)
-
-
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
         ({"concepts": Points(range(3))}, "dp-winnow learns halfspaces with a margin, not Points"),
-        ({"rate": math.inf}, "rate must be less than inf, got inf"),
-        (
-            {"rate": 0.3, "updates": None},
-            r"a rate of 2\(1 - c\)ρ or more, got 0\.3\. Set",
-        ),
-        ({"c": 0.0}, r"c must be more than 0, got 0\.0"),
-        ({"watching": 1.0}, r"watching must be less than 1, got 1\.0"),
-        ({"cached": 0}, "cached must be at least 1, got 0"),
-        ({"threshold": math.nan}, "threshold must be more than -inf, got nan"),
+        ({"rate": 0.3, "updates": None}, r"a rate of 2\(1 - c\)ρ or more, got 0\.3\. Set"),
         ({"draws": 2**60}, "may have at most 9,007,199,254,740,992 draws, .*, got 1152921504606846976. Set"),
-        (
-            {"concepts": Halfspaces(4, 1e-7), **PROVED},
-            r"at most 9,007,199,254,740,992 draws, .*, got \d+\. Set draws, or choose a larger margin; these",
-        ),
+        ({"concepts": Halfspaces(4, 1e-7), **PROVED}, r"at most 9,007,199,254,740,992 draws, .*, got \d+"),
     ],
 )
 def test_inconsistent_settings_are_refused(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         DpWinnow(**bad)
-
-
-def test_a_batch_that_is_too_large_is_refused() -> None:
-    learner = DpWinnow(concepts=Halfspaces(10**6, 0.2))
-    with pytest.raises(Unsupported, match=r"100 games of 3,000,000 numbers .* Play 89 games at a time\."):
-        learner.start(100, np.random.default_rng(0))
 
 
 def test_a_point_outside_the_cube_is_refused_and_not_stored(rng: np.random.Generator) -> None:
@@ -575,8 +448,5 @@ def test_rounds_and_draws_that_are_too_few_to_learn_are_told() -> None:
     assert "updates its weights after about 226 mistakes each" in DpWinnow(rounds=1_000).shortcomings[0]
     assert not DpWinnow().shortcomings
     (told,) = DpWinnow(concepts=Halfspaces(64, 1 / 9)).shortcomings
-    assert told == (
-        "counts of 8 draws seldom label all points correctly with a margin of 0.111: set draws to more than "
-        "9, and more updates"
-    )
+    assert "with a margin of 0.111: set draws to more than 9" in told
     assert not DpWinnow(concepts=Halfspaces(64, 1 / 9), draws=16).shortcomings

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.laws.list_laws import laws, naive_law, neighbours, sample_of, small_samples
-from support.players.simple_players import Scripted
+from support.laws.list_laws import cover_delta, laws, naive_law, neighbours, sample_of, small_samples
+from support.simple_players import Scripted
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import Hypothesis, InvalidArgument, Learner, Moves, Release, Sample, Train, Training, Unsupported
@@ -20,7 +20,6 @@ from arena.concepts import DecisionLists, Literals, Thresholds, Variables
 from arena.testing import check_learner
 from audits.exact_loss import exact
 from learners.lists.private_decision_list import ListChoice, PrivateDecisionList, Rivest, greedy_list
-from learners.mechanisms.selection import cover_delta
 from learners.pate.logistic import LinearRules, Logistic
 
 RATE = 1e-8

@@ -23,8 +23,8 @@ from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.above_threshold import AboveThreshold, RestartBudget
 from learners.mechanisms.noise import laplace
+from learners.mechanisms.sparse_vector import AboveThreshold, RestartBudget
 
 # --- the law ------------------------------------------------------------------------------------------------
 
@@ -50,18 +50,6 @@ def test_neighbouring_games_are_independent(rng: np.random.Generator) -> None:
 @statistical(rate=RATE)
 def test_the_halting_time_follows_the_law(rng: np.random.Generator) -> None:
     check_above_halting(rng)
-
-
-@pytest.mark.thorough
-@statistical(rate=RATE)
-def test_the_naive_reference_follows_the_law(rng: np.random.Generator) -> None:
-    queries = [3.0, 2.5, 3.5]
-
-    def noise(scale: float) -> float:
-        return rng.laplace(scale=scale)
-
-    transcripts = [naive_above(queries, noise, **ABOVE, halts=2) for _ in range(150_000)]
-    check_transcripts(transcripts, above_law(queries, **ABOVE, halts=2), effect=0.015)
 
 
 @pytest.mark.thorough

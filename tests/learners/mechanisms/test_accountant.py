@@ -11,7 +11,7 @@ import pytest
 
 from learners.mechanisms.accounting import basic_composition, optimal_composition, zcdp_guarantee
 from learners.mechanisms.noise import gaussian_delta, gaussian_sigma
-from learners.pate.pate_gaussian import PateGaussian, sigma_of_step_1
+from learners.pate.independent_answers import PateGaussian, sigma_of_step_1
 
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is an extra")
 rdp = pytest.importorskip("dp_accounting.rdp")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
-from support.laws.list_laws import deltas, laws, neighbours, small_samples
+from support.laws.list_laws import cover_delta, deltas, laws, neighbours, small_samples
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
@@ -22,7 +22,6 @@ from learners.mechanisms.selection import (
     EMCover,
     choice_weights,
     cover_cost,
-    cover_delta,
     cover_epsilon,
     largest_cover_rate,
     lemma_epsilon,
@@ -141,7 +140,6 @@ def test_scores_far_apart_do_not_overflow() -> None:
             "all rounds or all sets of this cover are used up, got 1",
         ),
         (lambda: fresh().choose(np.zeros((1, 2))), r"scores must have shape \(1, 1, 1\), got \(1, 2\)"),
-        (lambda: cover_delta(-0.1, 1.0, rounds=2), "epsilon must be at least 0, got -0.1"),
         (lambda: cover_epsilon(1.5, 1.0, rounds=2), "delta must be at most 1, got 1.5"),
         (lambda: lemma_epsilon(-1.0, 1.0), "delta must be at least 0, got -1.0"),
         (lambda: cover_epsilon(0.1, 1.0, rounds=0), "rounds must be at least 1, got 0"),

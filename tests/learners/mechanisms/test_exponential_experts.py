@@ -10,63 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.laws.expert_laws import Law, Losses, adaptive, delta, fresh_law, hedge, oblivious, worst_delta
-from support.laws.mechanism_laws import RATE, SURE
-from support.laws.plain_experts import ExponentialExperts
-from support.statistical import check_counts, expect_rejection, statistical
+from support.laws.expert_laws import Law, Losses, adaptive, delta, fresh_law, hedge, worst_delta
 
 from arena.errors import InvalidArgument
+from learners.mechanisms import lazy_experts
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.exponential_experts import cost, hoeffding_composition, largest_rate, regret
-
-ROWS = [(0.0, 1.0, 0.5), (1.0, 1.0, 0.0), (0.0, 0.25, 1.0)]
-PRIOR = (0.0, -1.0, 0.5)
-
-
-def views(mechanism: ExponentialExperts, rows: list[tuple[float, ...]], games: int) -> np.ndarray:
-    """(games,) what each game draws, as a number in base 3."""
-    seen = np.zeros(games, int)
-    for row in rows:
-        seen = 3 * seen + mechanism.draw()
-        mechanism.observe(np.tile(row, (games, 1)))
-    return seen
-
-
-@statistical(rate=RATE)
-def test_draws_follow_the_law(rng: np.random.Generator) -> None:
-    mechanism = ExponentialExperts(400_000, 3, rng, rate=1.5, log_prior=PRIOR)
-    seen = views(mechanism, ROWS, 400_000)
-    law = fresh_law(oblivious(ROWS), 3, PRIOR, 1.5)
-    check_counts(np.bincount(seen, minlength=27), list(law.values()), effect=0.01, **SURE)
-
-
-@statistical(rate=2 * RATE)
-def test_draws_at_another_rate_would_be_noticed(rng: np.random.Generator) -> None:
-    mechanism = ExponentialExperts(400_000, 3, rng, rate=1.3, log_prior=PRIOR)
-    seen = views(mechanism, ROWS, 400_000)
-    law = fresh_law(oblivious(ROWS), 3, PRIOR, 1.5)
-    with expect_rejection():
-        check_counts(np.bincount(seen, minlength=27), list(law.values()), effect=0.01, **SURE)
-
-
-@statistical(rate=2 * RATE)
-def test_every_game_has_losses_and_a_prior_of_its_own(rng: np.random.Generator) -> None:
-    games = 400_000
-    prior = np.tile([[0.0, 1.0], [2.0, 0.0]], (games, 1))
-    mechanism = ExponentialExperts(2 * games, 2, rng, rate=1.0, log_prior=prior)
-    mechanism.observe(np.tile([[0.0, 1.0], [1.0, 0.5]], (games, 1)))
-    drawn = mechanism.draw()
-    for parity, row in enumerate([(0.0, 1.0), (1.0, 0.5)]):
-        law = hedge([row], prior[parity], 1.0)
-        check_counts(np.bincount(drawn[parity::2], minlength=2), law, effect=0.01, **SURE)
-
-
-def test_probabilities_survive_a_million_rounds(rng: np.random.Generator) -> None:
-    mechanism = ExponentialExperts(1_000, 2, rng, rate=0.01)
-    mechanism._scores -= 1e6  # as after a million rounds in which both lost
-    mechanism.observe(np.tile([1.0, 0.0], (1_000, 1)))
-    assert 300 < mechanism.draw().sum() < 700
-
 
 # --- privacy ----------------------------------------------------------------------------------------------
 
@@ -146,28 +95,7 @@ def test_the_expected_regret_is_within_the_bound(seed: int, rate: float) -> None
     assert lost - np.sum(rows, axis=0).min() <= regret(12, 3, rate) + 1e-9
 
 
-def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match="rate must be positive and finite, got 0"):
-        ExponentialExperts(1, 2, rng, rate=0)
-    with pytest.raises(InvalidArgument, match="experts must be at least 1, got 0"):
-        ExponentialExperts(1, 0, rng, rate=1)
-    with pytest.raises(InvalidArgument, match="prior log-weights must be finite, got"):
-        ExponentialExperts(1, 2, rng, rate=1, log_prior=[0, -math.inf])
-    with pytest.raises(
-        InvalidArgument, match="rounds must be at least 2: a single round costs nothing, got 1"
-    ):
-        largest_rate(1, epsilon=1, delta=0)
-    mechanism = ExponentialExperts(2, 2, rng, rate=1)
-    with pytest.raises(InvalidArgument, match=r"losses must have shape \(2, 2\), got \(2,\)"):
-        mechanism.observe(np.zeros(2))
-    for loss in (-0.1, 1.1, math.nan):
-        with pytest.raises(InvalidArgument, match=r"losses must lie in \[0, 1\]"):
-            mechanism.observe(np.array([[0, 0], [0, loss]]))
-
-
-@pytest.mark.parametrize("games", [0, 1, 3])
-@pytest.mark.parametrize("experts", [1, 4])
-def test_any_number_of_games_and_experts(games: int, experts: int, rng: np.random.Generator) -> None:
-    mechanism = ExponentialExperts(games, experts, rng, rate=1)
-    mechanism.observe(np.zeros((games, experts)))
-    assert mechanism.draw().shape == (games,)
+def test_a_single_round_affords_any_rate() -> None:
+    for largest in (largest_rate, lazy_experts.largest_rate):
+        with pytest.raises(InvalidArgument, match="rounds must be at least 2: a single round costs nothing"):
+            largest(1, epsilon=1, delta=0)

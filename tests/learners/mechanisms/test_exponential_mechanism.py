@@ -40,21 +40,6 @@ def test_neighbouring_games_choose_independently(rng: np.random.Generator) -> No
     )
 
 
-@pytest.mark.thorough
-@statistical(rate=2 * RATE)
-def test_a_naive_choice_follows_the_same_law(rng: np.random.Generator) -> None:
-    scores, epsilon, sensitivity, games = [2.0, -1.0, 0.5], 1.5, 2.0, 400_000
-    weights = [math.exp(epsilon * score / (2 * sensitivity)) for score in scores]
-    bounds = list(itertools.accumulate(weights))
-    naive = np.zeros(3, dtype=int)
-    for u in (rng.random(games) * bounds[-1]).tolist():
-        naive[next(j for j, bound in enumerate(bounds) if u < bound)] += 1
-    ours = exponential_mechanism(rng, np.tile(scores, (games, 1)), epsilon=epsilon, sensitivity=sensitivity)
-    law = selection_law(scores, epsilon=epsilon, sensitivity=sensitivity)
-    for counts in (naive, np.bincount(ours, minlength=3)):
-        check_counts(counts, law, effect=0.01, **SURE)
-
-
 def test_the_law_is_private() -> None:
     epsilon, sensitivity, scores = 0.8, 1.5, np.array([3.0, 0.0, 1.0, 7.0])
     law = selection_law(scores, epsilon=epsilon, sensitivity=sensitivity)

@@ -11,17 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from support.laws.expert_laws import Law, Losses, adaptive, delta, hedge, lazy_law, oblivious, worst_delta
-from support.laws.mechanism_laws import RATE, SURE
-from support.laws.plain_experts import LazyExperts
-from support.statistical import check_counts, expect_rejection, statistical
 
-from arena.errors import InvalidArgument
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.lazy_experts import LazyParameters, cost, largest_rate, regret
-
-ROWS = [(0.0, 1.0, 0.5), (1.0, 1.0, 0.0), (0.0, 0.25, 1.0), (0.0, 0.0, 0.0)]
-PRIOR = (0.0, -1.0, 0.5)
-
 
 # --- the law ------------------------------------------------------------------------------------------------
 
@@ -37,42 +29,6 @@ def test_the_law_of_each_round_is_that_of_hedge(seed: int, rate: float, redraw: 
         for view, mass in law.items():
             marginal[view[t]] += mass
         assert marginal == pytest.approx(hedge(rows[:t], prior, rate))
-
-
-@pytest.mark.parametrize("redraw", [0.0, 0.2])
-@pytest.mark.parametrize("most", [1, None])
-@statistical(rate=RATE)
-def test_games_follow_the_law(rng: np.random.Generator, redraw: float, most: int | None) -> None:
-    check_law(rng, {"rate": 1.2, "redraw": redraw, "max_draws": most}, redraw)
-
-
-@statistical(rate=2 * RATE)
-def test_games_that_draw_more_often_would_be_noticed(rng: np.random.Generator) -> None:
-    with expect_rejection():
-        check_law(rng, {"rate": 1.2, "redraw": 0.25, "max_draws": None}, 0.2)
-
-
-def check_law(rng: np.random.Generator, run: dict, redraw: float) -> None:
-    games = 500_000
-    mechanism = LazyExperts(games, 3, rng, log_prior=PRIOR, **run)
-    seen = np.zeros(games, int)
-    for row in ROWS:
-        seen = 3 * seen + mechanism.draw()
-        mechanism.observe(np.tile(row, (games, 1)))
-    law = lazy_law(
-        oblivious(ROWS), 4, PRIOR, 1.2, redraw, most=9 if run["max_draws"] is None else run["max_draws"]
-    )
-    cells = [law.get(view, 0.0) for view in itertools.product(range(3), repeat=4)]
-    check_counts(np.bincount(seen, minlength=81), cells, effect=0.01, **SURE)
-
-
-def test_a_game_without_draws_left_keeps_its_expert(rng: np.random.Generator) -> None:
-    mechanism = LazyExperts(50, 4, rng, rate=1.0, redraw=1.0, max_draws=2)
-    for left in (2, 1, 0, 0):
-        assert (mechanism.draws_left == left).all()
-        before = mechanism.draw()
-        mechanism.observe(np.ones((50, 4)))
-    assert np.array_equal(before, mechanism.draw())
 
 
 # --- privacy ------------------------------------------------------------------------------------------------
@@ -152,36 +108,3 @@ def test_the_expected_regret_is_within_the_bound(seed: int, rate: float, redraw:
     law = lazy_law(oblivious(rows.tolist()), 4, (0, 0), rate, redraw, most)
     lost = sum(mass * rows[np.arange(4), view].sum() for view, mass in law.items())
     assert lost - rows.sum(axis=0).min() <= regret(4, 2, LazyParameters(rate, redraw, most)) + 1e-9
-
-
-def test_games_are_drawn_as_often_as_the_cap_allows_for(rng: np.random.Generator) -> None:
-    """1,000 games of 500 rounds of the most losses: none should run out, as 1/T² says."""
-    spec = largest_rate(500, epsilon=1.0, delta=1e-6)
-    mechanism = LazyExperts(1_000, 2, rng, rate=spec.rate, redraw=spec.redraw, max_draws=spec.max_draws)
-    for _ in range(499):
-        mechanism.observe(np.ones((1_000, 2)))
-    drawn = spec.max_draws - mechanism.draws_left
-    share = 1 - (1 - spec.redraw) * math.exp(-spec.rate)
-    assert np.count_nonzero(drawn == spec.max_draws) <= 2
-    assert abs(drawn.mean() - 499 * share) < 2
-
-
-def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
-    for redraw in (-0.1, 1.1, math.nan):
-        with pytest.raises(InvalidArgument, match="redraw must be at "):
-            LazyExperts(1, 2, rng, rate=1.0, redraw=redraw)
-        with pytest.raises(InvalidArgument, match="redraw must be at "):
-            cost(3, LazyParameters(1.0, redraw, 1), slack=0)
-    with pytest.raises(InvalidArgument, match="rate must be positive and finite, got 0"):
-        LazyExperts(1, 2, rng, rate=0)
-    with pytest.raises(
-        InvalidArgument, match="rounds must be at least 2: a single round costs nothing, got 1"
-    ):
-        largest_rate(1, epsilon=1, delta=0)
-
-
-@pytest.mark.parametrize("games", [0, 1, 3])
-def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
-    mechanism = LazyExperts(games, 2, rng, rate=1.0, redraw=0.5, max_draws=1)
-    mechanism.observe(np.ones((games, 2)))
-    assert mechanism.draw().shape == (games,)

@@ -8,26 +8,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import integrate, stats
 from support.laws.mechanism_laws import RATE, SURE, check_laplace_law
 from support.statistical import check_cdf, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.densities import HiddenBelow, laplace_nodes
 from learners.mechanisms.noise import (
+    HiddenBelow,
     NoisyValues,
     RandomFunction,
     check_positive,
     gaussian_delta,
-    gaussian_epsilon,
     gaussian_sigma,
     laplace,
     laplace_between,
     laplace_cdf,
     laplace_mechanism,
+    laplace_nodes,
     philox,
 )
 
@@ -177,17 +175,6 @@ def test_parameters_out_of_range_are_refused(bad: dict[str, float], message: str
 def test_no_sigma_is_private_without_delta(delta: float) -> None:
     with pytest.raises(InvalidArgument, match="delta must be a probability between 0 and 1"):
         gaussian_sigma(epsilon=1.0, delta=delta)
-
-
-@given(st.integers(1, 500), st.floats(0.3, 100), st.floats(1e-9, 0.2))
-def test_epsilon_is_the_least_with_its_delta(answers: int, sigma: float, delta: float) -> None:
-    sensitivity = math.sqrt(answers)
-    epsilon = gaussian_epsilon(delta=delta, sigma=sigma, sensitivity=sensitivity)
-    assert gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
-    if epsilon > 1e-6:
-        less = gaussian_delta(epsilon=epsilon * (1 - 1e-6), sigma=sigma, sensitivity=sensitivity)
-        assert less > delta
-    assert gaussian_epsilon(sigma=1e4, delta=0.1) == 0.0
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.02, 300.0])

@@ -16,9 +16,8 @@ from support.statistical import expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.above_threshold import RunningSum, running_sum_error, running_sum_lag
-from learners.mechanisms.densities import laplace_nodes
-from learners.mechanisms.noise import laplace
+from learners.mechanisms.noise import laplace, laplace_nodes
+from learners.mechanisms.sparse_vector import RunningSum, running_sum_error, running_sum_lag
 
 # Small enough that the threshold is often crossed early, late and never.
 SUMS: dict[str, Any] = {"threshold": 2.0, "epsilon": 1.5}

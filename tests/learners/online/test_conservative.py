@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.common_random_numbers import check_common_random_numbers
-from support.laws.littlestone_references import agreeing, concepts_of, halving_label, soa_label
-from support.players.simple_players import script
+from support.laws.concept_laws import agreeing, concepts_of, halving_label, soa_label
+from support.simple_players import script
 
-from arena import (
-    MISTAKES,
-    Adaptive,
-    Bound,
-    Commit,
-    Example,
-    InvalidArgument,
-    Oblivious,
-    Sample,
-    Unsupported,
-    play,
-)
+from arena import MISTAKES, Bound, Commit, Oblivious, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, build_shattered_tree, littlestone_dimension, soa
-from arena.testing import check_learner
-from learners.online.automaton_tables import tabulate
-from learners.online.conservative import ConservativeLearner, Halving, Soa, SparseMajorityLearner
+from learners.online.conservative import ConservativeLearner, Halving, Soa, SparseMajorityLearner, tabulate
 
 EVERY = [Soa, Halving, SparseMajorityLearner]
 REFERENCES = {Soa: soa_label, Halving: halving_label}
@@ -41,19 +26,6 @@ KINDS: list[ConceptClass] = [
     Rectangles((3, 2)),
     FiniteClass([[0, 1, 1], [1, 0, 1]]),
 ]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("kind", EVERY)
-def test_it_conforms(kind: type[ConservativeLearner]) -> None:
-    check_learner(kind())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("concepts", KINDS, ids=str)
-@pytest.mark.parametrize("kind", EVERY)
-def test_it_conforms_with_any_class(kind: type[ConservativeLearner], concepts: ConceptClass) -> None:
-    check_learner(kind(concepts=concepts), games=200)
 
 
 @pytest.mark.parametrize("kind", REFERENCES)
@@ -67,14 +39,8 @@ def test_a_batch_plays_as_the_reference(
     rng = np.random.default_rng(seed)
     games, rounds, points = 6, 8, matrix.shape[1]
     x, y = rng.integers(points, size=(games, rounds)), rng.integers(2, size=(games, rounds))
-    played = play(
-        kind(concepts=FiniteClass(matrix)),
-        script(Commit(x, y)),
-        Oblivious(rounds),
-        games=games,
-        seed=1,
-        record=True,
-    )
+    learner, moves = kind(concepts=FiniteClass(matrix)), script(Commit(x, y))
+    played = play(learner, moves, Oblivious(rounds), games=games, seed=1, record=True)
     shown = np.array([[h(z) for z in range(points)] for h in played.replies[0].hypotheses])
     mistakes = np.zeros(games, int)
     for game in range(games):
@@ -131,46 +97,6 @@ def test_bounds_are_exact_and_name_their_theorem() -> None:
     assert Soa(concepts=Thresholds(range(1_000))).bound(50).at_most == 9
 
 
-@pytest.mark.parametrize("kind", EVERY)
-def test_it_has_no_privacy(kind: type[ConservativeLearner]) -> None:
-    assert kind().claim.empty
-    assert kind().common_random_numbers
-    check_common_random_numbers(
-        kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4
-    )
-
-
-@pytest.mark.parametrize("kind", EVERY)
-def test_an_infinite_dimension_is_refused_at_once(kind: type[ConservativeLearner]) -> None:
-    message = (
-        f"{kind.name} needs a class with a finite domain; the Littlestone dimension of Thresholds() is "
-        "infinite. Give it a finite domain, as in thresholds:1..16."
-    )
-    with pytest.raises(Unsupported, match=f"^{re.escape(message)}$"):
-        kind(concepts=Thresholds())
-
-
-@pytest.mark.parametrize("kind", EVERY)
-def test_points_outside_the_domain_are_refused(kind: type[ConservativeLearner]) -> None:
-    with pytest.raises(InvalidArgument, match=r"one of the 16 points of the domain from 0 to 15, got 16\.0"):
-        play(kind(), script(Example(16.0, 1)), Adaptive(1), games=2, seed=1)
-    with pytest.raises(InvalidArgument, match="one of the 16 points"):
-        kind().start(1, np.random.default_rng(0)).observe(np.array([0.5]), np.array([1]))
-
-
-def test_a_class_that_is_too_large_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.littlestone.automaton.MAX_ENTRIES", 100)
-    learner = Soa(concepts=Intervals(np.arange(5) + 0.25))
-    with pytest.raises(Unsupported, match="is too large to compile: it has more than 20 states"):
-        play(learner, script(Example(0.25, 1)), Adaptive(1), games=2, seed=1)
-
-
-def test_the_members_of_a_majority_are_few() -> None:
-    learner = SparseMajorityLearner(concepts=Points(range(8)))
-    assert learner.automaton().most_members == 3
-    assert learner.automaton().mistakes == 1
-
-
 CLASSES = [Thresholds(range(7)), Thresholds([0.0]), Points(range(4)), Intervals(range(5))]
 
 
@@ -191,14 +117,6 @@ def test_tables_are_the_automaton(concepts: ConceptClass, rng: np.random.Generat
         states = np.where(predicted != y, table.after[states, columns], states)
         states = np.where(rng.random(50) < 0.1, START, states)
     assert np.array_equal(table.domain_indices(points), np.arange(len(points)))
-
-
-@pytest.mark.parametrize("concepts", CLASSES, ids=str)
-def test_functions_have_distinct_numbers(concepts: ConceptClass) -> None:
-    table = tabulate(concepts)
-    assert len(np.unique(table.labels[:-1], axis=0)) == table.no_function
-    assert table.depth == soa(concepts).mistakes
-    assert (table.after[table.dead] == table.dead).all()
 
 
 def test_a_tournament_extends_the_sequence_that_errs_at_the_middle_difference() -> None:

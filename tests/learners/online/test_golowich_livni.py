@@ -8,29 +8,19 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.laws.littlestone_references import agreeing, concepts_of, soa_label
-from support.players.simple_players import Scripted, script
+from support.laws.concept_laws import agreeing, concepts_of, soa_label
+from support.online_adversaries import err_on_a_concept
+from support.simple_players import script
 from support.statistical import check_mean, statistical
 
-from arena import (
-    Adaptive,
-    BudgetExceeded,
-    Example,
-    InvalidArgument,
-    Moves,
-    Oblivious,
-    PrivacyUnit,
-    Unsupported,
-    play,
-)
+from arena import Adaptive, InvalidArgument, Oblivious, PrivacyUnit, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
-from arena.testing import check_learner
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.counters import private_histogram
 from learners.mechanisms.noise import laplace
-from learners.online.automaton_tables import tabulate
+from learners.online.conservative import tabulate
 from learners.online.golowich_livni import GolowichLivni, TournamentForests
 
 RATE = 1e-7
@@ -287,32 +277,6 @@ def test_each_round_of_the_reduction_is_an_independent_plain_instance() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("reduction", [False, True])
-def test_it_conforms(reduction: bool) -> None:
-    learner = GolowichLivni(
-        concepts=Thresholds(range(3)), nodes=8, epsilon=3_000.0, rounds=12, reduction=reduction, level=3.0
-    )
-    check_learner(learner, games=600)
-
-
-def errors(concepts: ConceptClass, rounds: int) -> Scripted:
-    """Errs on the last function, at a random point of a concept drawn beforehand."""
-    matrix, domain = labellings(concepts), np.array(concepts.domain)
-
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        target = matrix[rng.integers(0, len(matrix), games)]
-        labels = np.zeros_like(target)
-        for _ in range(rounds):
-            weights = np.cumsum((labels != target) + 1e-9, axis=1)
-            x = (weights >= rng.random((games, 1)) * weights[:, -1:]).argmax(axis=1)
-            reply = yield Example(domain[x], target[np.arange(games), x])
-            labels = np.stack([reply.hypothesis(point) for point in domain], axis=1)
-        return (labels == target).all(axis=1)
-
-    return Scripted(moves)
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("points", "learner", "mistakes"),
     [
@@ -326,7 +290,7 @@ def test_it_finds_the_concept_after_few_mistakes(
 ) -> None:
     concepts = Thresholds(range(points))
     spec = GolowichLivni(concepts=concepts, **learner)
-    played = play(spec, errors(concepts, spec.rounds), Adaptive(spec.rounds), games=40, seed=3)
+    played = play(spec, err_on_a_concept(concepts, spec.rounds), Adaptive(spec.rounds), games=40, seed=3)
     assert played.score is not None
     assert played.mistakes is not None
     assert played.score.mean() >= 0.9
@@ -336,35 +300,9 @@ def test_it_finds_the_concept_after_few_mistakes(
 # --- refusals -----------------------------------------------------------------------------------------------
 
 
-def test_a_game_longer_than_its_rounds_is_refused() -> None:
-    for reduction in (False, True):
-        learner = GolowichLivni(concepts=Thresholds(range(4)), nodes=16, rounds=2, reduction=reduction)
-        with pytest.raises(BudgetExceeded, match="golowich-livni has spent its 2 rounds; set rounds to"):
-            play(learner, script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
-
-
 def test_batches_that_are_too_large_are_refused() -> None:
     learner = GolowichLivni(reduction=True, rounds=10_000)
     with pytest.raises(Unsupported, match=r"at most 134,217,728 leaves, got 307200000\. Play fewer games"):
         learner.start(30, np.random.default_rng(0))
-    with pytest.raises(Unsupported, match="its Littlestone dimension is infinite"):
-        GolowichLivni(concepts=Thresholds()).start(1, np.random.default_rng(0))
-    with pytest.raises(
-        InvalidArgument,
-        match=r"nodes must be at least 16, the leaves of a tree of depth d, got 8\. Set nodes",
-    ):
+    with pytest.raises(InvalidArgument, match="nodes must be at least 16, got 8"):
         play(GolowichLivni(nodes=8), script(), Oblivious(1), games=1, seed=1)
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"nodes": 48}, "nodes must be a power of two, got 48"),
-        ({"switches": 0}, "switches must be at least 1, got 0"),
-        ({"level": -1.0}, "level must be at least 0, got -1.0"),
-        ({"epsilon": 0.0}, "epsilon must be more than 0, got 0.0"),
-    ],
-)
-def test_settings_out_of_range_are_refused(bad: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        GolowichLivni(**bad)

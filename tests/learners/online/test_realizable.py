@@ -10,38 +10,22 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.laws.littlestone_references import agreeing, concepts_of, soa_label
-from support.players.simple_players import Scripted, script
+from support.laws.concept_laws import agreeing, concepts_of, soa_label
+from support.online_adversaries import err_on_a_concept
+from support.simple_players import script
 
-from arena import (
-    Adaptive,
-    BudgetExceeded,
-    Example,
-    InvalidArgument,
-    Moves,
-    Oblivious,
-    PrivacyUnit,
-    Unsupported,
-    play,
-)
+from arena import Adaptive, InvalidArgument, Oblivious, PrivacyUnit, Unsupported, play
 from arena.claims import Bound
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
-from arena.testing import check_learner
 from learners.mechanisms.counters import private_histogram
 from learners.mechanisms.noise import laplace
-from learners.online.automaton_tables import AUTOMATA, tabulate
+from learners.online.conservative import AUTOMATA, tabulate
 from learners.online.realizable import KEEP, PRINTED, RealizableLearner, lwy_nodes, lwy_pairs, merge_pairs
 
 SMALL: dict[str, Any] = {"epsilon": 200.0, "delta": 0.1, "patience": 0.3, "frequent": 0.01}
-PAPER: dict[str, Any] = {
-    "update": PRINTED,
-    "growth": 1.0,
-    "watching": 0.5,
-    "patience": 1.0,
-    "frequent": None,
-}
+PAPER: dict[str, Any] = {"update": PRINTED, "growth": 1, "watching": 0.5, "patience": 1, "frequent": None}
 
 Examples = list[tuple[int, int]]
 Function = tuple[int, ...]
@@ -299,36 +283,11 @@ def test_a_bound_exists_for_the_settings_of_the_proof() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("update", [KEEP, PRINTED])
-def test_it_conforms(update: str) -> None:
-    learner = RealizableLearner(concepts=Thresholds(range(4)), nodes=16, rounds=12, update=update, **SMALL)
-    check_learner(learner, games=800)
-
-
-def errors(concepts: ConceptClass, rounds: int) -> Scripted:
-    """Always errs on the last function, at a random point of a concept drawn beforehand; returns whether
-    that is what is shown in the end."""
-    matrix, domain = labellings(concepts), np.array(concepts.domain)
-
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        target = matrix[rng.integers(0, len(matrix), games)]
-        labels = np.zeros_like(target)
-        for _ in range(rounds):
-            weights = np.cumsum((labels != target) + 1e-9, axis=1)
-            x = (weights >= rng.random((games, 1)) * weights[:, -1:]).argmax(axis=1)
-            reply = yield Example(domain[x], target[np.arange(games), x])
-            labels = np.stack([reply.hypothesis(point) for point in domain], axis=1)
-        return (labels == target).all(axis=1)
-
-    return Scripted(moves)
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize("points", [4, 8, 16])
 def test_it_finds_the_concept_after_few_mistakes(points: int) -> None:
     concepts = Thresholds(range(points))
     learner = RealizableLearner(concepts=concepts, epsilon=16.0, rounds=6_000)
-    played = play(learner, errors(concepts, 6_000), Adaptive(6_000), games=40, seed=3)
+    played = play(learner, err_on_a_concept(concepts, 6_000), Adaptive(6_000), games=40, seed=3)
     assert played.score is not None
     assert played.mistakes is not None
     assert played.score.mean() >= 0.95
@@ -355,10 +314,8 @@ def test_a_base_makes_it_proper_or_not(
     assert (learner.proper, learner.tables.depth, len(learner.noises)) == (proper, depth, depth)
     labellings_of, published = {tuple(row) for row in labellings(concepts)}, set()
     domain = np.array(concepts.domain)
-    state, target = (
-        learner.start(40, rng),
-        labellings(concepts)[rng.integers(len(labellings(concepts)), size=40)],
-    )
+    state = learner.start(40, rng)
+    target = labellings(concepts)[rng.integers(len(labellings(concepts)), size=40)]
     for _ in range(300):
         h = state.hypothesis()
         shown = np.stack([h(point) for point in domain], axis=1)
@@ -390,54 +347,13 @@ def test_a_halted_game_keeps_its_last_function(rng: np.random.Generator) -> None
 # --- refusals -----------------------------------------------------------------------------------------------
 
 
-def test_a_game_longer_than_its_rounds_is_refused() -> None:
-    learner = RealizableLearner(concepts=Thresholds(range(4)), nodes=16, rounds=2)
-    with pytest.raises(
-        BudgetExceeded, match="realizable has spent its 2 rounds; set rounds to the game's length"
-    ):
-        play(learner, script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
+def test_a_class_without_a_small_table_is_refused() -> None:
+    with pytest.raises(Unsupported, match="too large to tabulate"):
+        RealizableLearner(concepts=Thresholds(np.arange(8_000.0))).start(2, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("kind", [Thresholds(), Thresholds(np.arange(8_000.0))])
-def test_a_class_without_a_small_table_is_refused(kind: ConceptClass) -> None:
-    with pytest.raises(Unsupported, match=r"Littlestone dimension is infinite|too large to tabulate"):
-        RealizableLearner(concepts=kind).start(2, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"nodes": 48}, "nodes must be a power of two, got 48"),
-        ({"update": "none"}, "update must be one of keep, printed, got 'none'"),
-        ({"watching": 1.0}, "watching must be less than 1, got 1.0"),
-        ({"patience": 0.0}, "patience must be more than 0, got 0.0"),
-        ({"epsilon": -1.0}, "epsilon must be more than 0, got -1.0"),
-    ],
-)
-def test_settings_out_of_range_are_refused(bad: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        RealizableLearner(**bad)
-
-
-def test_too_few_nodes_are_refused_at_the_start() -> None:
-    with pytest.raises(
-        InvalidArgument, match=r"a pair of sequences in layer M = 4, got 16\. Set nodes to at least 32"
-    ):
+def test_nodes_must_be_a_power_of_two_that_leaves_a_pair_in_the_last_layer() -> None:
+    with pytest.raises(InvalidArgument, match="nodes must be a power of two, got 48"):
+        RealizableLearner(nodes=48)
+    with pytest.raises(InvalidArgument, match="nodes must be at least 32, got 16"):
         play(RealizableLearner(nodes=16), script(), Oblivious(1), games=1, seed=1)
-
-
-def test_every_combination_of_layers_terminates(rng: np.random.Generator) -> None:
-    """Short games with little noise, with both updates."""
-    for update, frequent in product((KEEP, PRINTED), (None, 0.5)):
-        learner = RealizableLearner(
-            concepts=Thresholds(range(7)),
-            nodes=32,
-            rounds=500,
-            update=update,
-            **{**SMALL, "frequent": frequent},
-        )
-        state = learner.start(20, rng)
-        for _ in range(500):
-            h = state.hypothesis()
-            state.observe(np.full(20, 3.0), ~h(3.0))
-        assert (state._layer == 3).all()

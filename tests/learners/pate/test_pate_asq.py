@@ -1,4 +1,4 @@
-"""pate-asq: output distribution, claim and costs, exact audits, refusals, conformance."""
+"""pate-asq: output distribution, claim and costs, odometer, exact audits, refusals, conformance."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ import math
 import attrs
 import numpy as np
 import pytest
-from support.common_random_numbers import check_common_random_numbers
-from support.players.simple_players import script
-from support.services import PaysForOneAnswer, TruthService
-from support.statistical import check_counts, expect_rejection, statistical
+from hypothesis import given
+from hypothesis import strategies as st
+from support.laws.learner_laws import check_common_random_numbers
+from support.simple_players import script
+from support.statistical import check_counts, check_mean, expect_rejection, statistical
+from support.voting import PaysForOneAnswer, TruthService
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Thresholds
+from arena.privacy_curves import GaussianCurve
 from arena.testing import check_learner
 from audits.exact_loss import exact
-from learners.mechanisms.noise import gaussian_epsilon
-from learners.pate.ensemble import Minimiser, Teacher
-from learners.pate.pate_asq import PateAsq
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.students.active import learn
-from learners.pate.students.forced_label_student import DisagreementStudent, ForcedLabelStudent
-from learners.pate.students.rules import PublicPoints
+from learners.pate.independent_answers import PateGaussian, sigma_of_step_1
+from learners.pate.rules import PublicPoints
+from learners.pate.student_learners import PateAsq, odometer
+from learners.pate.students import DisagreementStudent, ForcedLabelStudent, learn
+from learners.pate.teacher import Minimiser, Teacher
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(6)))
@@ -133,7 +134,7 @@ def test_the_claim_is_that_of_the_largest_number_of_answers() -> None:
 def test_the_odometer_is_above_the_cost_of_as_many_answers() -> None:
     sigma = SMALL.aggregator_learner.effective_sigma
     spent = [SMALL.odometer(answers) for answers in range(5)]
-    costs = [gaussian_epsilon(delta=1e-5, sigma=sigma, sensitivity=c**0.5) for c in range(1, 5)]
+    costs = [GaussianCurve(c**0.5 / sigma).epsilon(1e-5) for c in range(1, 5)]
     assert costs[-1] == pytest.approx(4.0)
     assert spent == sorted(spent)
     assert all(odometer > cost for odometer, cost in zip(spent, [0.0, *costs], strict=True))
@@ -181,9 +182,60 @@ def test_one_class_only(only: int) -> None:
     assert (value.concept_class.labels(value.concepts, np.arange(6)) == only).mean() >= 5 / 6
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"), [("queries", 0), ("constant", 0.0), ("theta", 0.5), ("method", "guess")]
-)
-def test_bad_settings(setting: str, value: object) -> None:
-    with pytest.raises(InvalidArgument, match=setting):
-        PateAsq(**{setting: value})
+DELTAS = st.floats(1e-9, 0.2)
+
+
+@given(st.integers(1, 500), st.floats(0.1, 5), DELTAS)
+def test_the_odometer_ends_at_the_zcdp_bound(most: int, epsilon: float, delta: float) -> None:
+    sigma = sigma_of_step_1(epsilon=epsilon, delta=delta, answers=most)
+    read = [odometer(answers, most=most, sigma=sigma, delta=delta) for answers in (0, most // 2, most)]
+    assert read == sorted(read)
+    assert read[2] == pytest.approx(epsilon)
+    assert read[0] < epsilon / 2
+
+
+def losses(rng: np.random.Generator, *, runs: int, most: int, sigma: float) -> np.ndarray:
+    """(runs, most): the log ratio after each answer, on S, if every count is 1 more on S than on S'."""
+    steps = rng.standard_normal((runs, most)) / sigma + 1 / (2 * sigma**2)
+    return np.cumsum(steps, axis=1)
+
+
+MOST, SIGMA, DELTA, RUNS = 20, 4.0, 0.05, 200_000
+
+
+def excess(read: np.ndarray, losses: np.ndarray) -> np.ndarray:
+    """For each run that stops as soon as its loss exceeds the meter, and releases where: the part
+    (1 − e^(ε(c) − L))⁺ of its chance on S that e^ε(c) times its chance on S' does not cover. Its mean is the
+    δ that the meter needs against this student."""
+    above = losses > read
+    stop = np.where(above.any(axis=1), above.argmax(axis=1), losses.shape[1] - 1)
+    rows = np.arange(len(losses))
+    return np.maximum(-np.expm1(read[stop] - losses[rows, stop]), 0.0)
+
+
+@statistical(rate=2 * RATE)
+def test_the_odometer_holds_and_the_ex_post_figure_does_not(rng) -> None:
+    """The student stops as soon as its loss exceeds the meter."""
+    told = losses(rng, runs=RUNS, most=MOST, sigma=SIGMA)
+    fixed = np.array([GaussianCurve(math.sqrt(c) / SIGMA).epsilon(DELTA) for c in range(1, MOST + 1)])
+    safe = np.array([odometer(c, most=MOST, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
+    assert excess(safe, told).mean() < DELTA / 2
+    with expect_rejection():
+        check_mean(excess(fixed, told), DELTA, bounds=(0, 1), rate=RATE, effect=0.02, power=1 - RATE)
+    assert excess(fixed, told).mean() > DELTA
+
+
+@statistical(rate=2 * RATE)
+def test_the_loss_exceeds_the_odometer_with_probability_at_most_delta(rng) -> None:
+    told = losses(rng, runs=RUNS, most=MOST, sigma=SIGMA)
+    safe = np.array([odometer(c, most=MOST, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
+    crossed = (told > safe).any(axis=1)
+    with expect_rejection():
+        check_mean(crossed, DELTA, bounds=(0, 1), rate=RATE, effect=0.02, power=1 - RATE)
+    assert 0.2 * DELTA < crossed.mean() < DELTA  # Ville's bound, and not far below it
+
+
+@pytest.mark.parametrize("answers", [3, -1])
+def test_answers_beyond_the_budget_are_refused(answers: int) -> None:
+    with pytest.raises(InvalidArgument, match="answers must be at least 0 and at most the budget"):
+        odometer(answers, most=2, sigma=1.0, delta=0.1)

@@ -11,24 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, total
 from scipy import stats
-from support.laws.voting_laws import Views, check_views, delta, law_of_views, one_point, views
-from support.statistical import expect_rejection, statistical
+from support.statistical import check_views, expect_rejection, statistical
+from support.voting import delta, exact_views, one_point, views
 
 from arena import Sample, Training, Voting
 from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
 from learners.mechanisms.accounting import zcdp_guarantee
 from learners.mechanisms.noise import gaussian_delta
-from learners.pate.pate_gaussian import PateGaussian, sigma_of_step_1
+from learners.pate.independent_answers import PateGaussian, sigma_of_step_1
 
 RATE = 1e-8
 SMALL = PateGaussian(teachers=9, queries=3, sigma=1.5)
 EVEN = attrs.evolve(SMALL, teachers=8)
 CLEAR_AND_TIED = Sample([0.0, 1.0], [1, 1], [5, 4])
-
-
-def exact(spec: PateGaussian, votes: list[int]) -> Views:
-    return law_of_views(spec.law(one_point(spec.teachers, 1)), votes)
 
 
 # --- calibration --------------------------------------------------------------------------------------------
@@ -77,8 +73,8 @@ def test_the_distribution_is_that_of_normal_noise_and_a_tie_is_a_fair_coin(spec:
     single = attrs.evolve(spec, queries=1)
     for ones in range(spec.teachers + 1):
         one = stats.norm.sf(spec.teachers / 2, loc=ones, scale=1.5)
-        assert exact(single, [ones]) == pytest.approx({"0": 1 - one, "1": one})
-    assert exact(attrs.evolve(EVEN, queries=1), [4])["1"] == 0.5
+        assert exact_views(single, [ones]) == pytest.approx({"0": 1 - one, "1": one})
+    assert exact_views(attrs.evolve(EVEN, queries=1), [4])["1"] == 0.5
 
 
 @settings(max_examples=40)
@@ -91,7 +87,7 @@ def test_the_claim_holds_for_the_exact_distribution(
     asked: list[tuple[int, int]], epsilon: float, sigma: float
 ) -> None:
     spec = PateGaussian(teachers=9, queries=6, sigma=sigma, epsilon=max(epsilon, 1e-3))
-    one, other = (exact(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1))
+    one, other = (exact_views(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1))
     assert delta(one, other, spec.claim.epsilon) <= spec.claim.delta
 
 
@@ -106,7 +102,7 @@ def test_an_exact_audit_attains_a_share_of_the_claim(queries: int, share: float)
         assert not found.refuted
         lost.append(found.delta.middle)
         votes = [ones] * queries, [ones + 1] * queries
-        by_law = [delta(exact(spec, p), exact(spec, q), 0.5) for p, q in (votes, votes[::-1])]
+        by_law = [delta(exact_views(spec, p), exact_views(spec, q), 0.5) for p, q in (votes, votes[::-1])]
         assert lost[-1] == pytest.approx(max(by_law), abs=1e-12)
     assert share <= max(lost) / spec.claim.delta <= share + 0.01
 
@@ -117,14 +113,14 @@ def test_an_exact_audit_attains_a_share_of_the_claim(queries: int, share: float)
 @statistical(rate=RATE)
 def test_answers_follow_the_distribution() -> None:
     seen = views(SMALL, CLEAR_AND_TIED, [1.0, 0.0, 0.0], games=400_000)
-    check_views(seen, exact(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
+    check_views(seen, exact_views(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
 
 
 @statistical(rate=2 * RATE)
 def test_noise_of_nine_tenths_the_sigma_is_detected() -> None:
     seen = views(attrs.evolve(SMALL, sigma=1.35), CLEAR_AND_TIED, [1.0, 0.0, 0.0], games=400_000)
     with expect_rejection():
-        check_views(seen, exact(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
+        check_views(seen, exact_views(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
 
 
 def test_a_plain_game_equals_a_batch() -> None:
@@ -135,17 +131,6 @@ def test_a_plain_game_equals_a_batch() -> None:
         told = state.predict(np.zeros(4)).tolist()
         assert told == [ones + 1.5 * rng.standard_normal() >= 9 / 2 for ones in (4, 5, 5, 4)]
     assert state.halted.all()
-
-
-def test_it_halts_after_its_last_answer() -> None:
-    state = SMALL.start(5, np.random.default_rng(1))
-    state.train(Training.of((one_point(9, 9),), np.zeros(5, np.intp)))
-    for _ in range(2):
-        assert state.predict(np.zeros(5)).all()
-        assert not state.halted.any()
-    assert state.predict(np.zeros(5)).all()
-    assert state.halted.all()
-    assert not state.predict(np.zeros(5)).any()
 
 
 @pytest.mark.parametrize("spec", [SMALL, EVEN, PateGaussian()], ids=["small", "even", "default"])

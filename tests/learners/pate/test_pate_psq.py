@@ -13,21 +13,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
-from support.players.simple_players import script
-from support.services import PaysForOneAnswer
+from support.simple_players import script
 from support.statistical import check_counts, expect_rejection, statistical
+from support.voting import PaysForOneAnswer
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Points, Thresholds
 from arena.testing import check_learner
 from audits.exact_loss import exact
-from learners.pate.ensemble import Minimiser, Teacher
-from learners.pate.ensemble.ensemble import train_ensemble
+from learners.pate.independent_answers import PateGaussian
 from learners.pate.logistic import LinearRules
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.pate_psq import PatePsq
-from learners.pate.pate_svt import PateSvt
-from learners.pate.students.rules import PublicPoints
+from learners.pate.rules import PublicPoints
+from learners.pate.screening import PateSvt
+from learners.pate.student_learners import PatePsq
+from learners.pate.teacher import Minimiser, Teacher
+from learners.pate.voters import train_ensemble
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(4)))
@@ -258,11 +258,6 @@ def test_a_student_without_concepts_is_refused_before_any_query(text: str) -> No
     learner = PatePsq(teacher=student, public=PublicPoints(np.zeros((3, *shape))))
     with pytest.raises(Unsupported, match="a student must release a concept: of its class, or a linear rule"):
         learner.start(1, np.random.default_rng(0))
-
-
-def test_fewer_examples_than_teachers() -> None:
-    with pytest.raises(Unsupported, match="101 teachers need at least as many examples, got 11"):
-        play_releases(PatePsq(), Sample([1, 2], [0, 1], [5, 6]), games=1)
 
 
 def test_a_distribution_with_too_many_sequences_is_refused() -> None:

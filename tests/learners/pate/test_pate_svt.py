@@ -13,24 +13,14 @@ from hypothesis import strategies as st
 from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
 from support.laws.mechanism_laws import sparse_vector_law
-from support.laws.voting_laws import (
-    Views,
-    check_views,
-    delta,
-    greatest_loss,
-    law_of_views,
-    naive_screening,
-    one_point,
-    views,
-)
-from support.statistical import expect_rejection, statistical
+from support.statistical import check_views, expect_rejection, statistical
+from support.voting import Views, delta, exact_views, greatest_loss, naive_screening, one_point, views
 
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from arena.testing import check_learner
 from learners.mechanisms.accounting import basic_composition, compose_advanced, zcdp_guarantee
-from learners.pate.ensemble.screening import distances
-from learners.pate.pate_svt import PateSvt, probability_above, threshold_for, tight_scale
+from learners.pate.screening import PateSvt, distances, probability_above, threshold_for, tight_scale
 
 RATE = 1e-8
 SMALL = PateSvt(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)
@@ -145,7 +135,7 @@ def test_the_claim_has_a_larger_delta_if_labels_need_it() -> None:
 def test_delta_of_the_labels_is_attained(spec: PateSvt, epsilon: float) -> None:
     """For queries where one vote changes the label, only a label distinguishes the worlds."""
     short = (spec.teachers + 1) // 2 - 1
-    one, other = (exact(spec, [ones] * spec.queries) for ones in (short, short + 1))
+    one, other = (exact_views(spec, [ones] * spec.queries) for ones in (short, short + 1))
     leak = probability_above(spec.effective_threshold, spec.effective_scale)
     assert delta(one, other, epsilon) == pytest.approx(-expm1(spec.unstable * log1p(-leak)), rel=1e-12)
 
@@ -164,8 +154,8 @@ def test_the_claim_holds_for_the_exact_distribution(
 ) -> None:
     """For all votes that differ by one, up or down; with fresh thresholds or one that is kept."""
     spec = learner(teachers=9, queries=5, unstable=unstable, scale=scale, threshold=2.0, delta=at)
-    one = exact(spec, [votes + up for votes, up in asked])
-    other = exact(spec, [votes + 1 - up for votes, up in asked])
+    one = exact_views(spec, [votes + up for votes, up in asked])
+    other = exact_views(spec, [votes + 1 - up for votes, up in asked])
     claim = spec.claim
     for p, q in ((one, other), (other, one)):
         assert delta(p, q, claim.epsilon) <= claim.delta + 1e-12
@@ -175,7 +165,7 @@ def test_the_claim_holds_for_the_exact_distribution(
 def test_a_run_attains_its_claim(free: int, share: float) -> None:
     """Nearly 2/λ after five free answers: votes that fall, then one that rises. No label differs."""
     spec = PateSvt(teachers=19, queries=free + 1, unstable=1, scale=2.0, threshold=6.0)
-    worlds = [exact(spec, [11 - world] * free + [18 + world]) for world in (0, 1)]
+    worlds = [exact_views(spec, [11 - world] * free + [18 + world]) for world in (0, 1)]
     found = greatest_loss(*worlds) * spec.effective_scale / 2
     assert share <= found <= share + 0.01
     assert found <= 1
@@ -184,17 +174,13 @@ def test_a_run_attains_its_claim(free: int, share: float) -> None:
 # --- the distribution ---------------------------------------------------------------------------------------
 
 
-def exact(spec: PateSvt, votes: list[int]) -> Views:
-    return law_of_views(spec.law(one_point(spec.teachers, 1)), votes)
-
-
 @pytest.mark.parametrize(
     "spec", [SMALL, EVEN, attrs.evolve(SMALL, unstable=1), attrs.evolve(SMALL, unstable=9)]
 )
 def test_the_distribution_is_that_of_the_mechanism(spec: PateSvt) -> None:
     votes = [8, 5, 4, 0, 6]
     expected = mechanism(spec, votes)
-    found = exact(spec, votes)
+    found = exact_views(spec, votes)
     assert found.keys() == {view for view, p in expected.items() if p}
     for view, chance in found.items():
         assert chance == pytest.approx(expected[view], rel=1e-9, abs=1e-13), view
@@ -203,7 +189,7 @@ def test_the_distribution_is_that_of_the_mechanism(spec: PateSvt) -> None:
 def test_many_distances_have_a_small_error() -> None:
     spec = PateSvt(teachers=601, queries=4, unstable=2, scale=9.0, threshold=120.0)
     votes = [171, 190, 180, 420]
-    for view, chance in exact(spec, votes).items():
+    for view, chance in exact_views(spec, votes).items():
         assert chance == pytest.approx(mechanism(spec, votes)[view], abs=2e-7)
 
 
@@ -233,14 +219,14 @@ ITS_VOTES = [9, 5, 9, 5]
 @statistical(rate=RATE)
 def test_answers_follow_the_distribution(rng: np.random.Generator) -> None:
     seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
-    check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
+    check_views(seen, exact_views(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
 
 
 @statistical(rate=2 * RATE)
 def test_one_more_vote_is_detected() -> None:
     seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
     with expect_rejection():
-        check_views(seen, exact(attrs.evolve(SMALL, unstable=3), ITS_VOTES), rate=RATE, effect=0.01)
+        check_views(seen, exact_views(attrs.evolve(SMALL, unstable=3), ITS_VOTES), rate=RATE, effect=0.01)
 
 
 @statistical(rate=RATE)
@@ -250,7 +236,7 @@ def test_a_plain_game_follows_the_distribution(rng: np.random.Generator) -> None
         naive_screening(ITS_VOTES, lambda scale: float(rng.laplace(scale=scale)), **settings)
         for _ in range(70_000)
     ]
-    check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.022)
+    check_views(seen, exact_views(SMALL, ITS_VOTES), rate=RATE, effect=0.022)
 
 
 def test_after_the_last_unstable_answer_nothing_is_released() -> None:
@@ -301,13 +287,13 @@ ASKED_ABOVE = st.lists(st.tuples(st.integers(5, 8), st.integers(0, 1)), min_size
 def test_a_kept_threshold_costs_less_than_fresh_ones(asked: list[tuple[int, int]], unstable: int) -> None:
     """(T + 1)/λ instead of 2T/λ, where labels do not differ."""
     spec = KeepsThreshold(queries=5, unstable=unstable, threshold=2.0)
-    worlds = [exact(spec, [votes + abs(world - up) for votes, up in asked]) for world in (0, 1)]
+    worlds = [exact_views(spec, [votes + abs(world - up) for votes, up in asked]) for world in (0, 1)]
     assert greatest_loss(*worlds) <= (unstable + 1) / spec.effective_scale + 1e-9
 
 
 def test_a_kept_threshold_leaks_less() -> None:
     kept = KeepsThreshold(queries=3, unstable=3)
     fresh = PateSvt(teachers=9, queries=3, unstable=3, scale=1.0, threshold=4.0)
-    leaks = [delta(exact(spec, [4] * 3), exact(spec, [5] * 3), 3.0) for spec in (kept, fresh)]
+    leaks = [delta(exact_views(spec, [4] * 3), exact_views(spec, [5] * 3), 3.0) for spec in (kept, fresh)]
     assert 0.5 * leaks[1] < leaks[0] < leaks[1]
     assert fresh.claim.delta == pytest.approx(leaks[1])

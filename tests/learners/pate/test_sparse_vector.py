@@ -12,29 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
 from scipy import stats
-from support.laws.voting_laws import (
-    Views,
-    check_views,
-    delta,
-    greatest_loss,
-    law_of_views,
-    naive_screening,
-    one_point,
-    views,
-)
-from support.statistical import expect_rejection, statistical
+from support.simple_players import run_audit
+from support.statistical import check_views, expect_rejection, statistical
+from support.voting import delta, exact_views, greatest_loss, naive_screening, one_point, views
 
 from arena import InvalidArgument, Sample, Training, Voting
-from arena.replies import UNSTABLE
+from arena.messages import UNSTABLE
 from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
-from audits.runs.plan import Plan
-from audits.runs.run import run
 from learners.mechanisms.accounting import best_composition, optimal_composition
 from learners.mechanisms.noise import laplace
-from learners.pate.distance_to_instability import DistanceToInstability
-from learners.pate.ensemble.screening import Screening
-from learners.pate.sparse_vector import SparseVector, SparseVectorPrinted
+from learners.pate.independent_answers import DistanceToInstability
+from learners.pate.screening import Screening, SparseVector, SparseVectorPrinted
 
 RATE = 1e-8
 SMALL = SparseVector(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)
@@ -42,10 +31,6 @@ PRINTED = SparseVectorPrinted(teachers=9, queries=5, unstable=2, scale=1.0, thre
 CLEAR_AND_TIED = Sample([0.0, 1.0], [1, 1], [5, 4])
 ASKS = [1.0, 0.0, 1.0, 0.0]
 ITS_VOTES = [9, 5, 9, 5]
-
-
-def exact(spec: Screening, votes: list[int]) -> Views:
-    return law_of_views(spec.law(one_point(spec.teachers, 1)), votes)
 
 
 # --- formulas and claims ------------------------------------------------------------------------------------
@@ -90,7 +75,7 @@ def test_the_claim_holds_for_the_exact_distribution(
 ) -> None:
     spec = attrs.evolve(SMALL, unstable=unstable, delta=at)
     one, other = ([votes + abs(up - world) for votes, up in asked] for world in (0, 1))
-    pair = exact(spec, one), exact(spec, other)
+    pair = exact_views(spec, one), exact_views(spec, other)
     assert delta(*pair, spec.claim.epsilon) <= at + 1e-12
     if spec.claim.curve is not None:
         assert delta(*pair, 1.0) <= spec.claim.curve.deltas(np.array([1.0]))[0] + 1e-12
@@ -103,7 +88,7 @@ def test_the_claim_holds_for_the_exact_distribution(
 @pytest.mark.parametrize("spec", [SMALL, PRINTED], ids=lambda spec: spec.name)
 @statistical(rate=2 * RATE)
 def test_batches_and_plain_games_follow_the_distribution(spec: Screening, rng: np.random.Generator) -> None:
-    law = exact(spec, ITS_VOTES)
+    law = exact_views(spec, ITS_VOTES)
     check_views(views(spec, CLEAR_AND_TIED, ASKS, games=400_000), law, rate=RATE, effect=0.01)
     plain = [
         naive_screening(
@@ -126,7 +111,7 @@ def test_the_printed_threshold_is_not_the_corrected_one() -> None:
     """The distribution of one is rejected for the other."""
     seen = views(PRINTED, CLEAR_AND_TIED, ASKS, games=400_000)
     with expect_rejection():
-        check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
+        check_views(seen, exact_views(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
 
 
 @pytest.mark.thorough
@@ -179,25 +164,12 @@ def test_for_large_epsilon_its_claim_holds(epsilon: float) -> None:
 
 @pytest.mark.thorough
 def test_games_refute_it() -> None:
-    plan = Plan(
-        learner=law_of_printed(1e-3, 1e-6, 10),
-        adversary=attrs.evolve(asks(10), learner=law_of_printed(1e-3, 1e-6, 10)),
-        referee=Voting(),
-        epsilon=1e-3,
-        delta=1e-6,
-        confidence=1 - 1e-6,
-        games=4_000_000,
-        until_refuted=True,
-    )
-    assert run(plan).refuted
+    learner = law_of_printed(1e-3, 1e-6, 10)
+    assert run_audit(learner, asks(10), Voting(), games=4_000_000, confidence=1 - 1e-6).refuted
 
 
-DISTANCE_TO_INSTABILITY_SMALL = DistanceToInstability(teachers=9, queries=3, epsilon=0.8, threshold=2.0)
-EVEN = attrs.evolve(DISTANCE_TO_INSTABILITY_SMALL, teachers=8)
-
-
-def exact_of_distance_to_instability(spec: DistanceToInstability, votes: list[int]) -> Views:
-    return law_of_views(spec.law(one_point(spec.teachers, 1)), votes)
+NEAR = DistanceToInstability(teachers=9, queries=3, epsilon=0.8, threshold=2.0)
+EVEN = attrs.evolve(NEAR, teachers=8)
 
 
 def test_the_threshold_is_the_paper_s_and_its_delta_is_halved() -> None:
@@ -206,11 +178,11 @@ def test_the_threshold_is_the_paper_s_and_its_delta_is_halved() -> None:
     assert (spec.claim.epsilon, spec.claim.delta) == (2.0, pytest.approx(1e-3 / 2))
 
 
-@pytest.mark.parametrize("spec", [DISTANCE_TO_INSTABILITY_SMALL, EVEN])
+@pytest.mark.parametrize("spec", [NEAR, EVEN])
 def test_the_claim_of_one_answer_is_exact(spec: DistanceToInstability) -> None:
     """At ε the largest δ over votes that differ by one is the claimed one; below ε it is larger."""
     single = attrs.evolve(spec, queries=1)
-    laws = [exact_of_distance_to_instability(single, [ones]) for ones in range(spec.teachers + 1)]
+    laws = [exact_views(single, [ones]) for ones in range(spec.teachers + 1)]
     pairs = [*pairwise(laws), *pairwise(laws[::-1])]
     claim = single.claim
     assert claim.epsilon == spec.epsilon
@@ -229,46 +201,43 @@ VOTES = st.integers(0, 8)
 def test_the_claim_holds_for_the_exact_distribution_of_distance_to_instability(
     asked: list[tuple[int, int]], slack: float
 ) -> None:
-    spec = attrs.evolve(DISTANCE_TO_INSTABILITY_SMALL, slack=slack)
-    one, other = (
-        exact_of_distance_to_instability(spec, [votes + abs(up - world) for votes, up in asked])
-        for world in (0, 1)
-    )
+    spec = attrs.evolve(NEAR, slack=slack)
+    one, other = (exact_views(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1))
     assert delta(one, other, spec.claim.epsilon) <= spec.claim.delta + 1e-12
 
 
 def test_answers_compose() -> None:
     told = exp(-2.0 * 0.8) / 2
-    assert DISTANCE_TO_INSTABILITY_SMALL.claim.epsilon == pytest.approx(3 * 0.8)
-    assert DISTANCE_TO_INSTABILITY_SMALL.claim.delta == pytest.approx(1 - (1 - told) ** 3)
+    assert NEAR.claim.epsilon == pytest.approx(3 * 0.8)
+    assert NEAR.claim.delta == pytest.approx(1 - (1 - told) ** 3)
     many = DistanceToInstability(queries=500, epsilon=0.2, delta=1e-4, slack=1e-6, teachers=101)
     expected = optimal_composition(500, 0.2, 1e-4 / 2, slack=1e-6)
     assert (many.claim.epsilon, many.claim.delta) == pytest.approx(expected)
     assert expected.epsilon < 0.4 * 500 * 0.2
     # The labels of three ties, where nothing else differs, cost what is claimed of them.
     assert delta(
-        exact_of_distance_to_instability(DISTANCE_TO_INSTABILITY_SMALL, [4] * 3),
-        exact_of_distance_to_instability(DISTANCE_TO_INSTABILITY_SMALL, [5] * 3),
+        exact_views(NEAR, [4] * 3),
+        exact_views(NEAR, [5] * 3),
         2.4,
-    ) == pytest.approx(DISTANCE_TO_INSTABILITY_SMALL.claim.delta)
+    ) == pytest.approx(NEAR.claim.delta)
 
 
-@pytest.mark.parametrize("spec", [DISTANCE_TO_INSTABILITY_SMALL, EVEN])
+@pytest.mark.parametrize("spec", [NEAR, EVEN])
 def test_the_distribution_is_that_of_laplace_noise(spec: DistanceToInstability) -> None:
     single = attrs.evolve(spec, queries=1)
     for ones in range(spec.teachers + 1):
         distance = max(0, -(-abs(2 * ones - spec.teachers) // 2) - 1)
         told = stats.laplace.sf(spec.effective_threshold - distance, scale=1 / spec.epsilon)
         label = str(int(ones >= spec.teachers / 2))
-        assert exact_of_distance_to_instability(single, [ones]) == pytest.approx({label: told, "?": 1 - told})
+        assert exact_views(single, [ones]) == pytest.approx({label: told, "?": 1 - told})
 
 
 @statistical(rate=RATE)
 def test_answers_follow_the_distribution() -> None:
-    seen = views(DISTANCE_TO_INSTABILITY_SMALL, CLEAR_AND_TIED, [1.0, 0.0, 1.0], games=400_000)
+    seen = views(NEAR, CLEAR_AND_TIED, [1.0, 0.0, 1.0], games=400_000)
     check_views(
         seen,
-        exact_of_distance_to_instability(DISTANCE_TO_INSTABILITY_SMALL, [9, 5, 9]),
+        exact_views(NEAR, [9, 5, 9]),
         rate=RATE,
         effect=0.01,
     )
@@ -277,7 +246,7 @@ def test_answers_follow_the_distribution() -> None:
 @statistical(rate=2 * RATE)
 def test_noise_of_nine_tenths_the_scale_is_detected() -> None:
     seen = views(
-        attrs.evolve(DISTANCE_TO_INSTABILITY_SMALL, epsilon=0.8 / 0.9),
+        attrs.evolve(NEAR, epsilon=0.8 / 0.9),
         CLEAR_AND_TIED,
         [1.0, 0.0, 1.0],
         games=400_000,
@@ -285,14 +254,14 @@ def test_noise_of_nine_tenths_the_scale_is_detected() -> None:
     with expect_rejection():
         check_views(
             seen,
-            exact_of_distance_to_instability(DISTANCE_TO_INSTABILITY_SMALL, [9, 5, 9]),
+            exact_views(NEAR, [9, 5, 9]),
             rate=RATE,
             effect=0.01,
         )
 
 
 def test_a_batch_equals_plain_games_and_halts() -> None:
-    state = DISTANCE_TO_INSTABILITY_SMALL.start(2, np.random.default_rng(7))
+    state = NEAR.start(2, np.random.default_rng(7))
     state.train(Training.of((one_point(9, 9), one_point(9, 4)), np.array([0, 1])))
     rng = np.random.default_rng(7)
     for _ in range(3):
@@ -304,9 +273,7 @@ def test_a_batch_equals_plain_games_and_halts() -> None:
     assert not state.predict(np.zeros(2)).any()
 
 
-@pytest.mark.parametrize(
-    "spec", [DISTANCE_TO_INSTABILITY_SMALL, EVEN, DistanceToInstability()], ids=["small", "even", "default"]
-)
+@pytest.mark.parametrize("spec", [NEAR, EVEN, DistanceToInstability()], ids=["small", "even", "default"])
 def test_it_conforms_and_supports_common_random_numbers(spec: DistanceToInstability) -> None:
     assert spec.common_random_numbers
     check_learner(spec)

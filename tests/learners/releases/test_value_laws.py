@@ -10,54 +10,24 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 from scipy import stats
-from support.common_random_numbers import check_common_random_numbers
-from support.laws.learner_laws import delta_of_finite, integral
+from support.foreign_mechanisms import play_releases
+from support.laws.learner_laws import check_common_random_numbers, delta_of_finite, integral
 from support.laws.mechanism_laws import selection_law
-from support.players.foreign_mechanisms import play_releases
-from support.players.simple_players import Scripted, script
+from support.simple_players import script
 from support.statistical import check_cdf, check_counts, expect_rejection, statistical
 
-from arena import (
-    Density,
-    Finite,
-    Hypothesis,
-    Independent,
-    InvalidArgument,
-    Learner,
-    Moves,
-    Release,
-    Sample,
-    Train,
-    Unsupported,
-    ValueLaw,
-    play,
-)
+from arena import Hypothesis, InvalidArgument, Learner, Release, Sample, Train, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
+from arena.laws import Density, Finite, Independent, ValueLaw
 from arena.testing import check_learner
 from learners.mechanisms.noise import gaussian_delta
-from learners.releases.exponential_choice import ExponentialChoice
-from learners.releases.gaussian_count import GaussianCount
-from learners.releases.geometric_count import GeometricCount, answer_weights
-from learners.releases.laplace_count import LaplaceCount
-from learners.releases.randomised_response import RandomisedResponse
+from learners.releases.choices import ExponentialChoice, RandomisedResponse
+from learners.releases.counts import GaussianCount, GeometricCount, LaplaceCount, answer_weights
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}
 COUNTED = Sample([0.0, 0.0], [0, 1], [4, 3])
 NEIGHBOUR = COUNTED.replace_one(0, 0.0, 1)
-
-
-def release_values(learner: Learner, sample: Sample, games: int = 400_000) -> np.ndarray:
-    """What it releases, (games, ...)."""
-    found: list[np.ndarray] = []
-
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        reply = yield Train(sample)
-        found.append(reply.value)
-        return None
-
-    play(learner, Scripted(moves), Release(), games=games, seed=1)
-    return found[0]
 
 
 @pytest.mark.thorough
@@ -102,14 +72,19 @@ def test_laplace_count_has_the_curve_of_laplace_noise(epsilon: float) -> None:
 
 @statistical(rate=RATE)
 def test_gaussian_count_has_its_law() -> None:
-    check_cdf(release_values(GaussianCount(sigma=2.0), COUNTED), stats.norm(3, 2).cdf, effect=0.01, **SURE)
+    check_cdf(
+        play_releases(GaussianCount(sigma=2.0), COUNTED, 400_000), stats.norm(3, 2).cdf, effect=0.01, **SURE
+    )
 
 
 @statistical(rate=2 * RATE)
 def test_gaussian_count_with_other_noise_would_be_noticed() -> None:
     with expect_rejection():
         check_cdf(
-            release_values(GaussianCount(sigma=2.2), COUNTED), stats.norm(3, 2).cdf, effect=0.01, **SURE
+            play_releases(GaussianCount(sigma=2.2), COUNTED, 400_000),
+            stats.norm(3, 2).cdf,
+            effect=0.01,
+            **SURE,
         )
 
 
@@ -147,12 +122,12 @@ LABELLED = Sample([0.0, 1.0, 0.0], [1, 0, 1], [1, 1, 1])
 @statistical(rate=RATE)
 def test_randomised_response_has_its_law() -> None:
     learner = RandomisedResponse(size=3, epsilon=0.8)
-    assert_counts(release_values(learner, LABELLED), learner.law(LABELLED))
+    assert_counts(play_releases(learner, LABELLED, 400_000), learner.law(LABELLED))
 
 
 @statistical(rate=2 * RATE)
 def test_randomised_response_with_another_coin_would_be_noticed() -> None:
-    seen = release_values(RandomisedResponse(size=3, epsilon=0.9), LABELLED)
+    seen = play_releases(RandomisedResponse(size=3, epsilon=0.9), LABELLED, 400_000)
     with expect_rejection():
         assert_counts(seen, RandomisedResponse(size=3, epsilon=0.8).law(LABELLED))
 
@@ -162,8 +137,7 @@ def test_randomised_response_flips_each_label_in_its_place() -> None:
     found = np.exp(law.log_density(np.array([[1, 0, 1], [0, 0, 1], [0, 1, 0], [2, 0, 1]])))
     assert found == pytest.approx([27 / 64, 9 / 64, 1 / 64, 0])
     assert (
-        release_values(RandomisedResponse(size=3, epsilon=30.0), LABELLED, games=2).tolist()
-        == [[1, 0, 1]] * 2
+        play_releases(RandomisedResponse(size=3, epsilon=30.0), LABELLED, games=2).tolist() == [[1, 0, 1]] * 2
     )
 
 
@@ -213,11 +187,11 @@ def test_exponential_choice_tells_the_law_of_its_mechanism() -> None:
 @statistical(rate=RATE)
 def test_exponential_choice_has_its_law(concepts) -> None:  # type: ignore[no-untyped-def]
     learner = ExponentialChoice(concepts=concepts, epsilon=1.5)
-    assert_counts(release_values(learner, GRADED), learner.law(GRADED))
+    assert_counts(play_releases(learner, GRADED, 400_000), learner.law(GRADED))
 
 
 def test_what_exponential_choice_releases_labels_points() -> None:
-    concepts = release_values(ExponentialChoice(concepts=GRID, epsilon=200.0), GRADED, games=3)
+    concepts = play_releases(ExponentialChoice(concepts=GRID, epsilon=200.0), GRADED, games=3)
     assert Hypothesis(GRID, concepts)(2.0).tolist() == [True] * 3
     assert Hypothesis(GRID, concepts)(1.0).tolist() == [False] * 3
 

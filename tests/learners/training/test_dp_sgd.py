@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from arena import BLANK, GradientCanary, InvalidArgument, Neighbours, Sample
-from arena.privacy_curves.noisy_steps import NoisyStep, noisy_steps_epsilon
+from arena.privacy_curves import GaussianCurve
+from arena.privacy_curves.gaussian_curves import NoisyStep, noisy_steps_epsilon
 from arena.sample import Training
 from arena.testing import check_learner
-from learners.mechanisms.noise import gaussian_epsilon
 from learners.training.dp_sgd import DPSGD
 from learners.training.noisy_sums_state import FIXED, POISSON, SAMPLINGS, SHUFFLED, BatchSource
 from learners.training.small_networks import LOSSES, SmallNetwork
@@ -171,9 +171,7 @@ def test_claims_are_those_of_the_sampling() -> None:
     assert attrs.evolve(learner, sampling=FIXED, neighbours="replace one").claim == fixed
     assert attrs.evolve(learner, sampling=FIXED, neighbours="zero out one").claim.epsilon == fixed.epsilon
     shuffled = attrs.evolve(learner, sampling=SHUFFLED).claim
-    assert shuffled.epsilon == pytest.approx(
-        gaussian_epsilon(delta=1e-5, sigma=2 / sqrt(5), sensitivity=2), rel=1e-4
-    )
+    assert shuffled.epsilon == pytest.approx(GaussianCurve(sqrt(5)).epsilon(1e-5), rel=1e-4)
     assert learner.other_costs()["Rényi divergences"] > poisson.epsilon
 
 
@@ -185,20 +183,11 @@ def test_noise_is_found_for_an_epsilon() -> None:
     assert DPSGD(epsilon=2.0, clip=7.0).noise_run == DPSGD(epsilon=2.0).noise_run
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"batch": 11, "size": 10}, "a batch must not be larger than the data"),
-        ({"clip": 0.0}, "clip must be more than 0"),
-        ({"noise": -1.0}, "noise must be more than 0"),
-        ({"sampling": "every"}, "sampling must be one of poisson, fixed, shuffled"),
-        ({"neighbours": "next"}, "neighbours must be a known relation"),
-        ({"steps": 0}, "steps must be at least 1"),
-    ],
-)
-def test_bad_settings_are_refused(settings: dict, message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        DPSGD(**settings)
+def test_bad_settings_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="a batch must not be larger than the data"):
+        DPSGD(batch=11, size=10)
+    with pytest.raises(InvalidArgument, match="neighbours must be a known relation"):
+        DPSGD(neighbours="next")
 
 
 @pytest.mark.thorough

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.laws.mechanism_laws import sparse_vector_law
-from support.players.zoo import EVERY, LIVELY, alternating, label, masses, spread
 from support.statistical import check_cdf, check_counts, statistical
+from support.zoo import EVERY, LIVELY, alternating, label, masses, spread
 
 from arena import Branches, Density, Finite, Independent, Sample, Unsupported
-from learners.zoo.base import CountingLearner
+from learners.zoo.counting_queries import CountingLearner
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2, ReportNoisyMax3, ReportNoisyMax4
-from learners.zoo.svt import HaltingSvtLearner, Svt1, Svt2, Svt3, Svt4, Svt5, Svt6
-from learners.zoo.svt_laws import halting_law
+from learners.zoo.svt import HaltingSvtLearner, Svt1, Svt2, Svt3, Svt4, Svt5, Svt6, halting_law
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-7, "effect": 0.01}
@@ -235,20 +234,11 @@ def test_svt_3_has_density_in_the_tails_and_none_at_impossible_releases() -> Non
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (Svt3(halts=2), "svt-3 has an exact output distribution only for one halt, got 2. Set halts=1."),
-        (
-            Svt6(queries=15),
-            "an output distribution may have at most 16,384 sequences of answers. Ask fewer queries, or "
-            "allow fewer halts.",
-        ),
-        (
-            Svt1(queries=20, halts=20),
-            "an output distribution may have at most 16,384 sequences of answers. Ask fewer queries, or "
-            "allow fewer halts.",
-        ),
+        (Svt3(halts=2), "svt-3 has an exact output distribution only for one halt, got 2"),
+        (Svt6(queries=15), "may have at most 16,384 sequences of answers"),
+        (Svt1(queries=20, halts=20), "may have at most 16,384 sequences of answers"),
     ],
 )
 def test_output_distributions_that_are_refused(learner: CountingLearner, message: str) -> None:
-    with pytest.raises(Unsupported) as caught:
+    with pytest.raises(Unsupported, match=message):
         learner.law(spread(learner, 2.0))
-    assert str(caught.value) == message

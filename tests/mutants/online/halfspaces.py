@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+from mutants.online.broken_learner import BrokenLearner
 from mutants.online.online_realizable import BareSum, SumAtMistakes
-from support.players.named_by_class import NamedByClass
 
-from arena import Claim, Hypothesis
+from arena import Hypothesis
 from arena.concepts import Halfspaces
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.halfspaces.winnow import MultiplicativeWeights
-from learners.mechanisms.above_threshold import RunningSum
+from learners.mechanisms.sparse_vector import RunningSum
 
 FIRES_EVERY_ROUND = -1e6
 
 
 @attrs.frozen
-class EveryRound(NamedByClass, DpWinnow):
-    """Base of the broken learners: their settings, claim and running state."""
+class EveryRound(BrokenLearner, DpWinnow):
+    """Base of the broken learners: their settings."""
 
-    State = DpWinnowState
+    shipped, State = DpWinnow, DpWinnowState
 
     concepts: Halfspaces = Halfspaces(2, 0.5)
     rounds: int = 12
@@ -34,18 +34,6 @@ class EveryRound(NamedByClass, DpWinnow):
     rate: float | None = 0.2
     cached: int | None = 1
     threshold: float | None = FIRES_EVERY_ROUND
-
-    @property
-    def twin(self) -> DpWinnow:
-        """The shipped learner at the same settings."""
-        return DpWinnow(**{field.name: getattr(self, field.name) for field in attrs.fields(DpWinnow)})
-
-    @property
-    def claim(self) -> Claim:
-        return self.twin.claim
-
-    def start(self, games: int, rng: np.random.Generator) -> DpWinnowState:
-        return self.State(self, games, rng)
 
 
 # --- draws --------------------------------------------------------------------------------------------------
@@ -68,18 +56,15 @@ class DrawsForOne(EveryRound):
     draws: int | None = 1
 
 
-class SumState(DpWinnowState):
-    def __init__(self, spec: EveryRound, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._scores = MultiplicativeWeights(games, spec.concepts.dimension, rate=spec.eta)
-
-
 @attrs.frozen
 class SumForMean(EveryRound):
     """The slip: the claim is for the mean of ten mistakes, but the weights are updated with their sum. Each
     draw loses ten times as much."""
 
-    State = SumState
+    class State(DpWinnowState):
+        def __init__(self, spec: EveryRound, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._scores = MultiplicativeWeights(games, spec.concepts.dimension, rate=spec.eta)
 
     rate: float | None = 0.4
     cached: int | None = 10
@@ -182,10 +167,6 @@ class Brink(EveryRound):
     threshold: float | None = 4.0
 
 
-class AtMistakesState(WatchingState):
-    watch_class = SumAtMistakes
-
-
 @attrs.frozen
 class WatchesMistakes(Brink):
     """The slip: the sum is compared with the threshold only in rounds with a mistake. No ε holds.
@@ -193,18 +174,16 @@ class WatchesMistakes(Brink):
     A correct prediction cannot cause an update.
     """
 
-    State = AtMistakesState
-
-
-class BareSumState(WatchingState):
-    watch_class = BareSum
+    class State(WatchingState):
+        watch_class = SumAtMistakes
 
 
 @attrs.frozen
 class BareMistakes(Brink):
     """The slip: AboveThreshold compares its noisy threshold with the exact sum. No ε holds."""
 
-    State = BareSumState
+    class State(WatchingState):
+        watch_class = BareSum
 
 
 CALM = 8

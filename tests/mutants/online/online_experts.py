@@ -1,33 +1,31 @@
-"""Broken versions of `agnostic-experts`: the shipped learner with one slip each, in short games.
+"""Broken versions of `agnostic-experts` and `agnostic-batched`: the shipped learners with one slip each.
 
 With two points, experts start at the threshold between them. A mistake at point 0 moves them to the function
-that is 1 at both points, a mistake at point 1 to the function that is 1 at neither.
-"""
+that is 1 at both points, a mistake at point 1 to the function that is 1 at neither."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from mutants.online.broken_learner import BrokenLearner
 
-from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
 from learners.mechanisms import exponential_experts
-from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState
-from learners.online.experts.draws import FreshDraws, LazyDraws
-from learners.online.experts.transitions import Candidates
+from learners.online.agnostic_batched import AgnosticBatched, AgnosticBatchedState
+from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState, Candidates
+from learners.online.merged_experts import FreshDraws, LazyDraws
+from learners.online.sanitiser import Discriminator, ExponentialLearner, Sanitiser
 
 ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 
 
 @attrs.frozen
-class HalfMoves(NamedByClass, AgnosticExperts):
-    """Base of the broken learners: their settings, claim and running state.
+class HalfMoves(BrokenLearner, AgnosticExperts):
+    """Base of the broken learners. Experts may move halfway through the game, and one in two does."""
 
-    Experts may move halfway through the game, and one in two does.
-    """
-
-    State = AgnosticExpertsState
+    shipped, State = AgnosticExperts, AgnosticExpertsState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 12
@@ -35,19 +33,6 @@ class HalfMoves(NamedByClass, AgnosticExperts):
     delta: float = 0.0
     stretches: int = 2
     share: float = 0.5
-
-    @property
-    def twin(self) -> AgnosticExperts:
-        """The shipped learner at the same settings."""
-        fields = attrs.fields(AgnosticExperts)
-        return AgnosticExperts(**{field.name: getattr(self, field.name) for field in fields})
-
-    @property
-    def claim(self) -> Claim:
-        return self.twin.claim
-
-    def start(self, games: int, rng: np.random.Generator) -> AgnosticExpertsState:
-        return self.State(self, games, rng)
 
 
 # --- candidates ---------------------------------------------------------------------------------------------
@@ -60,14 +45,10 @@ class WithCandidatesState(AgnosticExpertsState):
 
     def __init__(self, spec: HalfMoves, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
+        ends, length, points = spec.ends, spec.stretch_length, spec.transitions.points
+        epsilon, threshold = spec.counters_epsilon, spec.candidate_threshold
         self._candidates = self.candidates_class(
-            games,
-            spec.transitions.points,
-            rng,
-            ends=spec.ends,
-            length=spec.stretch_length,
-            epsilon=spec.counters_epsilon,
-            threshold=spec.candidate_threshold,
+            games, points, rng, ends=ends, length=length, epsilon=epsilon, threshold=threshold
         )
 
 
@@ -194,20 +175,15 @@ class PaysForOneDraw(HalfMoves):
         return exponential_experts.largest_rate(2, epsilon=self.epsilon, delta=self.delta)
 
 
-class AtMistakesState(AgnosticExpertsState):
-    def __init__(self, spec: AtMistakes, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        lazy = attrs.evolve(spec.lazy, rate=spec.leaving, redraw=0.0)
-        self._draws = LazyDraws(
-            self._experts, spec.transitions, games, rng, lazy=lazy, move_probability=spec.move_probability
-        )
-
-
 @attrs.frozen
 class AtMistakes(HalfMoves):
     """Base of the broken lazy learners: an expert is kept with probability exp(−leaving·loss)."""
 
-    State = AtMistakesState
+    class State(AgnosticExpertsState):
+        def __init__(self, spec: AtMistakes, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            lazy = attrs.evolve(spec.lazy, rate=spec.leaving, redraw=0.0)
+            self._draws = LazyDraws(self._experts, games, rng, lazy=lazy)
 
     concepts: ConceptClass = Thresholds(range(1))
     share: float = 0.0
@@ -234,3 +210,58 @@ class RedrawsAtMistakes(AtMistakes):
     @property
     def leaving(self) -> float:
         return 1_000.0
+
+
+@attrs.frozen
+class SmallBatches(BrokenLearner, AgnosticBatched):
+    """Base of the broken learners: their settings."""
+
+    shipped, State = AgnosticBatched, AgnosticBatchedState
+
+    concepts: ConceptClass = Thresholds(range(1))
+    rounds: int = 30
+    batch: int = 1
+    epsilon: float = 1.0
+    delta: float = 0.0
+    alpha: float = 0.5
+    calls: int | None = 1
+    rate: float | None = 20.0
+
+
+@attrs.frozen
+class KeepsBatches(SmallBatches):
+    """The slip: a batch is sanitised together with all earlier ones. It loses ε for each batch."""
+
+    class State(AgnosticBatchedState):
+        def _sanitise(self, out: np.ndarray) -> None:
+            before = self._counts.copy()
+            super()._sanitise(out)
+            self._counts += before
+
+    rounds: int = 60
+    alpha: float = 0.7  # distinguishes the worlds best
+
+
+class NoiseOfMeansSanitiser(Sanitiser):
+    @cached_property
+    def _discriminator(self) -> Discriminator:
+        both = np.concatenate([self.functions, ~self.functions])
+        epsilon = self.step * NoiseOfMeans().batch
+        return Discriminator(both, self.alpha, epsilon, ExponentialLearner(self.step))
+
+
+@attrs.frozen
+class NoiseOfMeans(SmallBatches):
+    """The slip: the discriminator uses counts with the noise for means, which is 1/B of it. It loses ε for
+    each example of a batch."""
+
+    rounds: int = 64
+    batch: int = 20
+    alpha: float = 0.76  # tells a batch of ones from the uniform proposal, one with a single zero rarely
+
+    @property
+    def sanitiser(self) -> Sanitiser:
+        own = super().sanitiser
+        return NoiseOfMeansSanitiser(
+            own.functions, epsilon=own.epsilon, delta=own.delta, alpha=own.alpha, calls=own.calls
+        )

@@ -13,17 +13,18 @@ from typing import Any
 
 import attrs
 import numpy as np
+from mutants.online.broken_learner import BrokenLearner
 from mutants.online.online_realizable import InTurn
-from support.players.named_by_class import NamedByClass
 
-from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
 from learners.online.golowich_livni import GolowichLivni, GolowichLivniState, TournamentForests
 
 
 @attrs.frozen
-class FewTrees(NamedByClass, GolowichLivni):
-    """Base of the broken learners: their settings, and the claim of the shipped learner."""
+class FewTrees(BrokenLearner, GolowichLivni):
+    """Base of the broken learners: their settings."""
+
+    shipped, State = GolowichLivni, GolowichLivniState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 40
@@ -32,23 +33,6 @@ class FewTrees(NamedByClass, GolowichLivni):
     nodes: int = 2
     switches: int = 1
     level: float | None = 2.0
-
-    @property
-    def twin(self) -> GolowichLivni:
-        """The shipped learner at the same settings."""
-        fields = attrs.fields(GolowichLivni)
-        return GolowichLivni(**{field.name: getattr(self, field.name) for field in fields})
-
-    @property
-    def claim(self) -> Claim:
-        return self.twin.claim
-
-
-class BareForestState(GolowichLivniState):
-    def _switch(self, rows: np.ndarray) -> None:
-        counts = self._forests.counts(rows)
-        best = np.where(counts.any(axis=1), counts.argmax(axis=1), self._forests.function[rows])
-        self._forests.show(rows, best, counts)
 
 
 @attrs.frozen
@@ -59,8 +43,11 @@ class BareForest(FewTrees):
     In a forest of one tree the first mistake determines the root, and the function of the root is shown.
     """
 
-    def start(self, games: int, rng: np.random.Generator) -> GolowichLivniState:
-        return BareForestState(self, games, rng)
+    class State(GolowichLivniState):
+        def _switch(self, rows: np.ndarray) -> None:
+            counts = self._forests.counts(rows)
+            best = np.where(counts.any(axis=1), counts.argmax(axis=1), self._forests.function[rows])
+            self._forests.show(rows, best, counts)
 
 
 @attrs.frozen
@@ -94,12 +81,6 @@ class ForestsInTurn(TournamentForests):
         self._turn += mistakes
 
 
-class LeavesInTurnState(GolowichLivniState):
-    def __init__(self, spec: FewTrees, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._forests = ForestsInTurn(spec, games, rng)
-
-
 @attrs.frozen
 class LeavesInTurn(FewTrees):
     """The slip: leaves are not drawn; mistakes of the hypothesis go to the leaves in turn. No ε holds.
@@ -107,10 +88,12 @@ class LeavesInTurn(FewTrees):
     One more mistake moves all later ones on by one leaf, so that examples that shared a tree no longer do.
     """
 
+    class State(GolowichLivniState):
+        def __init__(self, spec: FewTrees, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._forests = ForestsInTurn(spec, games, rng)
+
     rounds: int = 200
     epsilon: float = 3.0
     nodes: int = 128
     level: float | None = 8.0
-
-    def start(self, games: int, rng: np.random.Generator) -> LeavesInTurnState:
-        return LeavesInTurnState(self, games, rng)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.release_learners import laplace_noise
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import BudgetExceeded, Claim, Hypothesis, Learner
 from arena.concepts import Thresholds

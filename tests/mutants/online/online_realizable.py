@@ -12,20 +12,19 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players.named_by_class import NamedByClass
+from mutants.online.broken_learner import BrokenLearner
 
-from arena import Claim
 from arena.concepts import ConceptClass, Points, Thresholds
-from learners.mechanisms.above_threshold import RunningSum
 from learners.mechanisms.counters import HistogramNoise
+from learners.mechanisms.sparse_vector import RunningSum
 from learners.online.realizable import RealizableLearner, RealizableState
 
 
 @attrs.frozen
-class Shorter(NamedByClass, RealizableLearner):
-    """Base of the broken learners: their settings, claim and running state."""
+class Shorter(BrokenLearner, RealizableLearner):
+    """Base of the broken learners: their settings."""
 
-    State = RealizableState
+    shipped, State = RealizableLearner, RealizableState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 40
@@ -35,16 +34,6 @@ class Shorter(NamedByClass, RealizableLearner):
     nodes: int | None = 32
     watching: float = 0.8
     patience: float = 0.25
-
-    def start(self, games: int, rng: np.random.Generator) -> RealizableState:
-        return self.State(self, games, rng)
-
-    @property
-    def twin(self) -> RealizableLearner:
-        """The shipped learner at the same settings."""
-        return RealizableLearner(
-            **{field.name: getattr(self, field.name) for field in attrs.fields(RealizableLearner)}
-        )
 
 
 @attrs.frozen
@@ -159,10 +148,6 @@ class WholeEpsilonEach(Shorter):
     nodes: int | None = 256
     patience: float = 0.7151
     frequent: float | None = 0.001
-
-    @property
-    def claim(self) -> Claim:
-        return self.twin.claim
 
     @property
     def watch_epsilon(self) -> float:

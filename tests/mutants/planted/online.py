@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 from mutants.online.online_learners import Majority, MajorityState
 from mutants.release_learners import laplace_noise
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import BudgetExceeded, Claim, Hypothesis, Learner, PrivacyUnit
 from arena.concepts import Thresholds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.release_learners import laplace_noise
-from support.players.named_by_class import NamedByClass
+from support.simple_players import NamedByClass
 
 from arena import Claim, PrivacyUnit, Sample, Training
 from learners.common.learner_bases import ReleaseLearner

@@ -1,4 +1,4 @@
-"""Output distributions that learners declare, compared with their views; and δ(ε) of two distributions.
+"""Output distributions that learners declare, compared with their views; common random numbers; δ(ε).
 
 A *view* before Figure1 is a string with a letter an answer: 0, 1, or h or H for an answer 0 or 1 with which
 the learner halts, which is the last.
@@ -6,13 +6,15 @@ the learner halts, which is the last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 
 import numpy as np
-from support.players.simple_players import script
+from support.simple_players import script
 
-from arena import AnswerLaw, Density, Figure1, Finite, Learner, Query, Sample, Train, play
+from arena import Figure1, Hypothesis, Learner, Query, Sample, Train, Training, play
+from arena.laws import AnswerLaw, Density, Finite
+from arena.randomness import generator
 
 Views = dict[str, float]
 LETTERS = {(0, False): "0", (1, False): "1", (0, True): "h", (1, True): "H"}
@@ -107,3 +109,65 @@ def _meetings(law: Density, other: Density, epsilon: float) -> list[float]:
             low, high = (middle, high) if same else (low, middle)
         found.append(low)
     return found
+
+
+GAMES = 60
+
+
+def check_common_random_numbers(
+    learner: Learner, sample: Sample, other: Sample, points: Sequence[float] = ()
+) -> None:
+    """Check two batches with the same random numbers; in the second, every third game receives other data.
+
+    All other games must show the same, bit for bit, and the generator must be in the same state after every
+    step. Some game with other data must show something else, since otherwise nothing is checked.
+
+    sample: the training set of all games of the first batch. other: that of every third game of the second.
+    points: the queries, or the examples of a stream, in order. Every third game of the second batch gets them
+        in reverse order, and its examples have the other label.
+
+    Raises: AssertionError.
+    """
+    none, third = np.zeros(GAMES, bool), np.arange(GAMES) % 3 == 0
+    batches = [_play(learner, (sample, other), points, changed) for changed in (none, third)]
+    differs = False
+    for step, ((shown, state), (other_shown, other_state)) in enumerate(zip(*batches, strict=True)):
+        same = _bits(shown) == _bits(other_shown)
+        assert same[~third].all(), f"{learner.name}: at step {step} a game depends on data of others"
+        assert state == other_state, f"{learner.name}: at step {step} a batch has drawn other random numbers"
+        differs |= not same.all()
+    assert differs, f"{learner.name}: no game shows its other data, so that nothing was checked"
+
+
+def _play(
+    learner: Learner, samples: tuple[Sample, Sample], points: Sequence[float], changed: np.ndarray
+) -> Iterator[tuple[np.ndarray, str]]:
+    """What each game shows (GAMES, ...) and the state of the generator, after every step."""
+    rng = generator(np.random.SeedSequence(5))
+    state = learner.start(GAMES, rng)
+    training = Training.of(samples, changed.astype(np.intp))
+    if "Release" in learner.protocols:
+        released = state.release(training)
+        shown = _concepts(released) if isinstance(released, Hypothesis) else released
+        yield shown, str(rng.bit_generator.state)
+        return
+    if "Figure1" in learner.protocols:
+        state.train(training)
+        yield state.halted.copy(), str(rng.bit_generator.state)
+    for x, reverse in zip(points, reversed(points), strict=True):
+        own = np.where(changed, reverse, x)
+        if "Figure1" in learner.protocols:
+            yield np.column_stack([state.predict(own), state.halted]), str(rng.bit_generator.state)
+        else:
+            yield _concepts(state.hypothesis()), str(rng.bit_generator.state)
+            state.observe(own, changed.astype(np.int8))
+
+
+def _concepts(hypothesis: Hypothesis) -> np.ndarray:
+    return hypothesis.concepts
+
+
+def _bits(shown: np.ndarray) -> np.ndarray:
+    """(GAMES,) of text: the bytes that each game shows."""
+    rows = np.ascontiguousarray(shown).reshape(GAMES, -1)
+    return np.array([row.tobytes().hex() for row in rows])

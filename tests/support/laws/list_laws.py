@@ -104,6 +104,14 @@ def deltas(laws_: np.ndarray, epsilon: float) -> np.ndarray:
     return np.maximum(laws_[:, None] - np.exp(epsilon) * laws_[None], 0).sum(axis=2)
 
 
+def cover_delta(epsilon: float, rate: float, *, rounds: int, replaced: bool = True) -> float:
+    """The exact δ of `rounds` rounds at ε, for a replaced example, or for an added or removed one."""
+    a, j = rate / 2, rounds + 1
+    factor, s = (math.tanh(a / 2), epsilon) if replaced else (-math.expm1(-a), epsilon + a)
+    exponent = s / j - a
+    return factor * (math.expm1(exponent) / math.expm1(-a)) ** j if exponent < 0 else 0.0
+
+
 def _symmetries(variables: int) -> list[np.ndarray]:
     patterns = np.arange(2**variables)[:, None] >> np.arange(variables)[::-1] & 1
     moves = []

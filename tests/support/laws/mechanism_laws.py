@@ -7,16 +7,16 @@ ones. A *transcript* is the string of a game's answers, a letter for each query;
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from support.statistical import check_cdf, check_counts, check_mean
+from support.statistical import check_cdf, check_counts, check_mean, check_views
 
-from learners.mechanisms.above_threshold import AboveThreshold
-from learners.mechanisms.between_thresholds import BetweenThresholds
 from learners.mechanisms.noise import laplace
 from learners.mechanisms.selection import exponential_mechanism
+from learners.mechanisms.sparse_vector import AboveThreshold, BetweenThresholds
 
 RATE = 1e-7  # of one check
 POWER = 1 - 1e-7
@@ -203,18 +203,8 @@ def _join(letters: list[np.ndarray]) -> np.ndarray:
     return rows.view(f"S{len(letters)}").ravel().astype(str)
 
 
-def check_transcripts(transcripts: Sequence[str] | np.ndarray, law: Law, *, effect: float) -> None:
-    """Check that transcripts, or other strings, follow a distribution."""
-    seen, counts = np.unique(np.asarray(transcripts), return_counts=True)
-    names = sorted({*law, *seen.tolist()})
-    observed = dict(zip(seen.tolist(), counts.tolist(), strict=True))
-    check_counts(
-        [observed.get(name, 0) for name in names],
-        [law.get(name, 0.0) for name in names],
-        names=names,
-        effect=effect,
-        **SURE,
-    )
+# Check that transcripts, or other strings, follow a distribution.
+check_transcripts = partial(check_views, rate=RATE)
 
 
 # --- the checks ---------------------------------------------------------------------------------------------

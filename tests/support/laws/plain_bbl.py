@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import stats
 
 from arena import Sample
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.paper_versions import EverlastingV2
 
 
 class Reference:
@@ -88,3 +89,12 @@ class Reference:
         chosen = options[self.rng.choice(len(options), p=weights / weights.sum())]
         following = self.spec.round(self.index + 1)
         self.begin(self.index + 1, [(x, int(x >= chosen)) for x in queries[: following.examples]])
+
+
+def compare_laws(first: np.ndarray, second: np.ndarray) -> float:
+    """p-value that two samples of views, as numbers, follow one law (chi-squared, rare views pooled)."""
+    views = max(first.max(), second.max()) + 1
+    table = np.stack([np.bincount(v, minlength=views) for v in (first, second)])
+    common = table.sum(axis=0) >= 50
+    pooled = np.column_stack([table[:, common], table[:, ~common].sum(axis=1)])
+    return float(stats.chi2_contingency(pooled[:, pooled.sum(axis=0) > 0]).pvalue)

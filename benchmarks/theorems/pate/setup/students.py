@@ -7,17 +7,18 @@ import numpy as np
 
 from arena.concepts import Thresholds
 from benchmarks.theorems.pate.setup.sources import LineSource, Tsybakov
-from learners.pate.ensemble import Minimiser, Voters
-from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.pate_svt import TIGHT, PateSvt
-from learners.pate.students.active import (
+from learners.pate.independent_answers import PateGaussian
+from learners.pate.screening import TIGHT, PateSvt
+from learners.pate.students import (
+    DisagreementStudent,
     LabellingService,
     LearningResult,
     collect_answers,
     fit_answers,
     learn,
 )
-from learners.pate.students.forced_label_student import DisagreementStudent
+from learners.pate.teacher import Minimiser
+from learners.pate.voters import Voters
 
 CLASS = Thresholds()
 DELTA = 1e-6

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.command_line import Command
-from support.forged_ledgers import forge
+from support.ledgers import forge
 
 from adversaries.release.point_swap import CountSwap
 from arena import InvalidArgument, Release
@@ -24,9 +24,9 @@ from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.workers import WorkersFailed
 from learners.foreign.function import Function
-from learners.pate.ensemble.teacher import Teacher
-from learners.pate.pate_psq import PatePsq
-from learners.releases.laplace_count import LaplaceCount
+from learners.pate.student_learners import PatePsq
+from learners.pate.teacher import Teacher
+from learners.releases.counts import LaplaceCount
 
 arena = Command()
 pytestmark = pytest.mark.thorough
@@ -124,12 +124,7 @@ def test_a_changed_file_is_named(folder: Path, file: str) -> None:
 
 @pytest.mark.parametrize(
     ("way", "file"),
-    [
-        ("resume", "plug.py"),
-        ("resume", "data.csv"),
-        ("verify", "held_scale.py"),
-        ("a part", "data.csv"),
-    ],
+    [("resume", "plug.py"), ("resume", "data.csv"), ("verify", "held_scale.py"), ("a part", "data.csv")],
 )
 def test_the_change_can_be_allowed(folder: Path, file: str, way: str) -> None:
     (folder / file).write_text(FILES[file] + ("# more\n" if file.endswith(".py") else "4,1\n"))

@@ -8,19 +8,17 @@ import resource
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from support.command_line import Command, unify_refused_options, without_times
+from support.command_line import ARENA, Command, start, unify_refused_options, without_times
 from support.paths import ROOT
-from support.waiting import count_blocks, wait_until
+from support.processes import count_blocks, wait_until
 
 from audits.runs.ledger import Ledger
 
-ARENA = (sys.executable, "-m", "audits.cli")
 arena = Command()
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000")
 PLAN = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 100, "until_refuted": False}
@@ -41,9 +39,7 @@ def without(ledger: Path, blocks: str) -> Path:
 @contextmanager
 def playing(*arguments: object) -> Iterator[subprocess.Popen[str]]:
     """An audit in another process, killed at the end."""
-    process = subprocess.Popen(
-        [*ARENA, *map(str, arguments)], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = start(*arguments)
     try:
         yield process
     finally:
@@ -141,7 +137,7 @@ def test_a_finished_run_needs_no_players(tmp_path: Path, monkeypatch: pytest.Mon
     command = (*COUNT, "--set", "epsilon=0.9", "--epsilon", "0.1")
     audited = arena.text(*command, "--ledger", ledger, status=3)
     first = json.loads(arena(*command, "--json").stdout)
-    monkeypatch.setattr("audits.cli.runs.resume.rebuild_plan", None)
+    monkeypatch.setattr("audits.cli.resume.rebuild_plan", None)
     again = json.loads(arena("runs", "resume", ledger, "--json").stdout)
     assert without_times(again | {"command": ""}) == without_times(first | {"command": ""})
     settings = {"epsilon": "0.9", "neighbours": "replace one"}
@@ -237,11 +233,7 @@ def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
 def test_verify(ledger: Path) -> None:
     assert arena.refusal("runs", "verify", ledger, "--all", "--blocks", "3").startswith("--all replays all")
     said = arena.text("runs", "verify", ledger, "--blocks", 3)
-    assert said.startswith(
-        "All checksums of the plan, the notes and 6 blocks are correct, and 3 replayed blocks are equal bit "
-        "for bit.\n"
-        "If one block were forged, this would have missed it with probability 0.50; --all plays all."
-    )
+    assert "If one block were forged, this would have missed it with probability 0.50" in said
     seed = re.search(r"--seed (\d+)", said)[1]
     assert read_json("runs", "verify", ledger, "--blocks", 3)["seed"] != int(seed)  # nobody can foresee it
     chosen = read_json("runs", "verify", ledger, "--blocks", 3, "--seed", seed)
@@ -323,14 +315,7 @@ def test_watch_follows_a_run_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
     page = tmp_path / "page.html"
-    watcher = subprocess.Popen(
-        [*ARENA, "runs", "watch", str(endless), "--every", "0.05", "--html", str(page)],
-        cwd=ROOT,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    watcher = start("runs", "watch", endless, "--every", "0.05", "--html", page)
     wait_until(page.exists)
     watcher.send_signal(signal.SIGINT)
     output, errors = watcher.communicate(timeout=60)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Command
-from support.forged_ledgers import forge
+from support.ledgers import forge
 
 from arena import InvalidArgument
-from audits.cli.common.options import read_key
+from audits.cli.audit import read_key
 from audits.runs.ledger.schema import Seal
 
 arena = Command()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Command, unify_refused_options
-from support.forged_ledgers import forge
+from support.ledgers import forge
 
 arena = Command()
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000")
@@ -156,7 +156,7 @@ def test_data_are_read_only_if_they_are_known(
     def refuse(*arguments: object) -> None:
         raise AssertionError("it was parsed")
 
-    for place in ("audits.data.csv_samples.parse_rows", "learners.pate.students.rules.parse_rows"):
+    for place in ("audits.data.csv_files.parse_rows", "learners.pate.rules.parse_rows"):
         monkeypatch.setattr(place, refuse)
     file = "points.csv" if way in ("a concept class", "public points") else "data.csv"
     forge(folder / "run.ledger", notes=command(FILES[way].format(file), folder))

@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import closing, contextmanager
 from itertools import count
@@ -15,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.lost_ledgers import FILES, FOLDERS
+from support.ledgers import FILES, FOLDERS
 from support.paths import ROOT
-from support.waiting import wait_until
+from support.processes import wait_until
 
 from adversaries.release.point_swap import CountSwap
 from arena import Release
@@ -28,14 +27,14 @@ from audits.runs.ledger.schema import APPLICATION_ID
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
-from learners.releases.laplace_count import LaplaceCount
+from learners.releases.counts import LaplaceCount
 
 PLAN = {"seed": 1, "games": 8192, "learner": {"name": "Laplace", "epsilon": 1.0}, "points": (0.5, 2.0)}
 DAMAGED = "the ledger run.ledger is damaged: "
 
-# Plays block after block until it is killed. It tells what it has committed in a file beside the ledger,
-# written past every buffer of its own.
-PLAY = """
+# For each path that it reads, plays block after block in a child, since a fork starts faster than a Python.
+# The child tells what it has committed in a file beside the ledger, written past every buffer of its own.
+PLAYER = """
 import os, sys
 from itertools import count
 import numpy as np
@@ -50,10 +49,7 @@ def play(path):
         if block not in have:
             ledger.add(block, PairCounts.of(np.arange(8.0), np.full(8, block % 97.0)))
             os.write(acks, b"%d\\n" % block)
-"""
 
-# Plays so in a child for each path that it reads: a fork starts faster than a Python.
-PLAYER = f"""{PLAY}
 for line in sys.stdin:
     child = os.fork()
     if not child:
@@ -118,33 +114,9 @@ def nobody():
             os.seteuid(0)
 
 
-@contextmanager
-def player():
-    process = subprocess.Popen(
-        [sys.executable, "-c", PLAYER], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        yield process
-    finally:
-        process.stdin.close()
-        process.wait()
-        process.stdout.close()
-
-
-def start_playing(process, path):
-    process.stdin.write(f"{Path(path).absolute()}\n")
-    process.stdin.flush()
-    return int(process.stdout.readline())
-
-
 def read_acknowledgements(path):
     acks = Path(f"{path}.acks")
     return set(map(int, acks.read_text().split())) if acks.exists() else set()
-
-
-def kill_player(process, child):
-    os.kill(child, signal.SIGKILL)
-    assert process.stdout.readline() == "dead\n"
 
 
 class TestKeeping:
@@ -399,23 +371,6 @@ class TestDisk:
         with Ledger.open(path, PLAN) as ledger:
             assert contents(ledger) == list_entries(range(full + 1))
 
-    @pytest.mark.thorough
-    def test_failing(self, path):
-        # A limit on the size of files is the one failure of a disk that anybody can bring about.
-        limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-        full = Path(path).absolute()
-        ended = subprocess.run(
-            [sys.executable, "-c", f"{PLAY}\n{limit}play({str(full)!r})"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
-        acked = len(Path("run.ledger.acks").read_text().split())
-        said = f"LedgerFailed: the disk of the ledger {full} failed (disk I/O error): block {acked} was not"
-        assert said in ended.stderr
-        with Ledger.open(path, {"seed": 1}) as ledger:
-            assert contents(ledger) == list_entries(range(acked))
-
 
 class TestLost:
     plan = Plan(
@@ -460,52 +415,25 @@ class TestOneWriter:
             ledger.add(10, scores(10))
         Ledger.open(path, PLAN).close()
 
-    @pytest.mark.thorough
-    def test_another_process_until_it_is_killed(self, path):
-        with player() as process:
-            child = start_playing(process, path)
-            wait_until(lambda: read_acknowledgements(path))
-            assert refusal(path, {"seed": 1}) == self.busy
-            kill_player(process, child)
-            Ledger.open(path, {"seed": 1}).close()
-
-    @pytest.mark.thorough
-    def test_of_two_at_the_same_instant_one_is_let_in(self, path):
-        for trial in range(8):
-            name = f"{trial}.ledger"
-            start, refused, messages = threading.Barrier(2), threading.Event(), []
-
-            def enter(name=name, start=start, refused=refused, messages=messages):
-                start.wait()
-                try:
-                    with Ledger.open(name, PLAN):
-                        messages.append("in")
-                        refused.wait(60)
-                except InvalidArgument as error:
-                    messages.append(str(error))
-                    refused.set()
-
-            threads = [threading.Thread(target=enter) for _ in range(2)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert sorted(messages) == ["in", self.busy.replace("run.ledger", name)]
-
 
 @pytest.mark.thorough
 def test_killed_at_fifty_random_moments_it_loses_nothing(path):
     draw = random.Random(4)
     seen = []
-    with player() as process:
+    command = [sys.executable, "-c", PLAYER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, **pipes) as process:
         for trial in range(50):
             name = f"{trial // 5}.ledger"  # five kills each, so that new and grown ledgers are both hit
             before = len(read_acknowledgements(name))
-            child = start_playing(process, name)
+            process.stdin.write(f"{name}\n")
+            process.stdin.flush()
+            child = int(process.stdout.readline())
             if trial % 2:  # amid blocks, however slow the disk; else perhaps before the first
                 wait_until(lambda name=name, least=before + 40: len(read_acknowledgements(name)) >= least)
             time.sleep(draw.uniform(0, 0.04))
-            kill_player(process, child)
+            os.kill(child, signal.SIGKILL)
+            assert process.stdout.readline() == "dead\n"
             acked = read_acknowledgements(name)
             with Ledger.open(name, {"seed": 1}) as ledger:
                 have = ledger.block_indices()

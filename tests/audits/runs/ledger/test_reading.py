@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -16,9 +15,9 @@ import pytest
 from support.paths import ROOT
 
 from arena import InvalidArgument
-from audits.runs.ledger import Ledger, copying
+from audits.runs.ledger import Ledger, schema
 from audits.runs.ledger.schema import is_ledger
-from audits.runs.run_status import is_running
+from audits.runs.run_history import is_running
 from audits.statistics.score_pairs import PairCounts
 
 PLAN = {"seed": 1, "points": (0.5, 2.0)}
@@ -110,34 +109,13 @@ def test_a_log_that_is_begun_anew_while_it_is_copied_is_copied_again(
 
 def test_a_ledger_that_cannot_be_copied_whole_is_refused(ledger_of_three: Path, monkeypatch) -> None:
     heads = iter(range(1_000))
-    start = copying.read_start
+    start = schema.read_start
     monkeypatch.setattr(
-        copying, "read_start", lambda path, n: bytes([next(heads) % 256]) if n == 32 else start(path, n)
+        schema, "read_start", lambda path, n: bytes([next(heads) % 256]) if n == 32 else start(path, n)
     )
     assert refusal(ledger_of_three) == (
         f"the ledger {ledger_of_three} is written faster than it can be read. Read it again later."
     )
-
-
-@pytest.mark.thorough
-def test_a_reader_keeps_up_with_a_writer_at_full_speed(tmp_path: Path) -> None:
-    """Every copy is whole, whatever the writer is at, and holds what was there when it was begun."""
-    path = tmp_path / "run.ledger"
-    command = [sys.executable, "-c", WRITER, str(path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout is not None
-        try:
-            writer.stdout.readline()
-            looks, seen, end = 0, 0, time.monotonic() + 60
-            while (looks < 10 or seen < 100) and time.monotonic() < end:
-                with Ledger.read(path) as ledger:
-                    new = [index for index, _ in ledger.blocks(start=seen)]
-                assert new == list(range(seen, seen + len(new)))
-                looks, seen = looks + 1, seen + len(new)
-        finally:
-            writer.kill()
-    assert looks >= 10
-    assert seen >= 100
 
 
 def test_blocks_are_checked_when_they_are_asked_for(ledger_of_three: Path) -> None:

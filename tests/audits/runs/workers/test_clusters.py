@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.rough_workers import RecordingCall, figures, read_lines, rough_plan
+from support.processes import RecordingCall, figures, read_lines, rough_plan
 
 from audits.runs.ledger import Ledger
 from audits.runs.run import run

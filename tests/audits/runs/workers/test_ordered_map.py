@@ -7,13 +7,13 @@ import re
 import sys
 import threading
 import time
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
-from support.rough_workers import GarblingCall, RecordingCall, figures, read_lines, rough_plan, square_fault
+from support.processes import RecordingCall, figures, read_lines, rough_plan, square_with_other_versions
 
 from arena import InvalidArgument, PlayerError
 from audits.runs.run import run
@@ -141,73 +141,50 @@ def test_a_worker_that_cannot_import_a_plug_in_is_told() -> None:
         del sys.modules["only_here"]
 
 
-# --- wrong answers --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("how", "told"),
-    [
-        ("type", "gave what is no envelope (str)"),
-        ("index", "came from {worker} under the number of another"),
-        ("checksum", "came damaged from {worker}: its checksum does not match"),
-        ("value", "came from {worker} and is no square"),
-    ],
-)
-def test_garbage_is_played_again_and_three_times_garbage_is_an_error(
-    tmp_path: Path, how: str, told: str
-) -> None:
-    once = GarblingCall(how, str(tmp_path / "flag"))
-    assert list(map_in_order(once, range(20), PROCESSES, find_fault=square_fault)) == SQUARES[:20]
-    assert (tmp_path / "flag").exists()
-    results = map_in_order(GarblingCall(how), range(20), PROCESSES, find_fault=square_fault)
-    assert [next(results) for _ in range(5)] == SQUARES[:5]
-    worker = r"\S+ \(process \d+\)"
-    pattern = re.escape(
-        f"block 5 failed 3 times; at last it {told}. To see what it does, play it in this process: "
-    )
-    with pytest.raises(WorkersFailed, match=pattern.replace(re.escape("{worker}"), worker)):
-        next(results)
-
-
-def test_the_last_try_is_made_while_no_other_task_is_under_way() -> None:
-    active, tries, others = set(), Counter[int](), []
-
-    def call(task: int) -> int:
-        active.add(task)
-        time.sleep(0.05 if task == 5 else 0.001)
-        tries[task] += 1
-        others.append((task, tries[task], len(active) - 1))
-        active.discard(task)
-        return task
-
-    def find_fault(task: int, result: int) -> str:
-        return "is wrong" if task == 5 and tries[5] < 3 else ""
-
-    assert list(map_in_order(call, range(200), THREADS, find_fault=find_fault)) == list(range(200))
-    assert (5, 3, 0) in others
-    assert max(count for _, _, count in others) == 1
-
-
-def test_a_block_of_another_size_is_no_block_of_the_plan(tmp_path: Path) -> None:
-    from audits.runs.blocks import find_fault, play_block
-
-    plan = rough_plan(tmp_path, "never")
-    block = play_block(plan, 0)
-    assert find_fault(plan, 0, block) == ""
-    assert find_fault(rough_plan(tmp_path, "never", block=400), 0, block) == "has 500 pairs of games, not 400"
-    assert find_fault(plan, 0, [1, 2]) == "is no block (list)"
+# --- workers that end or hang ---------------------------------------------------------------------------
 
 
 def test_a_worker_with_other_versions_is_refused_and_nothing_of_it_is_used() -> None:
     kept: list[int] = []
-    call = GarblingCall("versions")
+    results = map_in_order(
+        square_with_other_versions, [5, 5, 5], PROCESSES, keep=lambda task, result: kept.append(task)
+    )
     with pytest.raises(WorkersFailed) as refusal:
-        list(map_in_order(call, [5, 5, 5], PROCESSES, keep=lambda task, result: kept.append(task)))
+        list(results)
     assert kept == []
     assert f"numpy is {np.__version__} here and 1.0 on the worker " in str(refusal.value)
 
 
-# --- workers that end or hang ---------------------------------------------------------------------------
+@attrs.frozen
+class EndingCall:
+    """Squares, of which the one of 5 ends its process as often as told. Notes when tasks begin and end."""
+
+    folder: str
+    ends: int
+
+    def __call__(self, task: int) -> int:
+        tries = self.note(f"begin {task}").count(f"begin {task}")
+        time.sleep(0.05 if task == 5 else 0.001)
+        if task == 5 and tries <= self.ends:
+            os._exit(1)
+        self.note(f"end {task}")
+        return task * task
+
+    def note(self, line: str) -> list[str]:
+        path = Path(self.folder, "notes")
+        with path.open("a") as file:
+            file.write(f"{line}\n")
+        return path.read_text().splitlines()
+
+
+@pytest.mark.thorough
+def test_the_last_try_is_made_while_no_other_task_is_under_way(tmp_path: Path) -> None:
+    call = EndingCall(str(tmp_path), ends=2)
+    assert list(map_in_order(call, range(100), PROCESSES)) == SQUARES
+    notes = (tmp_path / "notes").read_text().splitlines()
+    last = len(notes) - notes[::-1].index("begin 5") - 1
+    assert notes.count("begin 5") == 3
+    assert notes[last + 1] == "end 5"
 
 
 @pytest.mark.thorough

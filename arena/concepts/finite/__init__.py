@@ -1,1 +1,0 @@
-"""Concept classes given as a boolean matrix of concepts by points."""

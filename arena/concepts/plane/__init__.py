@@ -1,1 +1,0 @@
-"""Concept classes on vectors of real numbers: boxes, halfplanes, rectangles and stumps."""

@@ -1,1 +1,0 @@
-"""What the commands share: options, completion in a shell, and output."""

@@ -1,0 +1,395 @@
+"""Choice of the bets of the sequential test: on events, and on moments of the likelihood ratio.
+
+Notation and derivation: docs/proofs/betting.md; moments: docs/proofs/renyi_curves.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import attrs
+import numpy as np
+
+from arena.privacy_curves import PrivacyCurve
+from audits.statistics.score_histogram import ScoreHistogram
+from audits.statistics.score_pairs import Events, PairCounts
+
+_MAX_NODES = 16  # hypotheses at which events are compared
+_NEWTON_STEPS = 20
+_BISECTION_STEPS = 25  # enough for a stake to within 3e-8
+_RAKING_STEPS = 8
+_FEWEST_BINS, _MOST_BINS = 4, 64
+_LARGEST_STAKE = 0.9  # of the wealth, so that no pair of games ends the test
+_LARGEST_LOG_COST = 100.0  # no bet pays that much, and its square is a number
+
+
+class Hypotheses(Protocol):
+    """Null hypotheses H(0), H(1), …, each of which implies the next.
+
+    H(i) says that P₁(E) ≤ e^ε·P₀(E) + δ, and the same with the worlds exchanged, for every event E and the
+    pairs (ε, δ) that are its conditions; and perhaps that the Rényi divergences of some orders are bounded.
+    claim: the index of the claim under test, if it is among them. orders: α > 1 of these A divergences.
+    """
+
+    @property
+    def claim(self) -> int | None: ...
+
+    @property
+    def orders(self) -> tuple[float, ...]: ...
+
+    def __len__(self) -> int: ...
+
+    def read_bound(self, index: int) -> float:
+        """The ε in nats that is certified if the hypotheses up to this one are rejected."""
+
+    def read_curve(self, index: int) -> PrivacyCurve | None:
+        """The privacy curve that a hypothesis is, if it is one."""
+
+    def choose_probes(self, rejected: int) -> np.ndarray:
+        """Indices from `rejected` on, increasing, at which it is seen whether any event pays."""
+
+    def choose_points(self, start: int, stop: int) -> np.ndarray:
+        """Indices in [start, stop), increasing and with the last one, for which stakes are set."""
+
+    def list_conditions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """ε and δ of M conditions of each hypothesis: (p, M) and (p, M)."""
+
+    def list_log_moments(self, indices: np.ndarray) -> np.ndarray:
+        """(p, A): the largest (α − 1)·D_α in nats that each hypothesis allows."""
+
+
+def next_choice(pairs: int) -> int:
+    """The number of pairs at which bets are chosen again, if they were last chosen at `pairs`."""
+    return -(-6 * pairs // 5)  # a fifth more data hardly improves a bet
+
+
+def single_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray:
+    """Return r (4, ...) of a pair per unit of stake x = λ (e^ε + δ) in one direction: wealth times 1 + x r.
+
+    Cells: only the game of the world that gains is in the event; only the other game; both; neither. Only the
+    first row is positive; the second is −1. The formula uses 1 / (e^ε + δ), which does not overflow.
+    """
+    shrink = np.exp(-epsilon)
+    unit = shrink / (1.0 + delta * shrink)
+    return np.stack([(1.0 - delta) * unit, np.full_like(unit, -1.0), unit - 1.0, -delta * unit])
+
+
+def double_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray:
+    """Return (16, G), at least −1, of a pair per unit of stake x = 2 λ (e^ε + δ) on both directions at once.
+    Cells are those of `Events.count_cells`: the first event gains in world 1, the second in world 0."""
+    shrink = np.exp(-epsilon)
+    in_0, in_1 = np.divmod(np.arange(16), 4)
+    gains = (in_1 & 1) + (in_0 >> 1)
+    losses = (in_0 & 1) + (in_1 >> 1)
+    net = (gains[:, None] - 2 * delta) * shrink - losses[:, None]
+    return np.asarray(net / (2.0 * (1.0 + delta * shrink)))
+
+
+@attrs.frozen(eq=False)
+class Bets:
+    """For each of P hypotheses an event and a stake in each direction, and a stake on both at once.
+
+    A bet against a hypothesis is legal against those that imply it: each serves the hypotheses from the
+    previous of the P on. So `span` (a slice of them) falls into P parts of the sizes `parts`.
+
+    Shapes: event (2, P), indices into `events`; log_factors (4, 2, P) and log_double (16, P), by cell;
+        couples (C, 2), the distinct columns of `event` at which both directions are staked on; couple (P,),
+        an index.
+    """
+
+    span: slice
+    parts: np.ndarray
+    events: Events
+    event: np.ndarray
+    log_factors: np.ndarray
+    couples: np.ndarray
+    couple: np.ndarray
+    log_double: np.ndarray
+
+    def log_growth(self, block: PairCounts) -> np.ndarray:
+        """(3, S): the increase of the three log wealths against the span by a block."""
+        counts = self.events.count(block)
+        cells = single_cells(counts.world, counts.both, counts.pairs)
+        single = np.take_along_axis(cells, self.event[None], axis=2)
+        double = self.events.count_cells(block, self.couples)[self.couple].T
+        growth = np.vstack([(single * self.log_factors).sum(axis=0), (double * self.log_double).sum(axis=0)])
+        return np.repeat(growth, self.parts, axis=1)
+
+
+def choose_bets(
+    hypotheses: Hypotheses,
+    histogram: ScoreHistogram,
+    recent: Iterable[PairCounts],
+    *,
+    rejected: int,
+    log_ratios: bool = False,
+) -> Bets | None:
+    """The bets of the largest expected log growth if games stay as they were; None if nothing can be won.
+
+    Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
+    than that half game. recent: blocks that show how the games of a pair depend. log_ratios: take scores for
+    log-likelihood ratios, whose events occur as often as these say.
+    """
+    events, counts = histogram.events(log_ratios=log_ratios)
+    if not len(events) or rejected == len(hypotheses):
+        return None
+    pairs = histogram.pairs
+    max_stake = 1.0 - 0.5 / (pairs + 1)
+    loss = (counts + 0.5) / (pairs + 1)
+    cells = single_cells(loss, overlap_chances(events, recent, loss))
+    if not log_ratios:
+        cells = _lower_expectations(cells, pairs)
+    probes = hypotheses.choose_probes(rejected)
+    odds = single_returns(*(part.ravel() for part in hypotheses.list_conditions(probes)))
+    slopes = np.einsum("cdk,cn->dkn", cells, odds).reshape(2, -1, len(probes), odds.shape[1] // len(probes))
+    pays = np.flatnonzero(slopes.max(axis=(0, 1, 3)) > 0)
+    if not len(pays):
+        return None
+    stop = int(np.append(probes, len(hypotheses))[pays[-1] + 1])
+    points = hypotheses.choose_points(rejected, stop)
+    epsilons, deltas = hypotheses.list_conditions(points)
+    returns = single_returns(epsilons, deltas)  # (4, P, M)
+    nodes = np.unique(np.linspace(0, len(points) - 1, _MAX_NODES).astype(int))
+    at_nodes = _take_best(cells[:, :, :, None], returns[:, None, None, nodes])[0]
+    _, growth = kelly_stakes(cells[:, :, :, None], at_nodes, max_stake)
+    event = growth.argmax(axis=1)[:, np.searchsorted(nodes, np.arange(len(points)), side="right") - 1]
+    own = np.take_along_axis(cells, event[None], axis=2)
+    singles, condition = _take_best(own, returns[:, None])
+    stake, growth = kelly_stakes(own, singles, max_stake)
+    # Where neither direction pays by itself, both together do not pay either.
+    staked = np.flatnonzero(np.any(stake > 0, axis=0))
+    couple = np.zeros(event.shape[1], np.intp)
+    couples, couple_of_staked = np.unique(event[:, staked].T, axis=0, return_inverse=True)
+    couple[staked] = couple_of_staked.ravel()
+    couples = couples if len(couples) else event[:, :1].T
+    chances = double_cells(events, couples, counts, pairs, recent)
+    # Both directions at once use the condition of the one that pays more.
+    place = np.arange(len(points)), condition[growth.argmax(axis=0), np.arange(len(points))]
+    double = double_returns(epsilons[place], deltas[place])
+    log_double = np.zeros_like(double)
+    odds = double[:, staked]
+    log_double[:, staked] = np.log1p(best_stake(chances[couple[staked]].T, odds, max_stake) * odds)
+    return Bets(
+        span=slice(rejected, stop),
+        parts=np.diff(points, prepend=rejected - 1),
+        events=events,
+        event=event,
+        log_factors=np.log1p(stake * singles),
+        couples=couples,
+        couple=couple,
+        log_double=log_double,
+    )
+
+
+def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The returns under the condition that promises the largest growth, and the index of that condition. The
+    growth is estimated by the square of the mean return over its mean square. Shapes: chances (4, ...) and
+    returns (4, ..., M), broadcast against each other; results (4, ...) and (...)."""
+    if returns.shape[-1] == 1:
+        return returns[..., 0], np.zeros(np.broadcast_shapes(chances.shape, returns.shape[:-1])[1:], np.intp)
+    mean = (chances[..., None] * returns).sum(axis=0)
+    square = (chances[..., None] * returns**2).sum(axis=0)
+    best = np.argmax(mean * np.abs(mean) / square, axis=-1)
+    returns, index = np.broadcast_arrays(returns, best[None, ..., None])
+    return np.take_along_axis(returns, index[..., :1], axis=-1)[..., 0], best
+
+
+def _lower_expectations(cells: np.ndarray, pairs: int) -> np.ndarray:
+    """The cell probabilities (4, 2, K) with gains less, and losses more frequent, by one standard error: the
+    best of many events looks better than it is, most of all after few pairs."""
+    gain, loss, both, _ = cells
+    error = np.sqrt(np.clip(cells[:2] * (1 - cells[:2]), 0, None) / pairs)
+    gain, loss = np.maximum(gain - error[0], gain / (pairs + 1)), loss + error[1]
+    return np.stack([gain, loss, both, np.maximum(1 - gain - loss - both, 0)])
+
+
+def single_cells(loss: np.ndarray, both: np.ndarray, pairs: int = 1) -> np.ndarray:
+    """Cell counts (4, 2, K) of `single_returns` in both directions; with pairs=1, cell probabilities. Shapes:
+    loss (2, K), the pairs in each event in the world that loses by it; both (K,), with both games in it."""
+    gain = loss[::-1]
+    return np.stack([gain - both, loss - both, np.broadcast_to(both, loss.shape), pairs - gain - loss + both])
+
+
+def overlap_chances(events: Events, recent: Iterable[PairCounts], chances: np.ndarray) -> np.ndarray:
+    """(K,): the estimated probability that both games of a pair are in an event of probabilities (2, K).
+
+    That is the share of the rarer event that meets the other one among the recent pairs, with one pair more
+    of independent games, so that no cell gets probability 0 or 1.
+    """
+    counts = [events.count(block) for block in recent]
+    each = np.sum([count.world for count in counts], axis=0).min(axis=0)
+    both = np.sum([count.both for count in counts], axis=0)
+    rare, common = chances.min(axis=0), chances.max(axis=0)
+    # The least possible overlap of two events of these probabilities.
+    least = np.maximum(rare + common - 1, 0.0)
+    return np.asarray(np.maximum(rare * (both + common) / (each + 1), least + (rare - least) / (each + 2)))
+
+
+def double_cells(
+    events: Events, couples: np.ndarray, counts: np.ndarray, pairs: int, recent: Iterable[PairCounts]
+) -> np.ndarray:
+    """(C, 16): the estimated probability of each cell of `Events.count_cells`, for each couple of events.
+
+    The table of recent pairs, plus one pair with independent games, is raked to the margins of all games.
+    Shapes: couples (C, 2); counts (2, K), games in each event by world.
+    """
+    margins = (events.count_kinds(couples, counts, pairs) + 0.5) / (pairs + 2)  # (2, C, 4)
+    table = (margins[0][:, :, None] * margins[1][:, None, :]).copy()
+    for block in recent:
+        table += events.count_cells(block, couples).reshape(-1, 4, 4)
+    for _ in range(_RAKING_STEPS):
+        table *= (margins[0] / table.sum(axis=2))[:, :, None]
+        table *= (margins[1] / table.sum(axis=1))[:, None, :]
+    return table.reshape(-1, 16)
+
+
+def best_stake(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> np.ndarray:
+    """The stake x in [0, max_stake] that maximises Σ_c p_c log(1 + x r_c), by bisection of the slope.
+    Shapes: chances and returns (c, ...); result (...)."""
+    gains = chances * returns
+    low = np.zeros(gains.shape[1:])
+    high = np.full_like(low, max_stake)
+    for _ in range(_BISECTION_STEPS):
+        middle = (low + high) / 2
+        rising = (gains / (1.0 + middle * returns)).sum(axis=0) > 0
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    return low
+
+
+def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> tuple[np.ndarray, np.ndarray]:
+    """The stake x in [0, max_stake] of the largest growth Σ_c p_c log(1 + x r_c), and that growth, by Newton.
+
+    Only the first of the four cells (axis 0) may have a positive return. Where no stake grows, it is 0 and
+    the slope at 0 stands for the growth, so that the largest belongs to the event that comes closest to
+    paying.
+    """
+    chances, returns = np.broadcast_arrays(chances, returns)
+    growth = np.asarray((chances * returns).sum(axis=0))
+    stake = np.zeros_like(growth)
+    paying = growth > 0
+    chance, odds = chances[:, paying], returns[:, paying]
+    gain, gives, takes = chance[0], odds[0], -odds[1:]
+    loses = chance[1:] * takes
+    # A starting point above the optimal stake: the least of those for one loss, two, and all losses.
+    lost, others = np.cumsum(loses, axis=0), np.cumsum(chance[1:], axis=0)
+    above = ((gain * gives - lost) * others / (lost * gives * (gain + others))).min(axis=0)
+    x = np.minimum(above, max_stake)
+    for _ in range(_NEWTON_STEPS):
+        rest = 1.0 - takes * x
+        terms = loses / rest
+        total, stretch = terms.sum(axis=0), 1.0 + gives * x
+        slope = gives * total + stretch * (terms * takes / rest).sum(axis=0)
+        before, x = x, np.clip(x - (stretch * total - gain * gives) / slope, 0.0, max_stake)
+        if (before - x <= 1e-12).all():
+            break
+    stake[paying] = x
+    growth[paying] = (chance * np.log1p(x * odds)).sum(axis=0)
+    return stake, growth
+
+
+@attrs.frozen(eq=False)
+class MomentBets:
+    """For each of P hypotheses a bet on a moment of the likelihood ratio, as estimated from earlier games.
+
+    The score of one world falls into a bin that gains, the score of the other into a bin that loses, and each
+    pair costs something. span and parts are as in `Bets`.
+
+    Shapes: thresholds (K − 1,), between the bins; gains and losses (P, K); costs (P,); world (P,), the one
+        that gains.
+    """
+
+    span: slice
+    parts: np.ndarray
+    thresholds: np.ndarray
+    gains: np.ndarray
+    losses: np.ndarray
+    costs: np.ndarray
+    world: np.ndarray
+
+    def log_growth(self, block: PairCounts) -> np.ndarray:
+        """(1, S): the increase of the log wealth against the span by a block."""
+        size = len(self.thresholds) + 1
+        bins = np.searchsorted(self.thresholds, block.levels, side="right")[block.which]
+        counts = np.bincount(bins @ np.array([size, 1]), block.counts, minlength=size**2)
+        cells = np.flatnonzero(counts)
+        in_0, in_1 = np.divmod(cells, size)
+        up = self.world[:, None] == 1
+        gain = np.where(up, self.gains[:, in_1], self.gains[:, in_0])
+        loss = np.where(up, self.losses[:, in_0], self.losses[:, in_1])
+        growth = np.log1p(gain - loss - self.costs[:, None]) @ counts[cells]
+        return np.repeat(growth, self.parts)[None]
+
+
+def choose_moment_bets(
+    hypotheses: Hypotheses, histogram: ScoreHistogram, *, rejected: int
+) -> MomentBets | None:
+    """The bets of the largest expected growth, if games stay as they were; None if nothing can be won.
+
+    The growth is estimated by the square of the mean return over its mean square. The mean is lowered by one
+    standard error, as the likelihood ratio is estimated from the same games.
+    """
+    if rejected == len(hypotheses) or not hypotheses.orders or not histogram.pairs:
+        return None
+    thresholds, counts = _count_bins(histogram)
+    pairs, size = histogram.pairs, counts.shape[1]
+    if size == 1:
+        return None
+    chances = (counts + 0.5) / (pairs + size / 2)
+    orders = np.array(hypotheses.orders)[:, None]
+    ratio = np.log(chances[1] / chances[0]) * np.array([[-1.0], [1.0]])[:, None]  # (2, 1, K) by world
+    # Logarithms of α·r^(α − 1) and (α − 1)·r^α.
+    gains, losses = np.log(orders) + (orders - 1) * ratio, np.log(orders - 1) + orders * ratio
+    peak = losses.max(axis=2)  # (2, A)
+    scaled = np.exp(gains - peak[..., None]), np.exp(losses - peak[..., None])
+    means, squares = (
+        [
+            np.einsum("wak,wk->wa", part**power, of)
+            for part, of in zip(scaled, (chances, chances[::-1]), strict=True)
+        ]
+        for power in (1, 2)
+    )
+    spread = sum(square - mean**2 for square, mean in zip(squares, means, strict=True))
+
+    def weigh(indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cost, lowered mean and mean square (p, 2, A), in units of the largest loss."""
+        cost = np.exp(np.minimum(hypotheses.list_log_moments(indices)[:, None] - peak, _LARGEST_LOG_COST))
+        mean = means[0] - means[1] - cost
+        square = spread + mean**2
+        return cost, mean - np.sqrt(square / pairs), square
+
+    probes = hypotheses.choose_probes(rejected)
+    pays = np.flatnonzero((weigh(probes)[1] > 0).any(axis=(1, 2)))
+    if not len(pays):
+        return None
+    stop = int(np.append(probes, len(hypotheses))[pays[-1] + 1])
+    points = hypotheses.choose_points(rejected, stop)
+    cost, mean, square = weigh(points)
+    growth = (mean * np.abs(mean) / square).reshape(len(points), -1)
+    best = growth.argmax(axis=1)
+    world, order = np.divmod(best, len(orders))
+    at = np.arange(len(points)), world, order
+    # At most the loss in the worst bin and the cost are lost.
+    stake = np.minimum(np.maximum(mean[at] / square[at], 0.0), _LARGEST_STAKE / (1 + cost[at]))
+    return MomentBets(
+        span=slice(rejected, stop),
+        parts=np.diff(points, prepend=rejected - 1),
+        thresholds=thresholds,
+        gains=stake[:, None] * scaled[0][world, order],
+        losses=stake[:, None] * scaled[1][world, order],
+        costs=stake * cost[at],
+        world=world,
+    )
+
+
+def _count_bins(histogram: ScoreHistogram) -> tuple[np.ndarray, np.ndarray]:
+    """Thresholds (K − 1,) between bins of about equally many scores, and the scores (2, K) in each by world.
+    More bins show more of the likelihood ratio, and estimate it less precisely."""
+    events, upper = histogram.events()
+    above = upper[:, : len(events.thresholds)]
+    number = int(np.clip(round(histogram.pairs ** (1 / 3)), _FEWEST_BINS, _MOST_BINS))
+    below = 2 * histogram.pairs - above.sum(axis=0)
+    marks = np.searchsorted(below, 2 * histogram.pairs * np.arange(1, number) / number)
+    kept = np.unique(marks[marks < len(below)])
+    ends = np.concatenate([np.full((2, 1), histogram.pairs), above[:, kept], np.zeros((2, 1))], axis=1)
+    return events.thresholds[kept], -np.diff(ends, axis=1)
