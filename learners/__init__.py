@@ -28,16 +28,16 @@ __all__ += ["EverlastingV1", "EverlastingV2", "GaussianCount"]
 __all__ += ["LaplaceCount", "RandomisedResponse", "RealizableLearner"]
 
 _MODULE_OF = {
-    "AboveThreshold": "mechanisms.above_threshold",
-    "BetweenThresholds": "mechanisms.between_thresholds",
+    "AboveThreshold": "mechanisms.sparse_vector",
+    "BetweenThresholds": "mechanisms.sparse_vector",
     "Diffprivlib": "foreign.diffprivlib",
     "EverlastingV1": "everlasting.paper_versions",
     "EverlastingV2": "everlasting.paper_versions",
     "Function": "foreign.function",
-    "GaussianCount": "releases.gaussian_count",
-    "LaplaceCount": "releases.laplace_count",
+    "GaussianCount": "releases.counts",
+    "LaplaceCount": "releases.counts",
     "OpenDP": "foreign.opendp",
-    "RandomisedResponse": "releases.randomised_response",
+    "RandomisedResponse": "releases.choices",
     "RealizableLearner": "online.realizable",
     "ReleaseLearner": "common.learner_bases",
 }

@@ -53,4 +53,4 @@ class RunningMyPlayer:
         ones = np.array([sample.counts[sample.labels == 1].sum() for sample in training.samples], float)
         true_values = ones[training.which]
         noisy = true_values + self.rng.laplace(scale=1 / self.learner.epsilon, size=len(true_values))
-        return np.round(noisy / GRID) * GRID
+        return np.asarray(np.round(noisy / GRID) * GRID)

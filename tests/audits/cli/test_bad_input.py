@@ -115,7 +115,7 @@ def test_a_ledger_that_is_damaged_or_none_is_refused(tmp_path: Path) -> None:
     connection.close()
     text.write_text("not a ledger at all")
     said = refusal("audit", *COUNT, "--games", "100", "--ledger", str(ledger))
-    assert said.startswith(f"the ledger {ledger} is damaged: the checksum of block 3 is wrong.")
+    assert said.startswith(f"the ledger {ledger} is damaged: block 3 is none of its plan")
     assert refusal("audit", *COUNT, "--ledger", str(text)).startswith(f"{text} is not a ledger")
     said = refusal("audit", *COUNT, "--ledger", str(folder))
     assert said.startswith(f"the ledger {folder} cannot be written: its directory does not exist.")
