@@ -84,8 +84,8 @@ class RatesExceeded(pytest.Item):
 
 @pytest.fixture(autouse=True)
 def short_comparisons(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In quick tests 500 games in each world are compared with a declared output distribution."""
-    if is_quick(request.node):
+    """Unless a test is slow, 500 games in each world are compared with a declared output distribution."""
+    if request.node.get_closest_marker("slow") is None:
         monkeypatch.setattr("arena.testing.laws.comparison._SECONDS", 0.0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Set
 
 import numpy as np
 import pytest
@@ -29,10 +30,11 @@ def audit(mutant: BrokenLearner, learner: Learner, adversary: Adversary | None =
     return run_audit(learner, chosen, mutant.referee, games=games, claim=claim, faults=mutant.raises)
 
 
-def mark_thorough(names: set[str]) -> list:
-    """All mutants as parameters; those of these names are left out of the fast tests."""
+def mark_long(thorough: Set[str], slow: Set[str] = frozenset()) -> list:
+    """All mutants as parameters, with the markers of those with these names."""
+    marks = [(pytest.mark.thorough, thorough), (pytest.mark.slow, slow)]
     return [
-        pytest.param(mutant, id=mutant.name, marks=[pytest.mark.thorough] * (mutant.name in names))
+        pytest.param(mutant, id=mutant.name, marks=[mark for mark, names in marks if mutant.name in names])
         for mutant in MUTANTS
     ]
 
@@ -41,7 +43,7 @@ def mark_thorough(names: set[str]) -> list:
 LONG = {"each-switch-whole", "whole-epsilon-each", "sum-goes-on", "leaves-in-turn"}
 
 
-@pytest.mark.parametrize("mutant", mark_thorough(LONG))
+@pytest.mark.parametrize("mutant", mark_long(LONG))
 def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
     verdict = audit(mutant, mutant.spec)
     assert verdict.refuted
@@ -51,7 +53,7 @@ def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
 
 @pytest.mark.parametrize(
     "mutant",
-    mark_thorough(
+    mark_long(
         LONG
         | {
             "bare-counts",
@@ -62,7 +64,8 @@ def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
             "noise-of-one-level",
             "keeps-weights",
             "many-draws-after-calm",
-        }
+        },
+        slow={"each-switch-whole", "whole-epsilon-each"},
     ),
 )
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:

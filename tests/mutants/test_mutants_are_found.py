@@ -20,10 +20,15 @@ RATE = 1e-7  # the chance that a learner which just keeps its claim fails its te
 SEEDS = range(3)
 LONG = {
     "bare-counts",
+    "bare-forest",
     "cache-stays",
     "compares-at-mistakes",
     "noise-of-threshold-alone",
-}  # over 10 s
+    "pays-for-one-draw",
+    "refuses-unknown-point",
+    "sum-for-mean",
+    "unknown-point",
+}  # over 5 s
 SEARCHED = [
     pytest.param(mutant, id=mutant.name, marks=[pytest.mark.slow] * (mutant.name in LONG))
     for mutant in MUTANTS

@@ -77,7 +77,7 @@ def test_examples_of_point_functions_are_moved() -> None:
     assert np.diff(10 * simulate_votes(learner, plan.samples, plan.points[:2]), axis=0).prod() < 0.5
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [*LEARNERS[:3], LEARNERS[4], *AT_THE_TIE], ids=repr)
 def test_it_reaches_four_fifths_of_the_optimum(learner: Learner) -> None:
     game = pose_every_vote(learner)

@@ -92,8 +92,11 @@ def _of_values(law: ValueLaw, draw: Callable[..., np.ndarray]) -> Callable[..., 
     [
         _of_values(Finite([0, 1, 2], [0.5, 0.3, 0.2]), lambda n, rng: rng.choice(3, n, p=[0.5, 0.3, 0.2])),
         _of_values(laplace_density(0.0, SCALE), lambda n, rng: rng.laplace(scale=SCALE, size=n)),
-        _of_values(_vector(0.0), _draw_vector),
-        _of_values(Mixture([0.7, 0.3], [_vector(0.0), _vector(5.0)]), _draw_mixture),
+        pytest.param(_of_values(_vector(0.0), _draw_vector), marks=pytest.mark.slow),
+        pytest.param(
+            _of_values(Mixture([0.7, 0.3], [_vector(0.0), _vector(5.0)]), _draw_mixture),
+            marks=pytest.mark.slow,
+        ),
         _list_ratios,
         _play_rounds,
     ],

@@ -23,7 +23,18 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.testing.laws.comparison._SECONDS", 60.0)
 
 
-@pytest.mark.parametrize("flaw", wrong_laws.VALUES)
+LONG = {  # over 4 s
+    "a correlation of 0.06 of eight coordinates",
+    "noise of one magnitude with signs of its own",
+    "the first and the last coordinate share their noise",
+    "two coordinates have opposite noise",
+}
+
+
+@pytest.mark.parametrize(
+    "flaw",
+    [pytest.param(flaw, marks=[pytest.mark.slow] * (flaw in LONG)) for flaw in wrong_laws.VALUES],
+)
 def test_wrong_distributions_of_values_are_noticed(flaw: str) -> None:
     learner = wrong_laws.VALUES[flaw]
     with pytest.raises(NotConforming, match="its values follow the output distribution that it declares"):

@@ -75,11 +75,11 @@ def learner(function: Callable[..., Any], delta: float = 0.0) -> Function:
 @pytest.mark.parametrize(
     "function",
     [
-        select_exactly,
-        list_groups,
-        list_nested,
+        *(
+            pytest.param(function, marks=pytest.mark.slow)
+            for function in (select_exactly, list_groups, list_nested, select_set)
+        ),
         empty_without_large,
-        select_set,
         raise_without_large,
         last_bit,
     ],
@@ -90,7 +90,7 @@ def test_a_leak_by_the_shape_of_a_release_is_found(function: Callable[..., Any])
     assert found.refuted
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_correct_partition_selection_is_not_refuted() -> None:
     """Refuted by chance with probability 5 %."""
     assert not search(learner(select_partitions, DELTA), examples=60, pairs=64, seed=1, error=0.05).refuted

@@ -73,7 +73,7 @@ def test_the_file_is_a_player_and_names_the_settings(tmp_path: Path) -> None:
     assert again.exit_code == 3
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_fault_is_shown_game_by_game() -> None:
     done = arena(f"{PLAYERS}:RaisesOnLabels")
     assert done.exit_code == 3

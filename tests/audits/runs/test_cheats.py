@@ -71,7 +71,15 @@ def plan_attack(cheat: Any, seed: int) -> Plan:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", [3, 4])
-@pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: type(cheat).__name__)
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        pytest.param(
+            cheat, id=type(cheat).__name__, marks=[pytest.mark.slow] * isinstance(cheat, RememberedGame)
+        )
+        for cheat in CHEATS
+    ],
+)
 def test_no_cheat_refutes_a_correct_learner(cheat: Any, seed: int) -> None:
     for state in (cheats.CountedCalls.calls, RememberedGame.values):
         state.clear()

@@ -11,7 +11,7 @@ from support.paths import ROOT
 TORTURE = ROOT / "tests" / "torture.py"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the hook for writes is SQLite's on Linux")
 def test_runs_that_were_killed_end_as_undisturbed_ones() -> None:
     done = subprocess.run(

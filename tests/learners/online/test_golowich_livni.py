@@ -252,7 +252,7 @@ def predictions_at_0(spec: GolowichLivni, games: int, seed: int) -> np.ndarray:
     return np.array(shown, float)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @statistical(rate=5 * RATE)
 def test_each_round_of_the_reduction_is_an_independent_plain_instance() -> None:
     """Each of its functions has the distribution of a plain instance on all earlier examples; rounds are
