@@ -29,11 +29,10 @@ _QUERIES_WITHOUT_ROUNDS = 100
 class Membership(Figure1Adversary):
     """Membership inference for an example that must be memorised (remark 2 of section 1.3).
 
-    The target is the rarest example labelled 1. It is in the training set in world 1; in world 0 it is
-    replaced by a copy of the commonest example. Every other query is at the target's point, those between at
-    other points of the sample in turn, into the learner's second round, which is trained on the first. The
-    score is the log-likelihood ratio of all answers if the output distribution is known, and otherwise the
-    number of answers 1 at the target's point.
+    The target is the rarest example labelled 1, which a copy of the commonest example replaces in world 0.
+    Every other query is at its point, the rest at other points of the sample in turn, into the learner's
+    second round. The score is the log-likelihood ratio of the answers, or the number of answers 1 at the
+    target's point.
     """
 
     name = "membership"
@@ -75,7 +74,7 @@ class Membership(Figure1Adversary):
         return first + _PROBES if first <= self.patience else _QUERIES_WITHOUT_ROUNDS
 
     def _choose_samples(self) -> tuple[tuple[Sample, Sample], np.ndarray]:
-        """The samples without and with the target, and the points to query, that of the target first."""
+        """The samples without and with the target, and the points to query, the target's first."""
         sample = self.sample
         if sample is None:
             two = build_separable_sample(self.learner)
@@ -112,11 +111,9 @@ class Reconstruct(Figure1Adversary):
     """Recovers h_0 from queries at all x ∈ X (section 3 of Private Everlasting Prediction).
 
     The training sets differ in the label of one example at a point where the labels tie, so that the
-    minimisers of the two worlds differ. The score is the number of answers that agree with world 1's minus
-    those that agree with world 0's. If the domain is not finite, the points of the sample are queried.
-
-    With `score` = labels, the score is the number of training labels of world 1 that are read back. By
-    default these belong to every point of a finite domain, labelled by a random concept of the class.
+    minimisers differ. The score is the number of answers that agree with world 1's minus those that agree
+    with world 0's; with `score` = labels, the number of training labels of world 1 that are read back, by
+    default a random concept on the whole domain.
     """
 
     name = "reconstruct"

@@ -17,8 +17,7 @@ from arena.settings import at_least, at_most, one_of, whole
 class SpecialSwap(Adversary):
     """Alternates the labels of one point, except for the special round, whose example differs by world.
 
-    By default, the special example is the same point, labelled 0 in world 0 and 1 in world 1. The score is
-    the number of hypotheses from the special round on that label `point` 1.
+    The score is the number of hypotheses from the special round on that label `point` 1.
     """
 
     name = "special-swap"
@@ -62,16 +61,13 @@ _DEFAULT_BEFORE = 10  # mistakes, where simulated games show no update
 class UpdateSwap(Adversary):
     """Brings a learner close to an update by mistakes, and swaps the example that may trigger it.
 
-    Every example is one point, labelled against h_1: `before` mistakes, by default one fewer than those after
-    which most simulated games leave h_1. Then `correct` rounds may follow, labelled as the hypothesis shown
-    labels the point. In the special round, the label is that of the hypothesis in world 0, so no mistake, and
-    against it in world 1. The probes that follow are labelled against h_1 too (`probes` = against), so that
-    the update comes in both worlds, one round apart; or as h_1 labels them (`probes` = with), so that only
-    the swap can cause an update.
+    Every example is one point, labelled against h_1: `before` mistakes, then `correct` rounds, then the
+    special round, which is no mistake in world 0 and one in world 1. The probes are labelled against h_1 too,
+    so that the update comes in both worlds, one round apart; or (`probes` = with) as h_1 labels them, so that
+    only the swap can cause one.
 
-    Let h be the function shown before the swap. The score is minus the number of later hypotheses before the
-    first that is not h (`score` = first-change), or minus the number of all later ones that are h (`score` =
-    stays).
+    The score is minus the number of later hypotheses before the first other than that before the swap
+    (`score` = first-change), or minus the number of all later ones that are equal to it (stays).
     """
 
     name = "update-swap"
@@ -124,8 +120,7 @@ class UpdateSwap(Adversary):
 
 @lru_cache(maxsize=32)
 def find_brink(learner: Any, coordinates: tuple[float, ...], shape: tuple[int, ...], rounds: int) -> int:
-    """The mistakes at a point after which the next is the likeliest to end h_1, in simulated games, if any
-    do."""
+    """The mistakes at a point after which the next is the likeliest to end h_1, in simulated games."""
     state = learner.start(_SIMULATED_GAMES, np.random.default_rng(0))
     x = np.broadcast_to(np.reshape(coordinates, shape), (_SIMULATED_GAMES, *shape))
     first = state.hypothesis()

@@ -26,8 +26,8 @@ _NAN = 2e300  # the score of a game whose release is not a number
 def score_by_number(value: Any, games: int) -> np.ndarray | None:
     """The released number of each game (n,); None if several numbers or a hypothesis are released.
 
-    Text and NaN become large numbers, so that a game's score does not depend on other games; an adversary
-    with `scores_release` is used with a distinguisher where they occur.
+    Text and NaN become large numbers; where they occur, a distinguisher is used with an adversary that
+    `scores_release`.
     """
     if isinstance(value, Hypothesis):
         return None
@@ -39,8 +39,7 @@ def score_by_number(value: Any, games: int) -> np.ndarray | None:
 class CountSwap(Adversary):
     """Two samples that differ in one label. The score is the released number itself.
 
-    If several numbers, text or a hypothesis are released, it returns no score, so that a distinguisher can
-    use the whole release.
+    If several numbers, text or a hypothesis are released, a distinguisher uses the whole release.
     """
 
     name = "count-swap"
@@ -63,12 +62,10 @@ class CountSwap(Adversary):
 class PointSwap(Adversary):
     """Two samples that differ in one record, whose point lies at the lower or the upper end of the domain.
 
-    Where the learner states no domain, the point lies far below or far above all others: a mechanism that
-    does not clip its data shows it. If the sample has both labels, the lower point is labelled 0 and the
-    upper one 1. With `neighbour` given, the worlds are the sample and that neighbour.
-
-    The score is the released number. If several numbers, text or a hypothesis are released, it returns no
-    score, so that a distinguisher can use the whole release.
+    Without a domain it lies far below or far above all others, which shows a mechanism that does not clip. If
+    the sample has both labels, the lower point is labelled 0 and the upper one 1. With `neighbour` given, the
+    worlds are the sample and that. The score is the released number; of other releases a distinguisher uses
+    the whole.
     """
 
     name = "point-swap"
@@ -95,7 +92,6 @@ class PointSwap(Adversary):
 
     @property
     def samples(self) -> tuple[Sample, Sample]:
-        """The neighbouring samples of world 0 and of world 1."""
         sample = self.sample or self._build_sample()
         if self.neighbour is not None:
             self._check_neighbour(sample, self.neighbour)
@@ -153,12 +149,9 @@ class PointSwap(Adversary):
 class LowBits(Adversary):
     """Two samples that differ in one label, told apart by the place of the last bit of a released number.
 
-    The score is z, where y = odd·2^z is released, and of a vector the sum over its entries.
-
-    Mironov (2012) found that noise added in floating point leaves gaps; that the spacing of doubles at the
-    true value shows is the precision-based attack of Haney, Desfontaines, Hartman, Shrestha, Hay (2022). The
-    worlds differ where the spacing of doubles does, at the counts 0 and 1 or 2^k - 1 and 2^k:
-    docs/proofs/low_bits.md.
+    The score is z, where y = odd·2^z is released, and of a vector the sum over its entries. Mironov (2012);
+    the precision-based attack of Haney and others (2022). The counts differ where the spacing of doubles
+    does: docs/proofs/low_bits.md.
     """
 
     name = "low-bits"
