@@ -39,8 +39,6 @@ class ReleaseLearner(Learner):
 
 @attrs.frozen(eq=False)
 class RunningRelease:
-    """A running learner that releases once."""
-
     learner: ReleaseLearner
     rng: np.random.Generator
 
@@ -118,7 +116,6 @@ class FixedSizeLearner(Learner):
         return attrs.evolve(self, size=sample_size)
 
     def check_sample_size(self, sample: Sample) -> None:
-        """Raises: Unsupported if the sample has another size."""
         if sample.size != self.size:
             raise Unsupported(
                 f"{self.name} is configured for {self.size:,} example{'s' if self.size > 1 else ''}",
@@ -165,8 +162,8 @@ def claim_of_sensitivity_one(epsilon: float, neighbours: str) -> Claim:
 def claim_of_monotone_choice(epsilon: float, neighbours: str) -> Claim:
     """The claim of an exponential mechanism whose score is minus the number of examples that are wrong.
 
-    A replaced example may raise some scores by 1 and lower others, which costs ε. An added, removed or blank
-    one changes all scores in one direction, which costs half of that.
+    A replaced example may raise some scores and lower others; others change all in one direction, for half of
+    ε.
     """
     epsilons = dict.fromkeys(SINGLE_EXAMPLES, epsilon / 2) | {Neighbours.REPLACE_ONE: epsilon}
     return claim_for_relation(neighbours, epsilons)

@@ -27,14 +27,12 @@ class EverlastingGaussian(EverlastingCounter):
     """everlasting-counter with Gaussian noise on votes, a slower schedule, and costs that are computed.
 
     The default claims (1, 10^-6), and with probability 0.95 all its hypotheses of thresholds err on at most
-    0.1 of any distribution. How this was computed, and what holds for other classes: docs/everlasting.md.
-    Privacy: docs/proofs/everlasting_gaussian.md.
+    0.1 of any distribution: docs/everlasting.md. Privacy: docs/proofs/everlasting_gaussian.md.
 
-    Deviations: answers and ⊤s are those of `MarkedVotes`, in each round functions of the point. The noise of
-    a round is the least with which its answers cost what ε leaves beside the next round's labels. λ, T and c
-    grow by `growth` a round, and R by its square; the paper doubles λ and T. S_1 is the whole sample, Ŝ_i is
-    drawn at a rate of its own, and D̂_i at the largest rate at which a query costs ε with the count of marks.
-    LabelBoost is charged by `label_boost_exact_guarantee`.
+    Deviations: answers and ⊤s are those of `MarkedVotes`. The noise of a round is the least with which its
+    answers cost what ε leaves beside the next round's labels. λ, T and c grow by `growth` a round, and R by
+    its square. S_1 is the whole sample, Ŝ_i has a rate of its own, and D̂_i the largest at which a query
+    costs ε.
     """
 
     name = "everlasting-gaussian"
@@ -93,7 +91,7 @@ class EverlastingGaussian(EverlastingCounter):
 
     @property
     def _bit_epsilon(self) -> float:
-        """Half of ε_c: a point that a query asks first is not charged later, so that two answers change."""
+        """Half of ε_c: a point that a query asks first is not charged later, so two answers change."""
         return self.counter_epsilon_run / 2
 
     @property
@@ -129,10 +127,8 @@ class EverlastingGaussian(EverlastingCounter):
         return learner if learner.noise is None else learner._replace(keep, labelled_rate=1.0)
 
     def check_labellings(self, rounds: int | None, sample: Sample | None = None) -> None:
-        """Raises: Unsupported unless LabelBoost can choose labellings in all rounds (None: without end).
-
-        Whether points differ does not matter, so that no answer is refused in a game that has begun.
-        """
+        """Raises: Unsupported unless LabelBoost can choose labellings in all rounds (None: without end),
+        whatever the points, so that no answer is refused in a game that has begun."""
         points = self.round(1).examples if self.agnostic else 0
         if rounds is None:
             points = _ANY_NUMBER

@@ -36,13 +36,10 @@ from learners.foreign.base import (
 class Diffprivlib(ForeignClaim):
     """Releases `mechanism.randomise(number)` of a mechanism of diffprivlib.
 
-    Holohan, Braghin, Mac Aonghusa, Levacher, Diffprivlib: The IBM Differential Privacy Library (2019). `make`
-    is called without arguments and returns the mechanism, as `partial(Laplace, epsilon=1, sensitivity=1)`
-    does. The claim is the mechanism's epsilon and delta, which hold for numbers that neighbours change by at
-    most the mechanism's sensitivity. That of Gaussian and GaussianAnalytic has the privacy curve of their σ.
-
-    The mechanism draws from the operating system's generator. With `seeded`, it is made for every batch with
-    a `random_state` drawn from the learner's random numbers, so that a run can be repeated.
+    Holohan, Braghin, Mac Aonghusa, Levacher (2019). `make` returns the mechanism, as `partial(Laplace,
+    epsilon=1, sensitivity=1)` does. The claim is its epsilon and delta, for numbers that neighbours change by
+    at most its sensitivity; Gaussian and GaussianAnalytic have the privacy curve of their σ. It draws from
+    the operating system's generator, or, if `seeded`, from a `random_state` by the learner's random numbers.
     """
 
     name = "diffprivlib"
@@ -106,7 +103,6 @@ def _find_curve(mechanism: Any) -> PrivacyCurve | None:
 
 @lru_cache(maxsize=16)
 def _mechanism(make: Callable[[], Any]) -> Any:
-    """The mechanism, made once in a process."""
     return call_maker(Diffprivlib.name, make, "diffprivlib")
 
 
@@ -128,15 +124,11 @@ PARAMETERS = (
 class DiffprivlibModel(ForeignMechanism):
     """Releases the parameters of a model of diffprivlib that was fitted to the sample.
 
-    Holohan and others (2019), as `diffprivlib`. `make` is called with a `random_state` drawn from the
-    learner's random numbers, once for each game, and returns the model, as `partial(GaussianNB, epsilon=1,
-    bounds=(0, 1))` does. The model is fitted to the points and labels. The release is the vector of those of
-    its `PARAMETERS` that it has, or what `release_of` returns.
-
-    The claim is the model's epsilon, for an example that is replaced: diffprivlib does not say for which
-    relation, but uses the number of examples without noise.
-
-    Raises: InvalidArgument if diffprivlib warns that the model reads a bound from the data.
+    `make` is called with a `random_state` for each game and returns the model, as `partial(GaussianNB,
+    epsilon=1, bounds=(0, 1))` does. The release is the vector of its `PARAMETERS`, or what `release_of`
+    returns. The claim is the model's epsilon, for an example that is replaced: diffprivlib does not say for
+    which relation, but uses the number of examples without noise. Raises: InvalidArgument if the model reads
+    a bound from the data.
     """
 
     name = "diffprivlib-model"
@@ -202,7 +194,6 @@ def _read_parameters(model: Any) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _model(make: Callable[..., Any]) -> Any:
-    """A model that is not fitted, made once in a process, whose settings are read."""
     return call_maker(DiffprivlibModel.name, partial(make, random_state=0), "diffprivlib")
 
 

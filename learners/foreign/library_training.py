@@ -69,10 +69,8 @@ class LibrarySGD(Learner):
 
     @abstractmethod
     def open_run(self, sample: Sample, seeds: np.ndarray) -> LibraryRun:
-        """A run on the sample. seeds: (2,) int64 below 2^62, for the batches and for the noise.
-
-        Raises: Unsupported if the library is missing.
-        """
+        """A run on the sample. seeds: (2,) int64, for batches and noise. Raises: Unsupported if the library
+        is missing."""
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -117,8 +115,6 @@ class LibrarySGD(Learner):
 
 
 class LibraryTrainingState:
-    """A learner in a batch of games, each a training run of its own."""
-
     def __init__(self, learner: LibrarySGD, games: int, rng: np.random.Generator) -> None:
         self._learner = learner
         self._seeds = rng.integers(2**62, size=(games, 2))
@@ -147,13 +143,9 @@ class LibraryTrainingState:
 class JaxPrivacySGD(LibrarySGD):
     """Logistic regression by DP-SGD, made of the components that JAX Privacy documents for it.
 
-    Balle and others (2022). Batches are drawn by `CyclicPoissonSampling`, padded to one size by
-    `split_and_pad_global_batch`, summed by `clipped_grad` and noised by `gaussian_privatizer` in float32.
-    Rate and divisor are computed from the settings size and batch, never from the data. A chosen gradient is
-    that of a linear loss, so that the library clips it.
-
-    The claim is that of `dpsgd_event` with the accountant of privacy-loss distributions, for an example that
-    is added or removed. It is computed by our accountant, with which that agrees.
+    Balle and others (2022): `CyclicPoissonSampling`, `split_and_pad_global_batch`, `clipped_grad` and
+    `gaussian_privatizer` in float32. Rate and divisor come from the settings, never from the data. The claim
+    is that of `dpsgd_event` with privacy-loss distributions, with which our accountant agrees.
     """
 
     name = "jax-privacy-sgd"
@@ -188,8 +180,6 @@ class _Components:
 
 
 class _JaxRun:
-    """One training run."""
-
     def __init__(self, learner: JaxPrivacySGD, sample: Sample, seeds: np.ndarray) -> None:
         from jax_privacy.batch_selection import CyclicPoissonSampling, PartitionType
 
@@ -253,12 +243,9 @@ def _make_components(clip: float, batch: int, noise: float, compiled: bool) -> _
 class OpacusSGD(LibrarySGD):
     """Logistic regression by DP-SGD, as `PrivacyEngine.make_private` of Opacus makes it.
 
-    Yousefpour and others (2021). Each game is a training run of its own, with generators seeded from the
-    learner's. The claim is that of Opacus' accountant "prv" for the numbers size, batch, steps and noise, and
-    for an example that is added or removed. It is computed by our accountant, with which that agrees.
-
-    The engine reads the number of examples from the data: the rate is that of the real number, and updates
-    are divided by int(real number·rate). What follows is in docs/foreign.md.
+    Yousefpour and others (2021). The claim is that of Opacus' accountant "prv" for size, batch, steps and
+    noise, with which ours agrees. The engine reads the number of examples from the data, for the rate and the
+    divisor of updates, int(real number·rate): docs/foreign.md.
     """
 
     name = "opacus-sgd"
@@ -296,8 +283,6 @@ def _silence() -> Iterator[None]:
 
 
 class _OpacusRun:
-    """One training run."""
-
     def __init__(self, learner: OpacusSGD, sample: Sample, batch_seed: int, noise_seed: int) -> None:
         import torch
         from opacus import PrivacyEngine
@@ -336,7 +321,6 @@ class _OpacusRun:
             self._optimizer.step()
 
     def read_model(self) -> np.ndarray:
-        """(P,) float64."""
         (weight,) = self._module.parameters()
         return np.asarray(weight.detach().numpy(), dtype=np.float64).ravel()
 

@@ -38,15 +38,11 @@ _BY_TWO = ("SymmetricDistance", "InsertDeleteDistance")  # a replaced example is
 class OpenDP(ForeignClaim):
     """Releases the result of a measurement of OpenDP, a number or a vector.
 
-    Gaboardi, Hay, Vadhan, A Programming Framework for OpenDP (2020), opendp.org. `make` is called without
-    arguments and returns the measurement, since a measurement cannot be sent to another process. The claim is
-    the value of its privacy map at `d_in`: ε of MaxDivergence, (ε, δ) of Approximate(MaxDivergence), ε of
-    SmoothedMaxDivergence at the setting `delta`. ZeroConcentratedDivergence is a claim of ρ-zCDP, whose ε at
-    `delta` is that of the library's make_zCDP_to_approxDP.
-
-    A measurement on vectors that adds noise to every entry separately (make_laplace, make_gaussian on a
-    vector domain) can be `vectorised`: one call plays a batch, entry g holds the number of game g. The bound
-    of the map at d_in holds for one entry too. No seed repeats a run, and queryables are refused.
+    Gaboardi, Hay, Vadhan (2020), opendp.org. `make` returns the measurement. The claim is its privacy map at
+    `d_in`: ε of MaxDivergence, (ε, δ) of Approximate(MaxDivergence), ε of SmoothedMaxDivergence at `delta`,
+    or, with the curve of ρ-zCDP, ε by make_zCDP_to_approxDP. If it adds noise to every entry of a vector
+    separately, it can be `vectorised`: entry g holds the number of game g. No seed repeats a run, and
+    queryables are refused.
     """
 
     name = "opendp"
@@ -71,7 +67,7 @@ class OpenDP(ForeignClaim):
     @property
     def claim(self) -> Claim:
         """Raises: InvalidArgument if neighbours are farther apart than d_in, or if δ is missing; Unsupported
-        if the map uses another measure of privacy."""
+        for another measure of privacy."""
         epsilon, delta, curve = self._evaluate_map()
         return Claim(
             epsilon=epsilon,
@@ -95,7 +91,7 @@ class OpenDP(ForeignClaim):
         return [_check_released(measurement(_convert(data, carrier))) for _ in range(games)]
 
     def _evaluate_map(self) -> tuple[float, float, PrivacyCurve | None]:
-        """(ε, δ) of the measurement's privacy map at d_in, and its privacy curve, if it has one."""
+        """(ε, δ) of the privacy map at d_in, and its privacy curve, if it has one."""
         measurement = _measurement(self.make)
         self._check_distance(str(measurement.input_metric))
         measure = str(measurement.output_measure)
@@ -149,7 +145,6 @@ class OpenDP(ForeignClaim):
 
 @lru_cache(maxsize=16)
 def _measurement(make: Callable[[], Any]) -> Any:
-    """The measurement, made once in a process."""
     return call_maker(OpenDP.name, make, "opendp")
 
 

@@ -32,15 +32,13 @@ _SINGLE = 2**24  # draws up to which counts are exact in single precision
 class DpWinnow(HalfspaceLearner):
     """Private online learner of halfspaces with a margin (Algorithm 4.2 of Bun and Fang).
 
-    Keeps multiplicative weights w hidden and shows ŵ, the number of times that m independent draws from w hit
-    each coordinate. AboveThreshold counts the mistakes of ŵ. When it fires, w is updated with the mean of the
-    signed points y'·x of the first b mistakes since the last update (b = 1 in the paper), and ŵ is drawn
-    anew. In the paper nothing changes after K updates. Here, if AboveThreshold fires once more, w and ŵ are
-    uniform again, at no cost: an example is used in draws up to the next restart only.
+    Keeps multiplicative weights w hidden and shows ŵ, the counts of m independent draws from w. When
+    AboveThreshold reports enough mistakes of ŵ, w is updated with the mean of y'·x over the first b of them
+    (b = 1 in the paper), and ŵ is drawn anew. After K updates w and ŵ are uniform again, at no cost, where
+    the paper stops.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries, computed from the parameters in use. Mistakes: Theorem
-    4.5, see `bound`. Proofs, and how unset parameters are chosen: docs/proofs/dp_winnow.md. Hypotheses are
-    counts (n, d) of sum m, the first one all ones. Memory: 24 bytes for each game and coordinate.
+    Privacy: (ε, δ)-DP against adaptive adversaries. Mistakes: Theorem 4.5, see `bound`. Proofs, and how unset
+    parameters are chosen: docs/proofs/dp_winnow.md. Memory: 24 bytes for each game and coordinate.
     """
 
     name = "dp-winnow"
@@ -88,8 +86,8 @@ class DpWinnow(HalfspaceLearner):
 
     @property
     def shortcomings(self) -> tuple[str, ...]:
-        """That its rounds do not suffice for four updates, if it errs in every second round, or that its
-        draws are too few for weights that reach the margin."""
+        """Too few rounds for four updates, at a mistake every second round, or draws for weights that reach
+        the margin."""
         notes = []
         if self.update_threshold >= self.rounds / 8:
             notes.append(
@@ -223,7 +221,6 @@ class DpWinnow(HalfspaceLearner):
         return Bound(mistakes, MISTAKES, self.beta, "Theorem 4.5 of Bun and Fang", oblivious=True)
 
     def start(self, games: int, rng: np.random.Generator) -> DpWinnowState:
-        """Raises: Unsupported if the games need too much memory."""
         check_memory(games, 3 * self.concepts.dimension)
         return DpWinnowState(self, games, rng)
 
@@ -261,7 +258,6 @@ class DpWinnowState:
             self._update(np.flatnonzero(fired))
 
     def _update(self, rows: np.ndarray) -> None:
-        """Draw ŵ anew where updates are left, and begin again where none are."""
         spent = self._updates_left[rows] == 0
         updated, restarted = rows[~spent], rows[spent]
         self._scores.sums[updated] += self._cache[updated]
