@@ -92,6 +92,7 @@ class PointSwap(Adversary):
 
     @property
     def samples(self) -> tuple[Sample, Sample]:
+        """The neighbouring samples of world 0 and of world 1."""
         sample = self.sample or self._build_sample()
         if self.neighbour is not None:
             self._check_neighbour(sample, self.neighbour)

@@ -24,12 +24,9 @@ ANALYTIC, PRINTED = "analytic", "printed"
 class PateGaussian(Voters):
     """Answers 1[Σ_k h_k(x) + N(0, σ²) ≥ K/2] to ℓ queries, and halts.
 
-    Algorithm 1 (standard PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. ℓ
-    adaptive answers are one Gaussian mechanism of sensitivity √ℓ (Dong, Roth, Su, 2022, Corollary 3.3), whose
-    exact δ (Theorem 8 of Balle and Wang, 2018) is claimed for either calibration:
-
-    analytic: the least σ that is (ε, δ)-DP, as in the paper's experiments. printed: step 1, √(2ℓ ln(1/δ))/σ +
-    ℓ/(2σ²) = ε, which is (ε, δ)-DP by ℓ/(2σ²)-zCDP and larger than necessary.
+    Algorithm 1 (standard PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. The
+    exact δ of ℓ adaptive answers, one Gaussian mechanism of sensitivity √ℓ, is claimed for either
+    calibration: analytic, the least σ that is (ε, δ)-DP; printed, step 1, which is larger than necessary.
     """
 
     name = "pate-gaussian"
@@ -74,18 +71,13 @@ class PateGaussian(Voters):
 
 
 def sigma_of_step_1(*, epsilon: float, delta: float, answers: int) -> float:
-    """σ by step 1 of Algorithm 1: √(2ℓ ln(1/δ))/σ + ℓ/(2σ²) = ε for ℓ `answers`.
-
-    With ρ = ℓ/(2σ²) this is ρ + 2√(ρ ln(1/δ)) = ε, so √ρ = √(ln(1/δ) + ε) − √ln(1/δ).
-    """
+    """σ by step 1 of Algorithm 1: √(2ℓ ln(1/δ))/σ + ℓ/(2σ²) = ε for ℓ `answers`."""
     log_delta = log(1 / delta)
     root = epsilon / (sqrt(log_delta + epsilon) + sqrt(log_delta))  # the difference, without cancellation
     return sqrt(answers / 2) / root
 
 
 class PateGaussianState(VotersState):
-    """A running pate-gaussian."""
-
     def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
         self._rng = rng
@@ -113,14 +105,10 @@ class GaussianVotes(VotingLaw):
 class DistanceToInstability(Voters):
     """Answers 1[Σ_k h_k(x) ≥ K/2] if dist + Lap(1/ε) > Γ = ln(1/δ)/ε, else ⊥.
 
-    Algorithm 7 (the distance to instability framework) of Liu, Zhu, Chaudhuri, Wang, Revisiting
-    Model-Agnostic Private Learning, for the majority's label; for dist see `distances`. ℓ answers are
-    composed.
-
-    Privacy: one answer is (ε, δ/2)-DP, where Lemma 48 has δ, and ℓ answers compose by Theorem 3.3 of Kairouz,
-    Oh, Viswanath (2015). Proof: docs/proofs/pate.md.
-
-    Raises: InvalidArgument if Γ is so high that the answer is usually ⊥ even if all teachers agree.
+    Algorithm 7 (the distance to instability framework) of Liu, Zhu, Chaudhuri, Wang, for the majority's
+    label; for dist see `distances`. One answer is (ε, δ/2)-DP, where Lemma 48 has δ, and ℓ answers compose by
+    Theorem 3.3 of Kairouz, Oh, Viswanath (2015): docs/proofs/pate.md. Raises: InvalidArgument if Γ is so high
+    that the answer is usually ⊥.
     """
 
     name = "distance-to-instability"
@@ -165,8 +153,6 @@ class DistanceToInstability(Voters):
 
 
 class DistanceToInstabilityState(VotersState):
-    """A running distance-to-instability."""
-
     def __init__(self, spec: DistanceToInstability, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
         self._rng = rng

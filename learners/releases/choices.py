@@ -49,7 +49,6 @@ class RandomisedResponse(FixedSizeLearner, ReleaseLearner):
         return 1 / (1 + exp(self.epsilon))
 
     def law(self, sample: Sample) -> Finite | Independent:
-        """`Finite` for up to 12 labels, otherwise `Independent`."""
         self.check_sample_size(sample)
         _, labels = sample.rows()
         ones = np.where(labels == 1, 1 - self.flip, self.flip)
@@ -72,12 +71,9 @@ _MOST_POINTS = 4_096  # concepts are distinguished by their labels at all points
 class ExponentialChoice(ReleaseLearner):
     """Releases concept c with probability proportional to exp(−ε·m(c)/2), where c mislabels m(c) examples.
 
-    The private learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011) for finite classes: the
-    exponential mechanism with score −m. The options are one concept for each labelling of the domain that the
-    class realises. Blank examples are ignored.
-
-    The released value is the number that encodes the concept in its class: t of a threshold (+∞ labels all
-    points 0), or the row of a matrix. `Hypothesis(concepts, numbers)` labels points.
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011), for one concept of each labelling of a finite
+    domain. Blank examples are ignored. What is released is the number that encodes the concept: t of a
+    threshold (+∞ labels all points 0), or the row of a matrix. `Hypothesis(concepts, numbers)` labels points.
     """
 
     name = "exponential-choice"

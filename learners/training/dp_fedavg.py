@@ -22,15 +22,12 @@ class DPFedAvg(DPSGD):
     """Differentially private federated averaging, for linear models and small networks.
 
     In each round every user takes part with chance batch/size, independently, and makes `local_steps` steps
-    of gradient descent from the public model, on the mean loss of all examples of that user. The changes are
-    clipped to the length `clip` and added up with noise as in dp-sgd; the sum over `batch`, times the
-    learning rate, is added to the public model.
+    of gradient descent from the public model; the changes are clipped and added up with noise as in dp-sgd.
+    Algorithm 1 (DP-FedAvg) of McMahan, Ramage, Talwar, Zhang (2018), with the fixed denominator and users of
+    equal weight. The claim is that of dp-sgd for users.
 
-    Source: Algorithm 1 (DP-FedAvg) of McMahan, Ramage, Talwar, Zhang (2018), with the fixed denominator and
-    users of equal weight. The claim is that of dp-sgd with users in place of examples.
-
-    Points hold the number of the user in the coordinate `user_column`, which is no feature. The gradient of a
-    canary takes the place of that of its example in every local step. A change that overflows counts as 0.
+    Points hold the number of the user in the coordinate `user_column`. The gradient of a canary takes the
+    place of that of its example in every local step. A change that overflows counts as 0.
     """
 
     name = "dp-fedavg"
@@ -67,11 +64,9 @@ class DPFedAvg(DPSGD):
         return None
 
     def adapt_to(self, sample_size: int) -> Self:
-        """The same learner, since numbers of examples do not matter."""
         return self
 
     def users_of(self, points: np.ndarray) -> np.ndarray:
-        """(k,): the users of points (k, features + 1)."""
         return points[:, self.user_column]
 
     def drop_users(self, points: np.ndarray) -> np.ndarray:
@@ -94,10 +89,8 @@ class DPFedAvg(DPSGD):
 
 @attrs.frozen(eq=False)
 class _UserGroup(Group):
-    """The distinct examples of u users, e of each, where the missing ones have the count 0.
-
-    Shapes: points (u, e, features + 1), labels and counts (u, e).
-    """
+    """The distinct examples of u users, e of each, where the missing ones have the count 0: points (u, e,
+    features + 1), labels and counts (u, e)."""
 
     points: np.ndarray
     labels: np.ndarray
@@ -114,8 +107,6 @@ class _UserGroup(Group):
 
 
 class DPFedAvgState(NoisySumsState[_UserGroup]):
-    """dp-fedavg in a batch of games."""
-
     _learner: DPFedAvg
 
     def _make_group(self, games: np.ndarray, sample: Sample) -> _UserGroup:

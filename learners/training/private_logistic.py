@@ -91,8 +91,7 @@ class PrivateLogistic(FixedSizeLearner, ReleaseLearner):
 class OutputPerturbation(PrivateLogistic):
     """Logistic regression whose minimiser is published with noise.
 
-    Algorithm 1 of Chaudhuri, Monteleoni, Sarwate (2011). Replacing an example moves the minimiser by at most
-    2/(nΛ) (their Corollary 8); the density of the noise is proportional to e^(−‖b‖nΛε/2).
+    Algorithm 1 of Chaudhuri, Monteleoni, Sarwate (2011); the sensitivity is 2/(nΛ) (Corollary 8).
     """
 
     name = "output-perturbation"
@@ -110,12 +109,9 @@ class OutputPerturbation(PrivateLogistic):
 class ObjectivePerturbation(PrivateLogistic):
     """Logistic regression whose objective has a random linear term.
 
-    Algorithm 2 of Chaudhuri, Monteleoni, Sarwate (2011), for the logistic loss, whose second derivative is at
-    most c = 1/4. A part of ε, ln(1 + 2c/(nΛ) + c²/(nΛ)²), pays for the change of curvature; the density of
-    the noise b is proportional to e^(−ε′‖b‖/2).
-
-    Deviation: where that part is at least ε, the paper adds regularisation. Here settings in which it is at
-    least ε/2 are refused.
+    Algorithm 2 of Chaudhuri, Monteleoni, Sarwate (2011), with c = 1/4 for the logistic loss: ln(1 + 2c/(nΛ) +
+    c²/(nΛ)²) of ε pays for the change of curvature. Deviation: settings in which that is at least ε/2 are
+    refused, where the paper adds regularisation if it is ε.
     """
 
     name = "objective-perturbation"
