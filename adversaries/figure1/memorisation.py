@@ -37,9 +37,7 @@ class Membership(Figure1Adversary):
 
     name = "membership"
 
-    queries: int | None = count_setting(
-        None, help="queries; default: the learner's first round, if within `patience`, and 50 more"
-    )
+    queries: int | None = count_setting(None, help="default: round 1, if within `patience`, and 50 more")
     others: int = count_setting(2, help="points besides the target's", least=0)
     patience: int = count_setting(100_000, help="the longest round that it waits for")
     sample: Sample | None = setting(None, help="the training set; default: one example among all others")
@@ -118,11 +116,7 @@ class Reconstruct(Figure1Adversary):
 
     name = "reconstruct"
 
-    score: str = setting(
-        WORLDS,
-        help="counts answers that tell worlds apart, or labels read back",
-        check=one_of(WORLDS, LABELS),
-    )
+    score: str = setting(WORLDS, help="answers by world, or labels read back", check=one_of(WORLDS, LABELS))
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

@@ -140,9 +140,7 @@ class StaleThresholds(Figure1Adversary):
     run: int = count_setting(8, help="answers 0 in a row before the challenge")
     probes: int = count_setting(12, help="queries after the challenge")
     firing: float = setting(0.65, unit="probability", help="of an answer 1 at the border")
-    budget: int | None = count_setting(
-        None, help="answers 1 before it gives up; default: half the learner's `halts`", least=0
-    )
+    budget: int | None = count_setting(None, help="ones before it gives up; default: `halts`/2", least=0)
     patience: int = count_setting(250, help="the largest number of queries before the challenge")
     sample: Sample | None = setting(None, help="the training set; default: two points with both labels")
 
@@ -242,9 +240,7 @@ class LaterRoundSwap(Figure1Adversary):
     probes: int = count_setting(50, help="queries in the round of the probes")
     round: int = count_setting(1, help="the round of the challenge")
     later: int = count_setting(1, help="rounds from it to that of the probes")
-    after: int | None = count_setting(
-        None, help="queries from the challenge to the probes; default: the rest of the rounds", least=0
-    )
+    after: int | None = count_setting(None, help="queries before the probes; default: the rest", least=0)
     patience: int = count_setting(100_000, help="the largest number of queries before the probes")
     sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
 

@@ -50,9 +50,7 @@ class FirstSwap(HalfspaceAdversary):
     realizable = False
 
     rounds: int = count_setting(1_000, help="T", least=2)
-    coordinates: int | None = count_setting(
-        None, help="coordinates that the swap affects; default: (d - 1)/2, the most"
-    )
+    coordinates: int | None = count_setting(None, help="how many the swap affects; default: (d - 1)/2")
     correct: int = count_setting(0, help="rounds without a mistake before the special round", least=0)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

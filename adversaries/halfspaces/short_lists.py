@@ -36,9 +36,7 @@ class ShortLists(HalfspaceStream):
     name = "short-lists"
 
     length: int | None = count_setting(None, help="r, the terms; default: the most that the margin allows")
-    alternations: int | None = count_setting(
-        None, help="D, the changes of the label; default: 2, or 1 if the margin does not allow 2"
-    )
+    alternations: int | None = count_setting(None, help="D, changes of the label; default: 2, or else 1")
     points: str = setting(FIRING, help="points: firing or uniform", check=one_of(FIRING, UNIFORM))
 
     @property
@@ -140,9 +138,7 @@ class SparseDisjunction(HalfspaceStream):
 
     relevant: int | None = count_setting(None, help="k; default: the most that the margin allows")
     points: str = setting(EVEN, help="points: even, uniform or decoys", check=one_of(EVEN, UNIFORM, DECOYS))
-    stretch: int = setting(
-        50, unit="rounds", help="how long decoys agree or disagree", check=[whole, at_least(1)]
-    )
+    stretch: int = setting(50, unit="rounds", help="how long decoys agree or not", check=[whole, at_least(1)])
 
     @property
     def size(self) -> int:

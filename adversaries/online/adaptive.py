@@ -33,9 +33,7 @@ class Contrarian(Adversary):
     returns_score = False
 
     rounds: int = count_setting(100, help="T")
-    point: float | None = setting(
-        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
-    )
+    point: float | None = setting(None, unit="point", help="of all examples; default: the domain's middle")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

@@ -27,9 +27,7 @@ class SpecialSwap(Adversary):
 
     rounds: int = count_setting(100, help="T", least=2)
     special: int = count_setting(1, help="t*, the special round")
-    point: float | None = setting(
-        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
-    )
+    point: float | None = setting(None, unit="point", help="of all examples; default: the domain's middle")
     label: int = setting(0, help="of the special example in world 0", check=[whole, at_least(0), at_most(1)])
     other_point: float | None = setting(None, unit="point", help="special point in world 1; default: same")
     other_label: int = setting(1, help="special label in world 1", check=[whole, at_least(0), at_most(1)])
@@ -75,13 +73,9 @@ class UpdateSwap(Adversary):
     returns_score = True
 
     rounds: int = count_setting(100, help="T", least=2)
-    before: int | None = count_setting(
-        None, help="mistakes before the special round; default: one too few for an update", least=0
-    )
+    before: int | None = count_setting(None, help="mistakes before t*; default: one too few", least=0)
     correct: int = count_setting(0, help="correct rounds between these and the special round", least=0)
-    point: Point | None = setting(
-        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
-    )
+    point: Point | None = setting(None, unit="point", help="of all examples; default: the domain's middle")
     other_point: Point | None = setting(None, unit="point", help="special point in world 0; default: same")
     probes: str = setting(AGAINST, help="labels after it: against h_1 or with", check=one_of(AGAINST, WITH))
     score: str = setting(FIRST_CHANGE, help="first-change or stays", check=one_of(FIRST_CHANGE, STAYS))

@@ -38,9 +38,7 @@ class CoverSwap(Adversary):
     protocols = ("Release",)
     returns_score = True
 
-    background: int = count_setting(
-        4, help="the largest number of copies of a point in both samples", least=0
-    )
+    background: int = count_setting(4, help="the most copies of a point in both samples", least=0)
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

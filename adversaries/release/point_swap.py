@@ -46,9 +46,7 @@ class CountSwap(Adversary):
     protocols = ("Release",)
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
     scores_release = True
-    sample: Sample | None = setting(
-        None, help="the sample; default: ten examples labelled 0, or as many as needed"
-    )
+    sample: Sample | None = setting(None, help="the sample; default: ten examples labelled 0, or as needed")
 
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
@@ -73,12 +71,8 @@ class PointSwap(Adversary):
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
     scores_release = True
 
-    sample: Sample | None = setting(
-        None, help="the sample, whose last record varies; default: ten records in the middle of the domain"
-    )
-    neighbour: Sample | None = setting(
-        None, help="the sample of world 1, if it is to be another than the worst"
-    )
+    sample: Sample | None = setting(None, help="the last record varies; default: ten in the domain's middle")
+    neighbour: Sample | None = setting(None, help="the sample of world 1; default: by the worst change")
     distance: float = setting(
         1_000.0,
         help="without a domain, how far beyond the data the point lies, relative to their range",
@@ -159,9 +153,7 @@ class LowBits(Adversary):
     protocols = ("Release",)
     returns_score = True
 
-    sample: Sample | None = setting(
-        None, help="the sample, whose last example of the first run varies; default: ten examples labelled 0"
-    )
+    sample: Sample | None = setting(None, help="the first run's last example varies; default: ten labels 0")
 
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

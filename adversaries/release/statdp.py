@@ -42,13 +42,9 @@ class StatDP(Adversary):
     protocols = ("Release",)
     returns_score = False
 
-    pattern: str = setting(
-        "one-above", help="the values of the queries in both worlds", check=one_of(*ALL_DIFFER)
-    )
+    pattern: str = setting("one-above", help="the values of the queries by world", check=one_of(*ALL_DIFFER))
     swapped: bool = setting(False, help="whether the worlds are exchanged")
-    queries: int | None = count_setting(
-        None, help="m; default: the number of coordinates of the learner's points"
-    )
+    queries: int | None = count_setting(None, help="m; default: the coordinates of the learner's points")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

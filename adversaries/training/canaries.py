@@ -66,14 +66,10 @@ class GradientCanaryAttack(Adversary):
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
 
     length: float = setting(1e6, help="the length of the gradient before clipping", check=more_than(0))
-    others: str = setting(
-        NO_GRADIENT, help="the gradients of the other examples: none or opposite", check=one_of(*OTHERS)
-    )
+    others: str = setting(NO_GRADIENT, help="the others' gradients: none or opposite", check=one_of(*OTHERS))
     score: str = setting(RATIO, help="what is scored: ratio or spread", check=one_of(RATIO, SPREAD))
     every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
-    sample: Sample | None = setting(
-        None, help="the other examples, of which the last is the canary's place; default: points 0"
-    )
+    sample: Sample | None = setting(None, help="the others, the last in the canary's place; default: at 0")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -154,12 +150,8 @@ class InputCanary(Adversary):
     returns_score = True
 
     kind: str = setting(FAR, help="what the canary is: far, mislabelled or blank", check=one_of(*KINDS))
-    length: float = setting(
-        10.0, unit="point", help="the length of the point of a far or blank canary", check=more_than(0)
-    )
-    score: str = setting(
-        LOSS, help="what is scored: loss, or moves between models that are all shown", check=one_of(*SCORES)
-    )
+    length: float = setting(10.0, unit="point", help="of a far or blank canary's point", check=more_than(0))
+    score: str = setting(LOSS, help="loss, or moves if all models are shown", check=one_of(*SCORES))
     every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
     sample: Sample | None = setting(None, help="the data, of which the last example is the canary's place")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")

@@ -42,9 +42,7 @@ class SmallMargin(VotingAdversary):
     name = "small-margin"
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
 
-    below: float | None = setting(
-        None, unit="votes", help="the aim, below the tie; default: where an answer is most informative"
-    )
+    below: float | None = setting(None, unit="votes", help="aim below the tie; default: most informative")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         critical = self.learner.critical_margin if isinstance(self.learner, HasCriticalMargin) else 0.0

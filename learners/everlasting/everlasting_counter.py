@@ -54,9 +54,7 @@ class EverlastingCounter(GenericBBL):
     counter: str = setting(
         CROSSING, help="the count of charged answers: crossing or binary", check=one_of(CROSSING, BINARY)
     )
-    counter_epsilon: float | None = setting(
-        None, unit="nats", help="ε_c, the cost of a query through the count; default: ε/2"
-    )
+    counter_epsilon: float | None = setting(None, unit="nats", help="ε_c, for the count; default: ε/2")
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()

@@ -45,9 +45,7 @@ class EverlastingGaussian(EverlastingCounter):
     )
     teachers: int = count_setting(23_000, help="T_1, multiplied by `growth` every round")
     chunk: int = count_setting(15, help="λ_1, examples per teacher, multiplied by `growth` every round")
-    answers: int | None = count_setting(
-        None, help="R_1, multiplied by `growth` squared a round; default: what round 2 needs"
-    )
+    answers: int | None = count_setting(None, help="R_1, times `growth`² a round; default: for round 2")
     training_rate: float = setting(
         1.0, unit="fraction", help="fraction of the sample in S_1", check=[more_than(0), at_most(1)]
     )
@@ -64,9 +62,7 @@ class EverlastingGaussian(EverlastingCounter):
         help="distance from a tie over which the chance of a charge falls by a factor e",
         check=more_than(0),
     )
-    counter_epsilon: float | None = setting(
-        None, unit="nats", help="ε_c, the cost of a query through the count; default: ε/20"
-    )
+    counter_epsilon: float | None = setting(None, unit="nats", help="ε_c, for the count; default: ε/20")
     growth: float = setting(1.06, help="the growth of a round", check=[at_least(1), at_most(2)])
     labelled_rate: float = setting(
         0.005, unit="fraction", help="fraction of S_i that LabelBoost sees", check=[more_than(0), at_most(1)]

@@ -60,9 +60,7 @@ class GenericBBL(Learner):
     training_source: ClassVar[str] = "answers"  # what the next round is trained on, for messages
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
-    epsilon: float = setting(
-        1.0, unit="nats", help="ε for which rates and noise are chosen", check=[more_than(0), at_most(1)]
-    )
+    epsilon: float = setting(1.0, unit="nats", help="ε for rates and noise", check=[more_than(0), at_most(1)])
     delta: float = setting(1e-5, unit="probability", help="δ for which noise is chosen")
     alpha_1: float = setting(
         0.2, unit="error rate", help="α_1, halved every round", check=[more_than(0), less_than(0.5)]
@@ -89,9 +87,7 @@ class GenericBBL(Learner):
         help="fraction that LabelBoost sees, of S_i and queries; default: ε/(3 + exp(ε + 4)), step 3(f)",
         check=[more_than(0), at_most(1)],
     )
-    agnostic: bool = setting(
-        False, help="first relabel S_1 with one concept that fits it (remark 6.4), for noisy data"
-    )
+    agnostic: bool = setting(False, help="first relabel S_1 with one concept (remark 6.4), for noisy data")
 
     def __attrs_post_init__(self) -> None:
         if self.rounds is None or self.rounds > 1:

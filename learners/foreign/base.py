@@ -84,9 +84,7 @@ class ForeignMechanism(ReleaseLearner):
 
     parts: ClassVar[tuple[str, ...]] = PARTS
 
-    dimension: int | None = count_setting(
-        None, help="d, if the sample's points are vectors of d numbers; default: points are numbers"
-    )
+    dimension: int | None = count_setting(None, help="d, if points are vectors; default: they are numbers")
 
     domain: tuple[float, float] | None = setting(
         None,

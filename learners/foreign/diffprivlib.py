@@ -48,13 +48,9 @@ class Diffprivlib(ForeignClaim):
 
     parts = (ONES, SUM)
 
-    make: Callable[..., Any] = function_setting(
-        "returns the mechanism; path/to/file.py:f on the command line"
-    )
+    make: Callable[..., Any] = function_setting("makes the mechanism; path/to/file.py:f on the command line")
     receives: str = receives_setting(ONES, check=one_of(*parts))
-    seeded: bool = setting(
-        False, help="whether `make` is called with a random_state drawn from the learner's random numbers"
-    )
+    seeded: bool = setting(False, help="whether `make` gets a random_state by the learner's coins")
 
     @property
     def own_coins(self) -> bool:
@@ -135,9 +131,7 @@ class DiffprivlibModel(ForeignMechanism):
     theorem = "the epsilon of the model (diffprivlib)"
     packages = ("diffprivlib", "sklearn")
 
-    make: Callable[..., Any] = function_setting(
-        "takes a random_state and returns the model; path/to/file.py:f on the command line"
-    )
+    make: Callable[..., Any] = function_setting("takes a random_state, returns the model; FILE.py:f")
     release_of: Callable[..., Any] | None = function_setting(
         "what is released of a fitted model, as path/to/file.py:f; default: its parameters", required=False
     )

@@ -52,9 +52,7 @@ class OpenDP(ForeignClaim):
 
     parts = (ONES, LABELS, SUM, POINTS)
 
-    make: Callable[..., Any] = function_setting(
-        "returns the measurement; path/to/file.py:f on the command line"
-    )
+    make: Callable[..., Any] = function_setting("makes the measurement; FILE.py:f on the command line")
     d_in: float = setting(
         help="the largest distance, in the input metric, of neighbours: 1 for a count; 2 for vectors by "
         "symmetric distance in which an example is replaced, 1 if one is added or removed",

@@ -54,9 +54,7 @@ class DpWinnow(HalfspaceLearner):
     watching: float = setting(
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
     )
-    updates: int | None = count_setting(
-        20, help="K, the largest number of updates before a restart; none: as many as the bound allows"
-    )
+    updates: int | None = count_setting(20, help="K, most updates before a restart; none: by the bound")
     draws: int | None = count_setting(8, help="m, the draws in an update; none: by Lemma 4.6")
     rate: float | None = setting(
         1.5,
@@ -64,9 +62,7 @@ class DpWinnow(HalfspaceLearner):
         help="η, the rate of an update; none: (1 - c)ρ, or what ε allows if `cached` is set",
         check=[more_than(0), less_than(math.inf)],
     )
-    cached: int | None = count_setting(
-        None, help="b, the mistakes that an update averages; 1 in the paper; default: what ε requires at η"
-    )
+    cached: int | None = count_setting(None, help="b, mistakes averaged by an update; default: as ε needs")
     threshold: float | None = setting(
         None,
         unit="mistakes",

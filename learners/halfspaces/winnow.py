@@ -169,9 +169,7 @@ class ConfidentWinnow(Winnow):
     c: float = setting(
         0.5, unit="margins", help="c: y'(w·x) ≤ c·ρ is uncertain", check=[at_least(0), less_than(1)]
     )
-    update: str = setting(
-        ALWAYS, help="b_t in rounds without a bit: always 1, or never", check=one_of(ALWAYS, NEVER)
-    )
+    update: str = setting(ALWAYS, help="b_t in rounds without: always or never", check=one_of(ALWAYS, NEVER))
 
     @property
     def lead(self) -> float:

@@ -65,9 +65,7 @@ class PrivateDecisionList(Learner):
     delta: float = setting(
         1e-6, unit="probability", help="δ of the list; 0 for pure privacy", check=[at_least(0), less_than(1)]
     )
-    rate: float | None = setting(
-        None, unit="nats", help="ε₀ of each choice; default: the largest that costs epsilon at delta"
-    )
+    rate: float | None = setting(None, unit="nats", help="ε₀ of a choice; default: the largest for ε and δ")
 
     @property
     def effective_rate(self) -> float:

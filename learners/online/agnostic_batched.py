@@ -44,9 +44,7 @@ class AgnosticBatched(OnlineLearner):
         1e-6, unit="probability", help="δ of a batch, and of all batches", check=[at_least(0), less_than(1)]
     )
     alpha: float = setting(0.2, help="the target error of the sanitiser", check=[more_than(0), at_most(1)])
-    calls: int | None = count_setting(
-        6, help="largest number of calls of the sanitiser's discriminator; none: as its theorem requires"
-    )
+    calls: int | None = count_setting(6, help="most calls of the discriminator; none: as its theorem needs")
     rate: float | None = setting(
         None, unit="nats per mistake", help="Hedge's rate; default: from T, B and H", check=more_than(0)
     )

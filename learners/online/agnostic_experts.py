@@ -53,12 +53,8 @@ class AgnosticExperts(OnlineLearner):
     rounds: int = count_setting(10_000, help="T, the largest number of rounds")
     epsilon: float = setting(1.0, unit="nats", help="ε of counters and draws together")
     delta: float = setting(1e-6, unit="probability", help="δ of all draws", check=[at_least(0), less_than(1)])
-    stretches: int | None = count_setting(
-        None, help="K, the stretches of rounds after which experts may move; default: √T"
-    )
-    mistakes: int | None = count_setting(
-        None, help="M, the largest number of moves of an expert; default: the SOA's mistakes", least=0
-    )
+    stretches: int | None = count_setting(None, help="K, stretches after which experts may move; default: √T")
+    mistakes: int | None = count_setting(None, help="M, most moves of an expert; default: the SOA's", least=0)
     share: float = setting(0.2, help="share of ε for counters; 0: none", check=[at_least(0), less_than(1)])
     threshold: float = setting(
         2.0,
@@ -66,9 +62,7 @@ class AgnosticExperts(OnlineLearner):
         help="the occurrences since the last move that make a point a candidate",
         check=[more_than(-math.inf), less_than(math.inf)],
     )
-    draws: str = setting(
-        FRESH, help="fresh: every round; lazy: rarely, for oblivious adversaries", check=one_of(FRESH, LAZY)
-    )
+    draws: str = setting(FRESH, help="fresh, or lazy, for oblivious adversaries", check=one_of(FRESH, LAZY))
     rate: float | None = setting(
         None, unit="nats per mistake", help="Hedge's rate; default: the best within ε", check=more_than(0)
     )

@@ -44,9 +44,7 @@ class Doubling(OnlineLearner):
     name = "doubling"
     theorem = "the doubling trick, section 5 of Li, Wang, Ye; privacy: docs/proofs/doubling.md"
 
-    inner: Learner = setting(
-        RealizableLearner(), help="the learner; its rounds and delta are set", check=_check_inner
-    )
+    inner: Learner = setting(RealizableLearner(), help="its rounds and delta are set", check=_check_inner)
     first: int = setting(1, unit="rounds", help="the length of the first stretch", check=[whole, at_least(1)])
     rounds: int = count_setting(10_000, help="the largest number of rounds")
 

@@ -44,12 +44,8 @@ class GolowichLivni(OnlineLearner):
     rounds: int = count_setting(1_000, help="T, the largest number of rounds")
     epsilon: float = setting(1.0, unit="nats", help="ε of a game")
     delta: float = setting(1e-6, unit="probability", help="δ of a game")
-    beta: float = setting(
-        0.05, unit="probability", help="β, failure probability of AboveThreshold: sets the default level"
-    )
-    nodes: int = setting(
-        2**10, help="number of leaves of the forest, a power of two", check=[whole, at_least(1), power_of_two]
-    )
+    beta: float = setting(0.05, unit="probability", help="β of AboveThreshold: sets the default level")
+    nodes: int = setting(2**10, help="leaves, a power of two", check=[whole, at_least(1), power_of_two])
     switches: int = count_setting(8, help="the largest number of times that it changes its hypothesis")
     level: float | None = setting(
         None,
@@ -57,9 +53,7 @@ class GolowichLivni(OnlineLearner):
         help="the least nodes of a function shown; default: by the error of AboveThreshold",
         check=at_least(0),
     )
-    reduction: bool = setting(
-        False, help="whether each round has a fresh instance, for few mistakes against adaptive adversaries"
-    )
+    reduction: bool = setting(False, help="a fresh instance each round, for adaptive adversaries")
 
     def _cost(self) -> Guarantee:
         cost = self.instance_cost

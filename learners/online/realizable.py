@@ -54,9 +54,7 @@ class RealizableLearner(OnlineLearner):
     rounds: int = count_setting(10_000, help="T, the largest number of rounds")
     epsilon: float = setting(1.0, unit="nats", help="ε of a game")
     delta: float = setting(1e-6, unit="probability", help="δ of a game")
-    beta: float = setting(
-        0.05, unit="probability", help="β, failure probability of AboveThreshold: adds mistakes to patience"
-    )
+    beta: float = setting(0.05, unit="probability", help="β of AboveThreshold: adds mistakes to patience")
     nodes: int | None = setting(
         None,
         help="N_0, the initial sequences, a power of two; default: as the histograms' noise requires",
@@ -67,21 +65,15 @@ class RealizableLearner(OnlineLearner):
         help="the learner of short sequences: soa, halving, or sparse-majority, which is proper",
         check=one_of(*AUTOMATA),
     )
-    update: str = setting(
-        KEEP, help="how a layer is merged: printed, or keep unguessed sequences", check=one_of(KEEP, PRINTED)
-    )
+    update: str = setting(KEEP, help="printed, or keep unguessed sequences", check=one_of(KEEP, PRINTED))
     watching: float = setting(
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
     )
-    growth: float = setting(
-        2.0, help="ratio of the ε of successive layers' histograms; 1 in the paper", check=more_than(0)
-    )
+    growth: float = setting(2.0, help="ratio of successive histograms' ε; 1 in the paper", check=more_than(0))
     frequent: float | None = setting(
         0.05, help="a frequent function's share of pairs; none: the paper's", check=[more_than(0), at_most(1)]
     )
-    patience: float = setting(
-        1.0, help="allowed mistakes of a function, in units of N_s; 1 in the paper", check=more_than(0)
-    )
+    patience: float = setting(1.0, help="mistakes of a function over N_s; 1 in the paper", check=more_than(0))
 
     def _cost(self) -> Guarantee:
         costs = [noise.guarantee for noise in self.noises]

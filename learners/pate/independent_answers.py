@@ -38,9 +38,7 @@ class PateGaussian(Voters):
     calibration: str = setting(
         ANALYTIC, help="calibration of σ: analytic, or printed (step 1)", check=one_of(ANALYTIC, PRINTED)
     )
-    sigma: float | None = setting(
-        None, unit="votes", help="σ; default: calibrated for ε and δ", check=more_than(0)
-    )
+    sigma: float | None = setting(None, unit="votes", help="σ; default: for ε and δ", check=more_than(0))
 
     @property
     def effective_sigma(self) -> float:

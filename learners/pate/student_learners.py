@@ -143,9 +143,7 @@ class PatePsq(StudentLearner):
         check=one_of(GAUSSIAN, SVT),
     )
     unstable: int = count_setting(3, help="T, the number of answers ⊥ before pate-svt halts")
-    calibration: str | None = setting(
-        None, help="calibration of the aggregator's noise, as in its setting; default: its default"
-    )
+    calibration: str | None = setting(None, help="calibration of the aggregator's noise; default: its own")
 
     @property
     def common_random_numbers(self) -> bool:
@@ -219,9 +217,7 @@ class PateAsq(StudentLearner):
     theorem = "Theorem 2 (Algorithm 1) of Liu et al., and post-processing"
     common_random_numbers = True  # every game draws one random number for each of ℓ answers, used or not
 
-    queries: int | None = count_setting(
-        None, help="ℓ, the largest number of answers; default: three in ten of the public points"
-    )
+    queries: int | None = count_setting(None, help="ℓ, most answers; default: 3 in 10 of the public points")
     method: str | None = setting(
         None,
         help="how it chooses queries: disagreement (Algorithm 4) or forced (by fitting weighted labels); "

@@ -37,15 +37,11 @@ class DPFedAvg(DPSGD):
     batch: int = count_setting(100, help="the users of a round, on average")
     steps: int = count_setting(100, help="T, the number of rounds")
     sampling: str = setting(POISSON, help="how users are drawn", check=check_sampling(POISSON))
-    clip: float = setting(
-        1.0, unit="length of a change", help="the longest change", check=more_than(0, CLIP_REMEDY)
-    )
+    clip: float = setting(1.0, unit="length of a change", help="the longest", check=more_than(0, CLIP_REMEDY))
     learning_rate: float = setting(1.0, help="the step size of a round", check=more_than(0))
     local_steps: int = count_setting(5, help="the steps of a user in a round")
     local_rate: float = setting(1.0, help="the step size of a user", check=more_than(0))
-    user_column: int = setting(
-        -1, help="the coordinate of a point that says whose the example is; -1: the last", check=whole
-    )
+    user_column: int = setting(-1, help="the coordinate of the user in a point; -1: the last", check=whole)
     neighbours: str = setting(
         "add or remove a user of at most 10",
         help="the neighbouring relation of the claim: add or remove a user of at most K",

@@ -88,9 +88,7 @@ class DPSGD(Learner):
         help="σ, the noise multiplier; default: the least for ε and δ",
         check=more_than(0, "Leave it out, so that it is chosen for epsilon and delta."),
     )
-    neighbours: str | None = setting(
-        None, help="the neighbouring relation of the claim; default: that of the sampling"
-    )
+    neighbours: str | None = setting(None, help="the relation of the claim; default: that of the sampling")
 
     def __attrs_post_init__(self) -> None:
         check_batch(self.batch, self.size)
