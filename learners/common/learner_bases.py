@@ -10,17 +10,31 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit, choose_claim
+from arena.claims import Claim, Neighbours, PrivacyUnit, Relation, choose_claim
 from arena.concepts.base import ConceptClass
 from arena.errors import BudgetExceeded, Unsupported
 from arena.messages import Hypothesis
 from arena.players import Learner
+from arena.privacy_curves import PrivacyCurve
 from arena.sample import Sample, Training
 from arena.settings import count_setting
 from learners.mechanisms.accounting import Guarantee
 
+_REPLACE_ONE = Relation(Neighbours.REPLACE_ONE)
 SINGLE_EXAMPLES = Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE
 MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each
+
+
+def claim_for_example(
+    epsilon: float,
+    delta: float = 0.0,
+    *,
+    neighbours: Relation | Neighbours | str = _REPLACE_ONE,
+    curve: PrivacyCurve | None = None,
+) -> Claim:
+    """The claim of a learner that protects a training example."""
+    unit = PrivacyUnit.TRAINING_EXAMPLE
+    return Claim(epsilon=epsilon, delta=delta, protects=(unit,), neighbours=neighbours, curve=curve)
 
 
 @attrs.frozen
@@ -80,7 +94,7 @@ class BaselineLearner(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(np.inf)
 
 
 @attrs.frozen
@@ -147,10 +161,7 @@ class RoundBudget:
 def claim_for_relation(neighbours: str, epsilons: Mapping[Neighbours, float]) -> Claim:
     """The claim of pure privacy for a relation, from the ε of some. Raises: Unsupported if none implies
     any."""
-    claims = [
-        Claim(epsilon=epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,), neighbours=kind)
-        for kind, epsilon in epsilons.items()
-    ]
+    claims = [claim_for_example(epsilon, neighbours=kind) for kind, epsilon in epsilons.items()]
     return choose_claim(claims, neighbours)
 
 

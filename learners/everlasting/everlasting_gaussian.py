@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample, Training
-from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
+from arena.settings import at_least, at_most, count_setting, more_than, setting
 from learners.common.teacher_votes import Electorate, MarkedVotesLaw
 from learners.everlasting.bbl_round import PRACTICAL_ROUNDS, BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
@@ -40,20 +40,13 @@ class EverlastingGaussian(EverlastingCounter):
     theorem = "docs/proofs/everlasting_gaussian.md, after section 6.1 of Private Everlasting Prediction, v2"
 
     delta: float = setting(1e-6, unit="probability", help="δ for which noise is chosen")
-    alpha_1: float = setting(
-        0.1, unit="error rate", help="α_1, divided by `growth` a round", check=[more_than(0), less_than(0.5)]
-    )
+    alpha_1: float = setting(0.1, unit="error rate", help="α_1, divided by `growth` a round")
     teachers: int = count_setting(23_000, help="T_1, multiplied by `growth` every round")
     chunk: int = count_setting(15, help="λ_1, examples per teacher, multiplied by `growth` every round")
     answers: int | None = count_setting(None, help="R_1, times `growth`² a round; default: for round 2")
-    training_rate: float = setting(
-        1.0, unit="fraction", help="fraction of the sample in S_1", check=[more_than(0), at_most(1)]
-    )
+    training_rate: float = setting(1.0, unit="fraction", help="of the sample, in S_1")
     rate: float | None = setting(
-        None,
-        unit="fraction",
-        help="fraction of queries that LabelBoost sees; default: as 0.95·ε allows",
-        check=[more_than(0), at_most(1)],
+        None, unit="fraction", help="of queries, that LabelBoost sees; default: as 0.95·ε allows"
     )
     halts: int = count_setting(9_900, help="c_1, the most charged answers, multiplied by `growth` a round")
     gap: float = setting(
@@ -64,9 +57,7 @@ class EverlastingGaussian(EverlastingCounter):
     )
     counter_epsilon: float | None = setting(None, unit="nats", help="ε_c, for the count; default: ε/20")
     growth: float = setting(1.06, help="the growth of a round", check=[at_least(1), at_most(2)])
-    labelled_rate: float = setting(
-        0.005, unit="fraction", help="fraction of S_i that LabelBoost sees", check=[more_than(0), at_most(1)]
-    )
+    labelled_rate: float = setting(0.005, unit="fraction", help="of S_i, that LabelBoost sees")
 
     def __attrs_post_init__(self) -> None:
         if self.noise is None and self._budget <= 0:

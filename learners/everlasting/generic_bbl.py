@@ -62,9 +62,7 @@ class GenericBBL(Learner):
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
     epsilon: float = setting(1.0, unit="nats", help="ε for rates and noise", check=[more_than(0), at_most(1)])
     delta: float = setting(1e-5, unit="probability", help="δ for which noise is chosen")
-    alpha_1: float = setting(
-        0.2, unit="error rate", help="α_1, halved every round", check=[more_than(0), less_than(0.5)]
-    )
+    alpha_1: float = setting(0.2, unit="error rate", help="α_1, halved every round")
     beta_1: float = setting(
         0.05, unit="probability", help="β_1, halved every round", check=[more_than(0), less_than(0.5)]
     )
@@ -76,16 +74,10 @@ class GenericBBL(Learner):
         None, unit="nats", help="ε′_1 of the answers; default: step 3(c)", check=[more_than(0), at_most(1)]
     )
     training_rate: float | None = setting(
-        None,
-        unit="fraction",
-        help="fraction of the sample in S_1; default: ε/(3 + exp(ε + 4)), step 2",
-        check=[more_than(0), at_most(1)],
+        None, unit="fraction", help="of the sample, in S_1; default: ε/(3 + exp(ε + 4)), step 2"
     )
     rate: float | None = setting(
-        None,
-        unit="fraction",
-        help="fraction that LabelBoost sees, of S_i and queries; default: ε/(3 + exp(ε + 4)), step 3(f)",
-        check=[more_than(0), at_most(1)],
+        None, unit="fraction", help="that LabelBoost sees, of S_i and queries; default: ε/(3 + exp(ε + 4))"
     )
     agnostic: bool = setting(False, help="first relabel S_1 with one concept (remark 6.4), for noisy data")
 

@@ -13,11 +13,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import RAISED, InvalidArgument, Unsupported, describe_error
 from arena.privacy_curves import GaussianCurve, PrivacyCurve
 from arena.sample import Sample
 from arena.settings import one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
     BOTH,
     ONES,
@@ -68,13 +69,8 @@ class Diffprivlib(ForeignClaim):
                 value=sensitivity,
                 remedy=f"Make it with a sensitivity of at least {change}.",
             )
-        return Claim(
-            epsilon=float(mechanism.epsilon),
-            delta=float(mechanism.delta),
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=self.relation,
-            curve=_find_curve(mechanism),
-        )
+        curve = _find_curve(mechanism)
+        return claim_for_example(mechanism.epsilon, mechanism.delta, neighbours=self.relation, curve=curve)
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         number = extract_part(sample, self.receives)
@@ -139,11 +135,7 @@ class DiffprivlibModel(ForeignMechanism):
     @property
     def claim(self) -> Claim:
         model = _model(self.make)
-        return Claim(
-            epsilon=float(model.epsilon),
-            delta=float(getattr(model, "delta", 0.0)),
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-        )
+        return claim_for_example(model.epsilon, getattr(model, "delta", 0.0))
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         make = partial(self.make, random_state=draw_random_state(rng))

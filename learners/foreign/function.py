@@ -15,12 +15,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument, NotConforming
 from arena.parcels import callable_name
 from arena.randomness import generator
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
     LABELS,
     PARTS,
@@ -101,12 +102,8 @@ class Function(ForeignClaim):
 
     @property
     def claim(self) -> Claim:
-        return Claim(
-            epsilon=inf if self.epsilon is None else self.epsilon,
-            delta=self.delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=self.relation,
-        )
+        epsilon = inf if self.epsilon is None else self.epsilon
+        return claim_for_example(epsilon, self.delta, neighbours=self.relation)
 
     @property
     def own_coins(self) -> bool:

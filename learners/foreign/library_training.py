@@ -13,12 +13,13 @@ from typing import Any, Protocol, Self
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit
+from arena.claims import Claim, Neighbours
 from arena.messages import GradientCanary
 from arena.players import Learner
 from arena.privacy_curves import NoisyStepsCurve
 from arena.sample import Sample, Training
 from arena.settings import count_setting, more_than, setting
+from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import missing_library
 from learners.mechanisms.parameter_checks import check_batch
 
@@ -102,13 +103,8 @@ class LibrarySGD(Learner):
     @property
     def claim(self) -> Claim:
         curve = NoisyStepsCurve(self.rate, self.noise, self.steps)
-        return Claim(
-            epsilon=curve.epsilon(self.delta),
-            delta=self.delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=Neighbours.ADD_OR_REMOVE_ONE,
-            curve=curve,
-        )
+        relation, epsilon = Neighbours.ADD_OR_REMOVE_ONE, curve.epsilon(self.delta)
+        return claim_for_example(epsilon, self.delta, neighbours=relation, curve=curve)
 
     def start(self, games: int, rng: np.random.Generator) -> LibraryTrainingState:
         return LibraryTrainingState(self, games, rng)

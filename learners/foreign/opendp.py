@@ -10,11 +10,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument, UnknownRelease, Unsupported
 from arena.privacy_curves import ConcentratedCurve, PrivacyCurve
 from arena.sample import Sample
 from arena.settings import more_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
     COUNTS,
     LABELS,
@@ -67,13 +68,7 @@ class OpenDP(ForeignClaim):
         """Raises: InvalidArgument if neighbours are farther apart than d_in, or if δ is missing; Unsupported
         for another measure of privacy."""
         epsilon, delta, curve = self._evaluate_map()
-        return Claim(
-            epsilon=epsilon,
-            delta=delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=self.relation,
-            curve=curve,
-        )
+        return claim_for_example(epsilon, delta, neighbours=self.relation, curve=curve)
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         measurement, data = _measurement(self.make), extract_part(sample, self.receives)

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit, neighbours_setting
+from arena.claims import Claim, Neighbours, neighbours_setting
 from arena.concepts import ConceptClass, DecisionLists, Variables
 from arena.errors import InvalidArgument
 from arena.laws import Finite
@@ -16,7 +16,12 @@ from arena.messages import Hypothesis
 from arena.players import Learner
 from arena.sample import Sample, Training, freeze
 from arena.settings import at_least, less_than, setting
-from learners.common.learner_bases import FittedLearner, ReleaseLearner, claim_of_monotone_choice
+from learners.common.learner_bases import (
+    FittedLearner,
+    ReleaseLearner,
+    claim_for_example,
+    claim_of_monotone_choice,
+)
 from learners.mechanisms.selection import EMCover, choice_weights, cover_cost, largest_cover_rate, other_costs
 
 
@@ -81,8 +86,7 @@ class PrivateDecisionList(Learner):
 
     @property
     def claim(self) -> Claim:
-        cost = cover_cost(self.rounds, self.effective_rate, delta=self.delta)
-        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(*cover_cost(self.rounds, self.effective_rate, delta=self.delta))
 
     def other_costs(self) -> dict[str, float]:
         """The cost by other arguments: ε at the claim's δ, nats."""

@@ -7,11 +7,12 @@ from math import log, sqrt, ulp
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.messages import UNSTABLE
 from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.mechanisms.accounting import optimal_composition
 from learners.mechanisms.noise import gaussian_delta, gaussian_sigma, laplace, laplace_cdf
 from learners.pate.screening import check_reach, distances, majorities
@@ -51,15 +52,9 @@ class PateGaussian(Voters):
 
     @property
     def claim(self) -> Claim:
-        delta = gaussian_delta(
-            epsilon=self.epsilon, sigma=self.effective_sigma, sensitivity=sqrt(self.queries)
-        )
-        return Claim(
-            epsilon=self.epsilon,
-            delta=delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            curve=GaussianCurve(sqrt(self.queries) / self.effective_sigma),
-        )
+        sigma, sensitivity = self.effective_sigma, sqrt(self.queries)
+        delta = gaussian_delta(epsilon=self.epsilon, sigma=sigma, sensitivity=sensitivity)
+        return claim_for_example(self.epsilon, delta, curve=GaussianCurve(sensitivity / sigma))
 
     def law(self, sample: Sample) -> GaussianVotes:
         return GaussianVotes(self, sample)
@@ -140,8 +135,7 @@ class DistanceToInstability(Voters):
     @property
     def claim(self) -> Claim:
         leak = max(float(laplace_cdf(np.array(-self.effective_threshold * self.epsilon))), ulp(0.0))
-        epsilon, delta = optimal_composition(self.queries, self.epsilon, leak, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(*optimal_composition(self.queries, self.epsilon, leak, slack=self.slack))
 
     def law(self, sample: Sample) -> DistancesLaw:
         return DistancesLaw(self, sample)

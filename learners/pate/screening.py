@@ -10,11 +10,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument
 from arena.messages import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, more_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.mechanisms.accounting import least_sufficient, optimal_composition, pure_curve
 from learners.mechanisms.noise import NoisyValues, laplace, laplace_cdf, laplace_nodes
 from learners.mechanisms.sparse_vector import AboveThreshold, RestartBudget
@@ -216,8 +217,7 @@ class PateSvt(Screening):
         leak = probability_above(self.effective_threshold, self.effective_scale)
         # The δ for the patterns: (1 − leak)^runs · (1 − slack) = 1 − δ.
         slack = max(0.0, -expm1(log1p(-self.delta) - self.runs * log1p(-leak)))
-        epsilon, delta = optimal_composition(self.runs, 2 / self.effective_scale, leak, slack=slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(*optimal_composition(self.runs, 2 / self.effective_scale, leak, slack=slack))
 
     @property
     def labels_above(self) -> np.ndarray:
@@ -283,13 +283,8 @@ class SparseVector(Screening):
     @property
     def claim(self) -> Claim:
         run = 2 / self.effective_scale
-        epsilon, delta = optimal_composition(self.runs, run, slack=self.delta)
-        return Claim(
-            epsilon=epsilon,
-            delta=delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            curve=pure_curve(self.runs, run),
-        )
+        cost = optimal_composition(self.runs, run, slack=self.delta)
+        return claim_for_example(*cost, curve=pure_curve(self.runs, run))
 
     @property
     def _default_scale(self) -> float:
@@ -318,7 +313,7 @@ class SparseVectorPrinted(SparseVector):
     def claim(self) -> Claim:
         variance = 32 * self.unstable * log(1 / self.delta)
         epsilon = self.epsilon if self.scale is None else variance / self.scale**2
-        return Claim(epsilon=epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(epsilon, self.delta)
 
     @property
     def _default_scale(self) -> float:

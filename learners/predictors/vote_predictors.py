@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
 from arena.privacy_curves import PrivacyCurve, PureCurve
 from arena.sample import Sample, Training, is_shared
 from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
-from learners.common.learner_bases import BaselineLearner, FixedSizeLearner
+from learners.common.learner_bases import BaselineLearner, FixedSizeLearner, claim_for_example
 from learners.common.teacher_votes import (
     Electorate,
     NoisyVotesLaw,
@@ -41,10 +41,7 @@ class VotePredictor(FixedSizeLearner):
 
     @property
     def claim(self) -> Claim:
-        epsilon, delta = self._cost()
-        return Claim(
-            epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,), curve=self._curve()
-        )
+        return claim_for_example(*self._cost(), curve=self._curve())
 
     @abstractmethod
     def _cost(self) -> Guarantee:

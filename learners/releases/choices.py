@@ -7,14 +7,19 @@ from math import exp
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit, neighbours_setting
+from arena.claims import Claim, Neighbours, neighbours_setting
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import Finite, Independent
 from arena.players import finite_domain
 from arena.sample import BLANK, Sample, Training
 from arena.settings import at_most, more_than, setting
-from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner, claim_of_monotone_choice
+from learners.common.learner_bases import (
+    FixedSizeLearner,
+    ReleaseLearner,
+    claim_for_example,
+    claim_of_monotone_choice,
+)
 from learners.mechanisms.selection import exponential_mechanism
 
 _MOST_EPSILON = 30  # beyond, a double is too coarse for the probability of a flip
@@ -41,7 +46,7 @@ class RandomisedResponse(FixedSizeLearner, ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(self.epsilon)
 
     @property
     def flip(self) -> float:

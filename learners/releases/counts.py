@@ -8,7 +8,7 @@ from math import exp, inf, log, pi, sqrt
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit, neighbours_setting, read_relation
+from arena.claims import Claim, Neighbours, neighbours_setting, read_relation
 from arena.errors import InvalidArgument
 from arena.laws import Density, Finite
 from arena.privacy_curves import GaussianCurve
@@ -17,6 +17,7 @@ from arena.settings import at_least, at_most, less_than, more_than, setting, who
 from learners.common.learner_bases import (
     FixedSizeLearner,
     ReleaseLearner,
+    claim_for_example,
     claim_for_relation,
     claim_of_sensitivity_one,
 )
@@ -94,14 +95,9 @@ class GaussianCount(ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        sigma = self.sigma_run
-        return Claim(
-            epsilon=self.epsilon,
-            delta=gaussian_delta(epsilon=self.epsilon, sigma=sigma, sensitivity=self.sensitivity),
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=self.neighbours,
-            curve=GaussianCurve(self.sensitivity / sigma),
-        )
+        sigma, curve = self.sigma_run, GaussianCurve(self.sensitivity / self.sigma_run)
+        delta = gaussian_delta(epsilon=self.epsilon, sigma=sigma, sensitivity=self.sensitivity)
+        return claim_for_example(self.epsilon, delta, neighbours=self.neighbours, curve=curve)
 
     def law(self, sample: Sample) -> Density:
         count, sigma = float(count_ones(sample)), self.sigma_run

@@ -9,7 +9,7 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena.claims import REPLACING, Claim, Neighbours, PrivacyUnit, Relation, read_relation
+from arena.claims import REPLACING, Claim, Neighbours, Relation, read_relation
 from arena.errors import Unsupported
 from arena.messages import GradientCanary
 from arena.players import Learner
@@ -17,6 +17,7 @@ from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
 from arena.privacy_curves.gaussian_curves import NoisyStep, renyi_epsilon
 from arena.sample import BLANK, Sample
 from arena.settings import Check, count_setting, more_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.mechanisms.parameter_checks import check_batch
 from learners.training.noisy_sums_state import (
     FIXED,
@@ -166,13 +167,7 @@ class DPSGD(Learner):
         # A subset of fixed size without the example has another one in its place.
         replaced = relation.kind in REPLACING or (self.sampling == FIXED and not self._takes_all)
         curve = self._compose(noise, relation.size * (_REPLACED if replaced else 1.0), slack)
-        return Claim(
-            epsilon=curve.epsilon(self.delta),
-            delta=self.delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=relation,
-            curve=curve,
-        )
+        return claim_for_example(curve.epsilon(self.delta), self.delta, neighbours=relation, curve=curve)
 
     def _compose(self, noise: float, shift: float, slack: float) -> PrivacyCurve:
         """The curve of all steps, whose sums a change of neighbours moves by at most `shift` clips."""

@@ -9,11 +9,11 @@ import attrs
 import numpy as np
 from scipy.special import expit
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument
 from arena.sample import Sample, Training
 from arena.settings import count_setting, more_than, setting
-from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner
+from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner, claim_for_example
 
 _MOST_STEPS = 100  # of Newton's method, which needs about ten
 _GRADIENT = 1e-12  # the length of the gradient at which it ends
@@ -42,7 +42,7 @@ class PrivateLogistic(FixedSizeLearner, ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(self.epsilon)
 
     def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         noise = self._draw_noise(training.games, rng)
