@@ -154,14 +154,7 @@ class NoisyVotesLaw(AnswerLaw):
     def __init__(self, electorate: Electorate, *, scale: float, answers: int) -> None:
         self._electorate = electorate
         self._scale = scale
-        self._answers = answers
-
-    @property
-    def last(self) -> int:
-        return self._answers
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
+        self.last = answers
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         distance = (0.5 - self._electorate.votes(x)[:, None]) / self._scale

@@ -22,18 +22,9 @@ class FirstRoundLaw(AnswerLaw):
     """The answers of teachers drawn at random, with `weights`; the draw is a part of the hidden state."""
 
     def __init__(self, laws: Sequence[AnswerLaw], weights: Sequence[float], answers: int) -> None:
-        self._laws = laws
+        self._laws, self.outcomes, self.last = laws, laws[0].outcomes, answers
         self._starts = [weight * law.start() for law, weight in zip(laws, weights, strict=True)]
         self._cuts = np.cumsum([len(start) for start in self._starts])[:-1]
-        self._answers = answers
-
-    @property
-    def outcomes(self) -> tuple[tuple[int, bool], ...]:  # type: ignore[override] # those of the answers
-        return self._laws[0].outcomes
-
-    @property
-    def last(self) -> int:
-        return self._answers
 
     def start(self) -> np.ndarray:
         return np.concatenate(self._starts)

@@ -261,15 +261,8 @@ class VotingLaw(AnswerLaw):
 
     def __init__(self, spec: Any, sample: Sample) -> None:
         self._spec = spec
-        self._ensemble = spec.ensemble(sample)
-        self._vote_counts = vote_counts(self._ensemble)
-
-    @property
-    def last(self) -> int:
-        return self._spec.queries
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
+        self._vote_counts = vote_counts(spec.ensemble(sample))
+        self.last = spec.queries
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         ones = self._vote_counts.ones(x[:1] if is_shared(x) else x, 0)

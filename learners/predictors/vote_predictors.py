@@ -305,9 +305,6 @@ class StaticErmLaw(AnswerLaw):
         self._class = concepts
         self._fitted = fitted[None]
 
-    def start(self) -> np.ndarray:
-        return np.ones(1)
-
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         ones = self._class.labels(self._fitted, x[:1] if is_shared(x) else x)[0, :, None]
         return np.stack([measure * ~ones, measure * ones])
