@@ -123,7 +123,6 @@ class _Posteriors:
         return log_ratio(*masses), self._intern(np.concatenate(halves, axis=1))
 
     def _intern(self, measures: np.ndarray) -> list[int]:
-        """The indices of k measures, stored unless equal ones are."""
         indices = []
         for measure, rounded in zip(measures, np.round(measures, _MEASURE_DECIMALS) + 0.0, strict=True):
             index = self._index.setdefault(rounded.tobytes(), len(self._measures))
@@ -140,7 +139,6 @@ class _Posteriors:
 
 
 def _share_posteriors(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> _Posteriors:
-    """The posteriors of all batches with these points, anew when there are too many."""
     key = laws, points.tobytes(), points.dtype.str, points.shape
     if _build_posteriors(*key).size > _MAX_CACHED:
         _build_posteriors.cache_clear()
@@ -174,7 +172,6 @@ def outcome_probabilities(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
 
 
 def _gains_of_labels(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> np.ndarray:
-    """(labels, m): the log ratio of each answer at points (m, ...), if answers are independent."""
     of_outcome = [outcome_probabilities(law, points) for law in laws]
     of_label = np.zeros((2, _LABELS, len(points)))
     for world, law in enumerate(laws):

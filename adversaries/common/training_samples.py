@@ -23,7 +23,6 @@ def choose_sample_size(learner: Learner | None, default: int = _DEFAULT_SIZE) ->
 
 
 def build_equal_sample(learner: Learner | None) -> Sample:
-    """Examples at the first of the learner's points, labelled 0: as many as it needs, or ten."""
     point = 0.0 if learner is None else learner.some_points[0]
     return Sample([point], [0], [choose_sample_size(learner, FEW)])
 
@@ -127,7 +126,6 @@ def find_runs_at(sample: Sample, point: Any) -> np.ndarray:
 
 
 def _choose_three_points(learner: Learner | None) -> tuple[Any, Any, Any]:
-    """A low, a middle and a high point of the domain; of vectors, two that a concept labels 0 and 1."""
     if learner is not None and learner.point_shape:
         low, high = _choose_separable_vectors(learner)
         return low, high, high

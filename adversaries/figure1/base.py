@@ -31,7 +31,7 @@ class Figure1Adversary(Adversary):
     def _give_unlabelled(
         self, queries: int, games: int, draw: Callable[[int], np.ndarray]
     ) -> Iterator[Unlabelled]:
-        """The unlabelled points needed for so many queries; draw: k -> (k, ...) or (n, k, ...)."""
+        """The unlabelled points for so many queries; draw: k -> (k, ...) or (n, k, ...)."""
         for size in chunk_sizes(count_unlabelled(self.learner, queries), games, self.learner):
             yield Unlabelled(draw(size))
 
@@ -45,7 +45,6 @@ def chunk_sizes(points: int, games: int, learner: Learner | None) -> list[int]:
 
 
 def read_halts(learner: Learner | None) -> int:
-    """The costly answers after which the learner halts."""
     return learner.halts if isinstance(learner, LimitsHalts) else _DEFAULT_HALTS
 
 

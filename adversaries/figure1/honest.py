@@ -44,7 +44,6 @@ class FiniteDistribution:
         return np.take_along_axis(ones, index, axis=1)
 
     def draw_samples(self, rng: np.random.Generator, size: int, noise: float) -> list[Sample]:
-        """A sample of `size` examples for every game, each label flipped with probability `noise`."""
         counts = rng.multinomial(size, self.chances / self.chances.sum(), self.games)
         flips = rng.binomial(counts, noise) if noise else np.zeros_like(counts)
         points = np.concatenate([self.points, self.points])
@@ -182,7 +181,7 @@ class Honest(Figure1Adversary):
     def _replace_queries(
         self, points: np.ndarray, chosen_points: list[np.ndarray], rng: np.random.Generator
     ) -> np.ndarray:
-        """Replace some queries (n, k, ...) by chosen points. (n, k) bool: which ones."""
+        """(n, k) bool: which queries (n, k, ...) are replaced by chosen points."""
         return np.zeros(points.shape[:2], bool)
 
 

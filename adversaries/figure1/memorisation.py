@@ -72,7 +72,6 @@ class Membership(Figure1Adversary):
         return first + _PROBES if first <= self.patience else _QUERIES_WITHOUT_ROUNDS
 
     def _choose_samples(self) -> tuple[tuple[Sample, Sample], np.ndarray]:
-        """The samples without and with the target, and the points to query, the target's first."""
         sample = self.sample
         if sample is None:
             two = build_separable_sample(self.learner)
@@ -157,7 +156,6 @@ class Reconstruct(Figure1Adversary):
         return int((self._fit(first, points) != self._fit(second, points)).sum())
 
     def _label_domain(self, rng: np.random.Generator) -> Sample:
-        """The points of the domain, as evenly often as possible, labelled by a random concept."""
         concepts = self._class
         if concepts.domain is None:
             raise Unsupported(

@@ -317,7 +317,6 @@ class QuerySwap(LaterRoundSwap):
 
 
 def repeat_point(point: Any, times: int) -> np.ndarray:
-    """(times, ...): copies of one point."""
     return np.repeat(np.asarray(point)[None], times, axis=0)
 
 

@@ -73,7 +73,6 @@ class ShortLists(HalfspaceStream):
         return _build_target(self.labels).margin
 
     def _shortest_labels(self, changes: int) -> tuple[int, ...]:
-        """The labels of a list of `length` terms, or of the shortest list with so many changes."""
         return _block_labels(self.length or changes, changes)
 
     def _fits(self, labels: tuple[int, ...], variables: int) -> bool:

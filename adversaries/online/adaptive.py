@@ -134,7 +134,6 @@ class ShatteredTree(ClassAdversary):
 
 
 def _simulate_path(learner: Learner, tree: TreeArrays, points: np.ndarray, rounds: int) -> list[np.ndarray]:
-    """The labels that a simulated learner gives every point, in each round on the way down the tree."""
     state, walk = learner.start(1, np.random.default_rng(0)), _Walk(tree, 1)
     plan = []
     for _ in range(min(tree.depth, rounds)):
@@ -167,7 +166,6 @@ class _Walk:
         return self._column, self._label[self._games, self._column]
 
     def _descend(self, games: np.ndarray, labels: np.ndarray) -> None:
-        """Label the points of these games' nodes against the hypotheses, and move to the children."""
         column = self._tree.column[self._node[games]]
         y = ~labels[games, column]
         self._time[games, column] = 1 + self._time[games].max(axis=1, initial=0)
@@ -265,7 +263,6 @@ class SimulatedForests:
     def _merge(
         self, games: np.ndarray, nodes: np.ndarray, guess: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Play the tournaments of nodes with siblings that collide. Returns their games and parents."""
         # The "sibling" of a root is node 0, which is never pertinent.
         pair = np.stack([self._state[games, nodes], self._state[games, nodes ^ 1]])
         both = ((pair >= 0) & (pair != self._automaton.dead)).all(axis=0)

@@ -71,8 +71,6 @@ class CoverSwap(Adversary):
 
 @attrs.frozen(eq=False)
 class NeighbourPair:
-    """Neighbouring samples, and the distributions of what is released for them, over the same values."""
-
     samples: tuple[Sample, Sample]
     laws: tuple[Finite, Finite]
 

@@ -62,7 +62,6 @@ class StatDP(Adversary):
         return (samples[1], samples[0]) if self.swapped else (samples[0], samples[1])
 
     def _leave_out(self, samples: list[Sample], examples: tuple[np.ndarray, np.ndarray]) -> list[Sample]:
-        """The samples without the last example where it adds to no query, or with a blank one."""
         present = [bool(example.any()) for example in examples]
         if all(present):
             raise InvalidArgument(

@@ -38,7 +38,6 @@ def _surround(point: np.ndarray, others: int, label: int = 1) -> Sample:
 
 
 def _train(sample: Sample, first: tuple[Any, int], second: tuple[Any, int], learner: Learner | None) -> Train:
-    """Train with an example (point, label) of each world in the last one's place."""
     return Train(*change_example(sample, len(sample.counts) - 1, first, second, learner))
 
 
@@ -177,7 +176,6 @@ class InputCanary(Adversary):
         return StepScore.for_canary(RATIO, learner).of(places[:, :, None])
 
     def _choose_canary(self, shape: tuple[int, ...]) -> tuple[np.ndarray, int, Sample]:
-        """The canary's point and label, and the data."""
         point = np.zeros(shape)
         others = choose_sample_size(self.learner) - 1
         if self.kind == MISLABELLED:

@@ -119,7 +119,6 @@ def _choose_plan(
 
 
 def _swap_examples(sample: Sample) -> Iterator[Samples]:
-    """The sample with another example in place of one, and the sample itself."""
     points, labels = sample.rows()
     for row in np.unique(np.linspace(0, sample.size // 2, _MAX_TARGETS).astype(int)).tolist():
         flipped, moved = labels.copy(), np.arange(sample.size)
@@ -183,7 +182,6 @@ def _list_plans(
 
 
 def _list_lengths(queries: int) -> list[int]:
-    """0, 1, 3, 7, ... and the longest."""
     return sorted({*(2**power - 1 for power in range(queries.bit_length())), queries - 1})
 
 

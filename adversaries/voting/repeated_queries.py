@@ -78,7 +78,6 @@ class RepeatPoint(VotingAdversary):
 
 
 def _score_answers(label: np.ndarray) -> np.ndarray:
-    """(n,): 1 for an answer, and 1 more for an answer 1."""
     return (label != NO_LABEL) + 1.0 * (label == 1)
 
 
@@ -99,7 +98,6 @@ def _find_swaps(learner: Learner | None, sample: Sample | None) -> Iterator[Vote
 
 
 def _simulate_separation(learner: Any, swap: VoteSwap, queries: int) -> float:
-    """World 1's mean score minus world 0's, in standard deviations, with common random numbers."""
     scores = np.stack([_simulate_scores(learner, sample, swap.point, queries) for sample in swap.samples])
     return float((scores[1].mean() - scores[0].mean()) / (scores.std(axis=1).mean() + 1e-9))
 
@@ -167,7 +165,6 @@ def find_free_points(learner: Learner | None, sample: Sample) -> np.ndarray:
 
 
 def _build_candidates(learner: Learner | None) -> Iterator[Candidate]:
-    """One canary, and all other examples at one other point, as many labelled 1 as 0."""
     points = thin_out(choose_ladder(learner), _LADDER_POINTS)
     size = sample_size_of(learner)
     for other in points:

@@ -104,7 +104,6 @@ def _replace_target(sample: Sample, target: int, instead: str) -> Sample:
 
 
 def _examine_samples(learner: Learner | None, samples: Samples) -> InferenceCase | None:
-    """None if no vote differs."""
     points = choose_candidates(learner, samples[1])
     in_0, in_1 = simulate_votes(learner, samples, points)
     differs = np.flatnonzero(in_0 != in_1)

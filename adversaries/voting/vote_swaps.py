@@ -162,7 +162,6 @@ def choose_best_swap(learner: Learner | None, candidates: Iterable[Candidate], a
 
 
 def _plant(learner: Learner | None, sample: Sample, point: np.ndarray) -> Iterator[Candidate]:
-    """An example at the point in place of some that are there, the last first, and of some others."""
     at_point = np.flatnonzero(find_runs_at(sample, point))[::-1]
     others = np.linspace(0, len(sample.points) - 1, _MAX_TRIED // 2).astype(int)
     for run in dict.fromkeys([*at_point[: _MAX_TRIED // 2].tolist(), *others.tolist()]):
@@ -192,7 +191,6 @@ class VotingAdversary(Adversary):
     def _query_in_turn(
         self, samples: Samples, points: np.ndarray, games: int
     ) -> Generator[Move, Any, AnswerLikelihood]:
-        """Train on the samples, query the points (m, ...) in turn, and return the answers' likelihood."""
         likelihood = AnswerLikelihood(self.learner, samples, points, games)
         yield Train(*samples)
         for number in range(self.query_count):

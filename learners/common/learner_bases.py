@@ -72,7 +72,6 @@ class OnlineLearner(Learner):
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def _cost(self) -> Guarantee:
-        """The cost of an example of the stream."""
         return Guarantee(np.inf, 0)
 
 
@@ -126,7 +125,6 @@ class FixedSizeLearner(Learner):
         return self.size
 
     def adapt_to(self, sample_size: int) -> Self:
-        """The learner configured for exactly this many examples."""
         return attrs.evolve(self, size=sample_size)
 
     def check_sample_size(self, sample: Sample) -> None:
@@ -151,7 +149,6 @@ class RoundBudget:
         return self._rounds - self.played
 
     def begin(self) -> None:
-        """Begin a round. Raises: BudgetExceeded if all rounds have been played."""
         if not self.left:
             spent = f"{self._name} has spent its {self._rounds} rounds"
             raise BudgetExceeded(f"{spent}; set rounds to the game's length")

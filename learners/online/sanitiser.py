@@ -21,8 +21,6 @@ from learners.mechanisms.selection import exponential_mechanism
 
 
 class EmpiricalLearner(Protocol):
-    """The interface that the discriminator uses."""
-
     def guarantee(self, size: int) -> Guarantee:
         """The privacy of one run on `size` examples, for one replaced example."""
 
@@ -296,7 +294,6 @@ def _find_largest_step(steps: int, epsilon: float, delta: float) -> float:
 
 
 def _compose(k: int, epsilon: float, delta: float, slack: float) -> Guarantee:
-    """`best_composition`, or basic composition for slack = 0."""
     if slack > 0:
         return best_composition(k, epsilon, delta, slack=slack)
     return Guarantee(k * epsilon, k * delta)

@@ -85,8 +85,6 @@ class PateGaussianState(VotersState):
 
 
 class GaussianVotes(VotingLaw):
-    """The output distribution of pate-gaussian: independent answers, hence one state."""
-
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         from scipy.special import ndtr  # slow to import
 
@@ -159,8 +157,6 @@ class DistanceToInstabilityState(VotersState):
 
 
 class DistancesLaw(VotingLaw):
-    """The output distribution of distance-to-instability: independent answers, hence one state."""
-
     outcomes = ((0, False), (1, False), (UNSTABLE, False))
 
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:

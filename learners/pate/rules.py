@@ -213,7 +213,6 @@ def _thread_controller() -> Any:
 
 
 def _linear_weights(model: Any) -> np.ndarray | None:
-    """(d + 1,): the weights and the offset of a linear classifier of two labels."""
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         return None
     return np.append(np.ravel(model.coef_), np.ravel(model.intercept_))

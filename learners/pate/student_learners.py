@@ -101,7 +101,6 @@ class StudentLearner(EnsembleLearner, ReleaseLearner):
             )
 
     def law_of_rules(self, rules: list[LearnedRule], probabilities: np.ndarray) -> Finite:
-        """The distribution of the released concept, if these rules have these probabilities."""
         values, which = np.unique(stack_concepts(self.effective_student, rules), return_inverse=True)
         return Finite(values, np.bincount(which.ravel(), weights=probabilities))
 

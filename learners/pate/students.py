@@ -46,7 +46,6 @@ def prepare_service(service: LabellingService, points: np.ndarray) -> None:
 
 
 def ask(service: LabellingService, x: np.ndarray) -> np.ndarray:
-    """The answers (n,) to x (n, ...), `NO_LABEL` where the service had halted before."""
     halted = service.halted.copy()
     return np.where(halted, NO_LABEL, service.predict(x)).astype(np.int8)
 
@@ -104,8 +103,6 @@ def learn(student: ActiveStudent, service: LabellingService, points: np.ndarray)
 
 
 class _Dialogue:
-    """The queries of one student about `points` points; the next one is about the point at `position`."""
-
     def __init__(self, questions: Questions, points: int) -> None:
         self._questions = questions
         self._points = points

@@ -87,7 +87,6 @@ def _check_teacher(instance: Any, attribute: attrs.Attribute[Any], value: Any) -
 
 
 def teacher_setting(concepts: ConceptClass, text: str) -> Any:
-    """The setting `teacher`; its default is the minimiser of a class, which is written as `text`."""
     return setting(
         Minimiser(concepts, text),
         help="the type of each teacher: a concept class, for its empirical risk minimiser, or a classifier "
@@ -182,7 +181,6 @@ class VoteCounts:
         self._prepared = self._keys, self._counts
 
     def _find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n,) each: the position of each key in the cache, and whether it is there."""
         if not len(self._keys):
             return np.zeros(len(keys), np.intp), np.zeros(len(keys), bool)
         position = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)

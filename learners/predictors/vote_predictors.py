@@ -61,8 +61,6 @@ class VotePredictor(FixedSizeLearner):
 
 
 class VoteMechanism(Protocol):
-    """What answers from the mean votes of n games."""
-
     @property
     def halted(self) -> np.ndarray:
         """(n,) bool."""
@@ -299,8 +297,6 @@ class StaticErm(BaselineLearner):
 
 
 class StaticErmLaw(AnswerLaw):
-    """The answers of one concept."""
-
     def __init__(self, concepts: ConceptClass, fitted: np.ndarray) -> None:
         self._class = concepts
         self._fitted = fitted[None]

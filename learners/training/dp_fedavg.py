@@ -119,7 +119,6 @@ class DPFedAvgState(NoisySumsState[_UserGroup]):
         return _UserGroup(games, sample, points, labels, counts, source)
 
     def _add_gradients(self, group: _UserGroup, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
-        """(g, P): the sums of the clipped changes of the users of a round, with the sign of gradients."""
         total = np.zeros((len(group.games), self._network.size))
         games, users = group.draw_users()
         slabs = -(-len(users) * group.points[0].size // _SLAB)

@@ -170,7 +170,6 @@ class DPSGD(Learner):
         return claim_for_example(curve.epsilon(self.delta), self.delta, neighbours=relation, curve=curve)
 
     def _compose(self, noise: float, shift: float, slack: float) -> PrivacyCurve:
-        """The curve of all steps, whose sums a change of neighbours moves by at most `shift` clips."""
         if self.sampling == SHUFFLED:
             epochs = -(-self.steps // (self.size // self.batch))
             return GaussianCurve(shift * epochs**0.5 / noise, slack)
@@ -265,7 +264,6 @@ class DPSGDState(NoisySumsState[_ExampleGroup]):
         return super().advance(steps, canaries)
 
     def _add_gradients(self, group: _ExampleGroup, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
-        """(g, P): the sums of the clipped gradients of a batch, for the games of a group."""
         if group.source.draws_counts:
             return self._add_clipped(group, group.games, canaries, group.source.draw_counts(), None)
         chosen, inside = group.source.draw_positions()

@@ -174,7 +174,6 @@ class NoisySumsState(ABC, Generic[G]):
         return self.parameters
 
     def _update(self, total: np.ndarray) -> None:
-        """Move against the sums (n, P) of the clipped vectors."""
         noisy = self._draw_noise()
         noisy += total
         noisy /= self._unit
@@ -186,5 +185,4 @@ class NoisySumsState(ABC, Generic[G]):
         return self._scale * self._rng.standard_normal(self.parameters.shape)
 
     def _shrink(self, norms: np.ndarray) -> np.ndarray:
-        """The factors that clip vectors with these norms."""
         return np.minimum(1.0, self._learner.clip / np.maximum(norms, 1e-300))

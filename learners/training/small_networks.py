@@ -89,7 +89,6 @@ class SmallNetwork:
 
 
 def _apply(x: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-    """(n, k, h): x·M for each game's matrix M (n, d, h)."""
     if x.ndim == 3:
         return np.asarray(x @ matrices)
     games, features, width = matrices.shape
@@ -98,7 +97,6 @@ def _apply(x: np.ndarray, matrices: np.ndarray) -> np.ndarray:
 
 
 def _combine(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n, d): the sums of the points with weights (n, k)."""
     return np.asarray(weights @ x if x.ndim == 2 else (weights[:, None, :] @ x)[:, 0])
 
 

@@ -196,6 +196,5 @@ def maximum_law(values: np.ndarray, noise: UnitNoise, scale: float) -> Density:
 
 
 def _log_sum(logs: np.ndarray) -> np.ndarray:
-    """The logarithm of the sum of the exponentials of logs (m, k) along axis 0."""
     largest = logs.max(axis=0)
     return largest + np.log(np.exp(logs - largest).sum(axis=0))

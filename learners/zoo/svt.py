@@ -205,7 +205,6 @@ class Svt3(HaltingSvtLearner):
         return HiddenBelow.of(self.threshold_scale, values - self.threshold, self.noise_scale)
 
     def _stop_density(self, values: np.ndarray) -> Density:
-        """The density of the value with which it stops at the last of `values`."""
         before, last = self._all_below(values[:-1]), laplace_density(values[-1], self.noise_scale)
         return Density(
             log=lambda x: last.log(x) + before.log(x - self.threshold),
