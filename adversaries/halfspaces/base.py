@@ -98,9 +98,6 @@ def target_weights(coordinates: np.ndarray, dimension: int) -> np.ndarray:
     return target
 
 
-# --- random points ----------------------------------------------------------------------------------------
-
-
 def draw_fair_bits(games: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """(games, size) int8, each 1 with probability 1/2, from one random bit each."""
     return unpack_bits(rng.integers(0, 256, (games, -(-size // 8)), np.uint8), size)
@@ -131,9 +128,6 @@ def draw_subsets(games: int, size: int, of: int, rng: np.random.Generator) -> np
         is_taken = (chosen[:, :j] == drawn[:, None]).any(axis=1)
         chosen[:, j] = np.where(is_taken, last, drawn)
     return rng.permuted(chosen, axis=1)
-
-
-# --- points at which weights are balanced -------------------------------------------------------------------
 
 
 def balance_points(

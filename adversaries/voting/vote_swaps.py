@@ -72,9 +72,6 @@ def simulate_votes(learner: Learner | None, samples: tuple[Sample, ...], points:
     return np.asarray(state.votes(repeated)).reshape(len(samples), len(points))
 
 
-# --- samples and points -------------------------------------------------------------------------------------
-
-
 def choose_ladder(learner: Learner | None) -> np.ndarray:
     """(m, ...): evenly spread points of a finite domain, or of [0, 1]; for vectors, `some_points`."""
     domain = finite_domain(learner)
@@ -108,9 +105,6 @@ def choose_candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
     """(m, ...): the distinct points of the ladder and of the sample, thinned out if there are many."""
     points = thin_out(np.unique(sample.points.astype(float), axis=0), _MAX_POINTS)
     return np.unique(np.concatenate([points, choose_ladder(learner)]), axis=0)
-
-
-# --- the example to replace ---------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=32)

@@ -98,8 +98,6 @@ class DpWinnow(HalfspaceLearner):
             )
         return tuple(notes)
 
-    # --- parameters in use ----------------------------------------------------------------------------------
-
     @property
     def eta(self) -> float:
         """η, the rate of an update."""
@@ -181,8 +179,6 @@ class DpWinnow(HalfspaceLearner):
         updates = self._choose_updates(eta)
         total = updates * self._choose_draws(updates)
         return math.ceil(4 * eta / largest_width(total, epsilon=self._draws_epsilon, slack=self.delta))
-
-    # --- guarantees -----------------------------------------------------------------------------------------
 
     def _cost(self) -> Guarantee:
         draws = self._cost_of_draws(self.eta, self.averaged_mistakes)

@@ -236,16 +236,6 @@ def laplace_log_cdf(u: np.ndarray) -> np.ndarray:
     return np.where(u < 0, u - np.log(2), np.log1p(-tail))
 
 
-def exponential_log_pdf(u: np.ndarray) -> np.ndarray:
-    """log f(u) of Exp(1) for u > 0."""
-    return -u
-
-
-def exponential_log_cdf(u: np.ndarray) -> np.ndarray:
-    """log F(u) of Exp(1) for u > 0."""
-    return np.log(-np.expm1(-u))
-
-
 def laplace_density(location: float, scale: float) -> Density:
     def log(x: np.ndarray) -> np.ndarray:
         return laplace_log_pdf((x - location) / scale) - np.log(scale)

@@ -76,8 +76,6 @@ class AgnosticExperts(OnlineLearner):
                 remedy="Choose a smaller domain, fewer stretches or fewer mistakes.",
             )
 
-    # --- parameters in use ------------------------------------------------------------------------------
-
     @property
     def automaton(self) -> Automaton:
         """Raises: Unsupported if the domain is not finite, or the class too large."""
@@ -160,8 +158,6 @@ class AgnosticExperts(OnlineLearner):
     @property
     def _best_rate(self) -> float:
         return math.sqrt(8 * self._log_experts(self.ends) / self._hedge_rounds) if self._hedge_rounds else 1.0
-
-    # --- guarantees -------------------------------------------------------------------------------------
 
     def _cost(self) -> Guarantee:
         draws = Guarantee(0.0, 0.0)

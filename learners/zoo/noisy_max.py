@@ -17,8 +17,6 @@ from arena.laws import Density, Finite
 from arena.sample import Sample
 from learners.mechanisms.noise import (
     REACH,
-    exponential_log_cdf,
-    exponential_log_pdf,
     fine_laplace_nodes,
     laplace,
     laplace_log_cdf,
@@ -42,7 +40,7 @@ class UnitNoise:
 
 LAPLACE = UnitNoise(laplace, laplace_log_pdf, laplace_log_cdf, -np.inf)
 EXPONENTIAL = UnitNoise(
-    lambda rng, out: rng.standard_exponential(out=out), exponential_log_pdf, exponential_log_cdf, 0.0
+    lambda rng, out: rng.standard_exponential(out=out), lambda u: -u, lambda u: np.log(-np.expm1(-u)), 0.0
 )
 
 

@@ -122,9 +122,6 @@ def answer_until_halt(halts: int, noisy: np.ndarray, thresholds: np.ndarray) -> 
     return answers
 
 
-# --- the six techniques -------------------------------------------------------------------------------------
-
-
 @attrs.frozen
 class Svt1(HaltingSvtLearner):
     """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(4c/ε); stops after c answers "above".
