@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from math import inf
 from typing import Any, ClassVar
 
@@ -208,6 +209,9 @@ def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
             f"{callable_name(make)}, which makes the mechanism of {name}, raised {describe_error(error)}",
             remedy="Correct it, and try it on its own.",
         ) from error
+
+
+make_once = lru_cache(maxsize=16)(call_maker)  # the mechanism of a maker, one for each process
 
 
 def draw_random_state(rng: np.random.Generator) -> np.random.RandomState:

@@ -29,6 +29,7 @@ from learners.foreign.base import (
     draw_random_state,
     extract_part,
     function_setting,
+    make_once,
     receives_setting,
 )
 
@@ -60,7 +61,7 @@ class Diffprivlib(ForeignClaim):
     @property
     def claim(self) -> Claim:
         """Raises: InvalidArgument if neighbours change a count by more than the mechanism's sensitivity."""
-        mechanism = _mechanism(self.make)
+        mechanism = make_once(self.name, self.make, "diffprivlib")
         sensitivity = getattr(mechanism, "sensitivity", None)
         change = self.relation.size
         if self.receives == ONES and sensitivity is not None and sensitivity < change:
@@ -74,7 +75,7 @@ class Diffprivlib(ForeignClaim):
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         number = extract_part(sample, self.receives)
-        mechanism = _mechanism(self.make)
+        mechanism = make_once(self.name, self.make, "diffprivlib")
         if self.seeded:
             make = partial(self.make, random_state=draw_random_state(rng))
             mechanism = call_maker(self.name, make, "diffprivlib")
@@ -91,11 +92,6 @@ def _find_curve(mechanism: Any) -> PrivacyCurve | None:
     if kind.__name__ == "GaussianAnalytic":  # Algorithm 1 of Balle and Wang (2018)
         return GaussianCurve.of_claim(epsilon, delta)
     return None
-
-
-@lru_cache(maxsize=16)
-def _mechanism(make: Callable[[], Any]) -> Any:
-    return call_maker(Diffprivlib.name, make, "diffprivlib")
 
 
 # The attributes with which the models of diffprivlib predict or transform, in the order of their release.

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import attrs
 import numpy as np
@@ -45,6 +45,7 @@ class LibrarySGD(Learner):
     """
 
     protocols = ("TrainingRun",)
+    library: ClassVar[str]  # the optional dependency
 
     features: int = count_setting(100, help="d, the coordinates of a point")
     size: int = count_setting(4, help="n, the number of examples that is assumed")
@@ -70,8 +71,7 @@ class LibrarySGD(Learner):
 
     @abstractmethod
     def open_run(self, sample: Sample, seeds: np.ndarray) -> LibraryRun:
-        """A run on the sample. seeds: (2,) int64, for batches and noise. Raises: Unsupported if the library
-        is missing."""
+        """A run on the sample. seeds: (2,) int64, for the batches and for the noise."""
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -123,7 +123,10 @@ class LibraryTrainingState:
     def train(self, training: Training) -> None:
         samples = [training.samples[which] for which in training.which]
         pairs = zip(samples, self._seeds, strict=True)
-        self._runs = [self._learner.open_run(sample, seeds) for sample, seeds in pairs]
+        try:
+            self._runs = [self._learner.open_run(sample, seeds) for sample, seeds in pairs]
+        except ImportError as error:
+            raise missing_library(self._learner.library, error) from error
 
     def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
         models = np.empty((len(self._runs), self._learner.parameters))
@@ -145,6 +148,7 @@ class JaxPrivacySGD(LibrarySGD):
     """
 
     name = "jax-privacy-sgd"
+    library = "jax-privacy"
     theorem = "dpsgd_event of JAX Privacy: Poisson-sampled Gaussian mechanisms"
     packages = ("jax", "jax_privacy", "jaxlib")
 
@@ -159,10 +163,7 @@ class JaxPrivacySGD(LibrarySGD):
         return self.learning_rate / self.batch
 
     def open_run(self, sample: Sample, seeds: np.ndarray) -> LibraryRun:
-        try:
-            return _JaxRun(self, sample, seeds)
-        except ImportError as error:
-            raise missing_library("jax-privacy", error) from error
+        return _JaxRun(self, sample, seeds)
 
 
 @attrs.frozen(eq=False)
@@ -245,6 +246,7 @@ class OpacusSGD(LibrarySGD):
     """
 
     name = "opacus-sgd"
+    library = "opacus"
     theorem = "the privacy accountant of Opacus"
     packages = ("opacus", "torch")
 
@@ -257,10 +259,6 @@ class OpacusSGD(LibrarySGD):
         return self.learning_rate / int(self.size * self.rate)
 
     def open_run(self, sample: Sample, seeds: np.ndarray) -> LibraryRun:
-        try:
-            import opacus  # noqa: F401 - says now what is missing
-        except ImportError as error:
-            raise missing_library("opacus", error) from error
         return _OpacusRun(self, sample, *seeds.tolist())
 
 

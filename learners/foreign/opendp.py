@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import ceil, inf
 from typing import Any
 
@@ -23,9 +22,9 @@ from learners.foreign.base import (
     POINTS,
     SUM,
     ForeignClaim,
-    call_maker,
     extract_part,
     function_setting,
+    make_once,
     missing_library,
     receives_setting,
 )
@@ -71,7 +70,7 @@ class OpenDP(ForeignClaim):
         return claim_for_example(epsilon, delta, neighbours=self.relation, curve=curve)
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
-        measurement, data = _measurement(self.make), extract_part(sample, self.receives)
+        measurement, data = make_once(self.name, self.make, "opendp"), extract_part(sample, self.receives)
         carrier = str(measurement.input_carrier_type)
         if self.vectorised:
             if np.ndim(data) or not carrier.startswith("Vec<"):
@@ -85,7 +84,7 @@ class OpenDP(ForeignClaim):
 
     def _evaluate_map(self) -> tuple[float, float, PrivacyCurve | None]:
         """(ε, δ) of the privacy map at d_in, and its privacy curve, if it has one."""
-        measurement = _measurement(self.make)
+        measurement = make_once(self.name, self.make, "opendp")
         self._check_distance(str(measurement.input_metric))
         measure = str(measurement.output_measure)
         integer = not str(measurement.input_distance_type).startswith("f")
@@ -94,7 +93,11 @@ class OpenDP(ForeignClaim):
         if measure == "ZeroConcentratedDivergence":
             rho = float(measurement.map(d_in))
             curve = ConcentratedCurve(rho) if 0 < rho < inf else None
-            measurement, measure = _convert_from_zcdp(measurement), "SmoothedMaxDivergence"
+            try:
+                from opendp.combinators import make_zCDP_to_approxDP
+            except ImportError as error:
+                raise missing_library("opendp", error) from error
+            measurement, measure = make_zCDP_to_approxDP(measurement), "SmoothedMaxDivergence"
         loss = measurement.map(d_in)
         if measure == "MaxDivergence":
             return float(loss), 0.0, None
@@ -136,11 +139,6 @@ class OpenDP(ForeignClaim):
             )
 
 
-@lru_cache(maxsize=16)
-def _measurement(make: Callable[[], Any]) -> Any:
-    return call_maker(OpenDP.name, make, "opendp")
-
-
 def _check_released(released: Any) -> Any:
     """Raises: UnknownRelease for a queryable, which releases nothing until it is asked."""
     if any(kind.__name__ == "Queryable" for kind in type(released).__mro__):
@@ -151,14 +149,6 @@ def _check_released(released: Any) -> Any:
             "learner function.",
         )
     return released
-
-
-def _convert_from_zcdp(measurement: Any) -> Any:
-    try:
-        from opendp.combinators import make_zCDP_to_approxDP
-    except ImportError as error:
-        raise missing_library("opendp", error) from error
-    return make_zCDP_to_approxDP(measurement)
 
 
 def _convert(data: Any, carrier: str) -> Any:
