@@ -178,10 +178,7 @@ class ShrinkingMargin(HalfspaceStream):
     name = "shrinking-margin"
 
     confidence: float = setting(
-        0.0,
-        unit="margins",
-        help="how right the weights shown last are, under Adaptive; 0: just wrong",
-        check=[at_least(0), at_most(1)],
+        0.0, unit="margins", help="of the weights shown last; 0: just wrong", check=[at_least(0), at_most(1)]
     )
 
     @property

@@ -73,11 +73,7 @@ class PointSwap(Adversary):
 
     sample: Sample | None = setting(None, help="the last record varies; default: ten in the domain's middle")
     neighbour: Sample | None = setting(None, help="the sample of world 1; default: by the worst change")
-    distance: float = setting(
-        1_000.0,
-        help="without a domain, how far beyond the data the point lies, relative to their range",
-        check=at_least(0),
-    )
+    distance: float = setting(1_000.0, help="without a domain, ranges beyond the data", check=at_least(0))
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

@@ -212,10 +212,7 @@ class PlantedCanaries(Adversary):
 
     sample: Sample | None = setting(None, help="the data, with fewer features than the learner")
     length: float = setting(
-        4.0,
-        unit="clip",
-        help="the length of a canary's point; slopes of a loss start at ½",
-        check=more_than(0),
+        4.0, unit="clip", help="of a canary's point; slopes of a loss start at ½", check=more_than(0)
     )
     every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")

@@ -35,16 +35,9 @@ class VoteInference(VotingAdversary):
 
     name = "vote-inference"
 
-    target: int | None = count_setting(
-        None,
-        help="the target's row in the sample, from 0 on; default: the most informative of a few rows",
-        least=0,
-    )
+    target: int | None = count_setting(None, help="the target's row; default: the best of a few", least=0)
     instead: str = setting(
-        FLIPPED,
-        help="what replaces the target in world 0: itself with its label flipped, or a copy of the example "
-        "after it",
-        check=one_of(FLIPPED, COPY),
+        FLIPPED, help="the target: label flipped, or a copy of the next", check=one_of(FLIPPED, COPY)
     )
     points: int = count_setting(4, help="the largest number of points to query")
 

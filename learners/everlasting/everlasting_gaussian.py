@@ -50,10 +50,7 @@ class EverlastingGaussian(EverlastingCounter):
     )
     halts: int = count_setting(9_900, help="c_1, the most charged answers, multiplied by `growth` a round")
     gap: float = setting(
-        1.2,
-        unit="σ",
-        help="distance from a tie over which the chance of a charge falls by a factor e",
-        check=more_than(0),
+        1.2, unit="σ", help="distance from a tie over which charges fall by a factor e", check=more_than(0)
     )
     counter_epsilon: float | None = setting(None, unit="nats", help="ε_c, for the count; default: ε/20")
     growth: float = setting(1.06, help="the growth of a round", check=[at_least(1), at_most(2)])

@@ -200,10 +200,7 @@ class EverlastingFresh(EverlastingV2):
     _practical_answers = FRESH_ANSWERS
 
     pool: int | None = setting(
-        None,
-        unit="points",
-        help="F_1, fresh points, quadrupled every round; default: what round 2 needs",
-        check=[whole, at_least(1)],
+        None, unit="points", help="F_1, quadrupled a round; default: for round 2", check=[whole, at_least(1)]
     )
 
     def start(self, games: int, rng: np.random.Generator) -> FreshState:

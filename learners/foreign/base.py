@@ -88,9 +88,7 @@ class ForeignMechanism(ReleaseLearner):
     dimension: int | None = count_setting(None, help="d, if points are vectors; default: they are numbers")
 
     domain: tuple[float, float] | None = setting(
-        None,
-        help="the least and the largest number in a point for which the claim is meant, as 0,1; default: any",
-        check=_check_domain,
+        None, help="the least and largest number in a point, as 0,1; default: any", check=_check_domain
     )
 
     @abstractmethod

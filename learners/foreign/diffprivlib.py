@@ -125,7 +125,7 @@ class DiffprivlibModel(ForeignMechanism):
 
     make: Callable[..., Any] = function_setting("takes a random_state, returns the model; FILE.py:f")
     release_of: Callable[..., Any] | None = function_setting(
-        "what is released of a fitted model, as path/to/file.py:f; default: its parameters", required=False
+        "release of a fitted model, FILE.py:f; default: its parameters", required=False
     )
 
     @property

@@ -57,15 +57,11 @@ class Function(ForeignClaim):
     delta: float = setting(0.0, unit="probability", help="δ of the claim", check=[at_least(0), less_than(1)])
     vectorised: bool = setting(False, help="whether one call plays all games of a batch")
     coins: str | None = setting(
-        None,
-        help="source of random numbers: given, global or own; default: given if it takes an rng, else own",
-        check=one_of(*COINS),
+        None, help="given, global or own; default: given if it takes an rng, else own", check=one_of(*COINS)
     )
 
     aligned: bool = setting(
-        False,
-        help="whether a vectorised function draws the same random numbers for a game whatever the data, so "
-        "that both worlds may use common random numbers",
+        False, help="whether a vectorised function draws the same for a game whatever the data"
     )
 
     def __attrs_post_init__(self) -> None:

@@ -57,10 +57,7 @@ class DpWinnow(HalfspaceLearner):
     updates: int | None = count_setting(20, help="K, most updates before a restart; none: by the bound")
     draws: int | None = count_setting(8, help="m, the draws in an update; none: by Lemma 4.6")
     rate: float | None = setting(
-        1.5,
-        unit="nats",
-        help="η, the rate of an update; none: (1 - c)ρ, or what ε allows if `cached` is set",
-        check=[more_than(0), less_than(math.inf)],
+        1.5, unit="nats", help="η; none: (1 - c)ρ, or by ε and b", check=[more_than(0), less_than(math.inf)]
     )
     cached: int | None = count_setting(None, help="b, mistakes averaged by an update; default: as ε needs")
     threshold: float | None = setting(

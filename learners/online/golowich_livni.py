@@ -48,10 +48,7 @@ class GolowichLivni(OnlineLearner):
     nodes: int = setting(2**10, help="leaves, a power of two", check=[whole, at_least(1), power_of_two])
     switches: int = count_setting(8, help="the largest number of times that it changes its hypothesis")
     level: float | None = setting(
-        None,
-        unit="nodes",
-        help="the least nodes of a function shown; default: by the error of AboveThreshold",
-        check=at_least(0),
+        None, unit="nodes", help="least of a function; default: AboveThreshold's error", check=at_least(0)
     )
     reduction: bool = setting(False, help="a fresh instance each round, for adaptive adversaries")
 

@@ -40,11 +40,7 @@ class HedgeLearner(WithoutPrivacy):
 
     rounds: int = count_setting(100, help="T, the largest number of rounds")
     rate: float | None = setting(
-        None,
-        help="η, the decrease of the logarithm of a weight after a mistake; default: sqrt(8 ln N / T) for N "
-        "experts",
-        unit="nats",
-        check=[more_than(0), at_most(LARGEST_RATE)],
+        None, help="η; default: sqrt(8 ln N / T)", unit="nats", check=[more_than(0), at_most(LARGEST_RATE)]
     )
 
     @property

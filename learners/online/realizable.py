@@ -56,14 +56,10 @@ class RealizableLearner(OnlineLearner):
     delta: float = setting(1e-6, unit="probability", help="δ of a game")
     beta: float = setting(0.05, unit="probability", help="β of AboveThreshold: adds mistakes to patience")
     nodes: int | None = setting(
-        None,
-        help="N_0, the initial sequences, a power of two; default: as the histograms' noise requires",
-        check=[whole, at_least(2), power_of_two],
+        None, help="N_0, a power of two; default: as noise requires", check=[whole, at_least(2), power_of_two]
     )
     base: str = setting(
-        SOA,
-        help="the learner of short sequences: soa, halving, or sparse-majority, which is proper",
-        check=one_of(*AUTOMATA),
+        SOA, help="soa, halving, or sparse-majority, which is proper", check=one_of(*AUTOMATA)
     )
     update: str = setting(KEEP, help="printed, or keep unguessed sequences", check=one_of(KEEP, PRINTED))
     watching: float = setting(

@@ -111,10 +111,7 @@ class DistanceToInstability(Voters):
     delta: float = setting(1e-5, unit="probability", help="δ of one answer, for which Γ is chosen")
     threshold: float | None = setting(None, unit="votes", help="Γ; default: ln(1/δ)/ε", check=at_least(0))
     slack: float = setting(
-        0.0,
-        unit="probability",
-        help="δ for the composition of answers; 0: basic composition",
-        check=[at_least(0), less_than(1)],
+        0.0, unit="probability", help="δ for composition; 0: basic", check=[at_least(0), less_than(1)]
     )
 
     def __attrs_post_init__(self) -> None:

@@ -204,9 +204,7 @@ class PateSvt(Screening):
     # The printed threshold needs at least 1,767.
     teachers: int = count_setting(2_001, help="K, the number of teachers")
     calibration: str = setting(
-        PRINTED,
-        help="choice of λ and w: printed (steps 2 and 3), or tight, which needs far fewer teachers",
-        check=one_of(PRINTED, TIGHT),
+        PRINTED, help="λ and w: printed, or tight, for far fewer teachers", check=one_of(PRINTED, TIGHT)
     )
 
     def __attrs_post_init__(self) -> None:

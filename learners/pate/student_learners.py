@@ -43,9 +43,7 @@ class StudentLearner(EnsembleLearner, ReleaseLearner):
     teacher: Teacher = teacher_setting(Thresholds(range(1, 17)), "thresholds:1..16")
     student: Teacher | None = setting(None, help="the type of the student; default: that of the teachers")
     public: PublicPoints | None = setting(
-        None,
-        unit="points",
-        help="the public points, as 0.5,1,2 or FILE.csv; default: each point of a finite domain once",
+        None, unit="points", help="the public points, as 0.5,1,2 or FILE.csv; default: a finite domain"
     )
     epsilon: float = setting(1.0, unit="nats", help="ε of all answers together")
     delta: float = setting(1e-5, unit="probability", help="δ of all answers together")
@@ -136,11 +134,7 @@ class PatePsq(StudentLearner):
     name = "pate-psq"
     theorem = "Theorem 2 (Algorithms 1 and 2) of Liu et al., and post-processing"
 
-    aggregator: str = setting(
-        GAUSSIAN,
-        help="the aggregator that labels the public points: gaussian (pate-gaussian) or svt (pate-svt)",
-        check=one_of(GAUSSIAN, SVT),
-    )
+    aggregator: str = setting(GAUSSIAN, help="gaussian or svt, as in pate-svt", check=one_of(GAUSSIAN, SVT))
     unstable: int = count_setting(3, help="T, the number of answers ⊥ before pate-svt halts")
     calibration: str | None = setting(None, help="calibration of the aggregator's noise; default: its own")
 

@@ -38,10 +38,7 @@ class RandomisedResponse(FixedSizeLearner, ReleaseLearner):
     common_random_numbers = True  # every game draws one random number for each label
 
     epsilon: float = setting(
-        1.0,
-        unit="nats",
-        help="ε; a label is flipped with probability 1/(1 + e^ε)",
-        check=[more_than(0), at_most(_MOST_EPSILON)],
+        1.0, unit="nats", help="flips have chance 1/(1 + e^ε)", check=[more_than(0), at_most(_MOST_EPSILON)]
     )
 
     @property

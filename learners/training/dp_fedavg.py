@@ -42,10 +42,7 @@ class DPFedAvg(DPSGD):
     local_steps: int = count_setting(5, help="the steps of a user in a round")
     local_rate: float = setting(1.0, help="the step size of a user", check=more_than(0))
     user_column: int = setting(-1, help="the coordinate of the user in a point; -1: the last", check=whole)
-    neighbours: str = setting(
-        "add or remove a user of at most 10",
-        help="the neighbouring relation of the claim: add or remove a user of at most K",
-    )
+    neighbours: str = setting("add or remove a user of at most 10", help="the relation of the claim")
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
