@@ -1,7 +1,4 @@
-"""Adversaries, one file per strategy.
-
-What users and authors of adversaries need is exported here, and imported when it is first used.
-"""
+"""Adversaries, one file per strategy; the names exported here are imported when they are first used."""
 
 from __future__ import annotations
 

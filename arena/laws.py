@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 import numpy as np
@@ -33,19 +33,16 @@ class AnswerLaw(ABC):
     The state determines the probability of each of k outcomes of a query, and the distribution of the next
     state. A continuous hidden state is represented by the nodes and weights of a quadrature.
 
-    outcomes: the label of each outcome, and whether the learner halts with it.
+    outcomes: the label of each outcome, and whether the learner halts with it. last: the number of the answer
+    with which every game halts, whatever the queries; None: there is none.
     """
 
-    outcomes: ClassVar[tuple[tuple[int, bool], ...]] = ((0, False), (1, False))
+    outcomes: tuple[tuple[int, bool], ...] = ((0, False), (1, False))
+    last: int | None = None
 
-    @property
-    def last(self) -> int | None:
-        """The number of the answer with which every game halts, whatever the queries; None: there is none."""
-        return None
-
-    @abstractmethod
     def start(self) -> np.ndarray:
-        """(m,): the probability of each state after training, up to the error of the quadrature."""
+        """(m,): the probability of each state after training, by default one state of independent answers."""
+        return np.ones(1)
 
     @abstractmethod
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ def setting(
 
     help, unit: what `arena show PLAYER` prints; `--set NAME=VALUE` sets the field.
     check: one or several of the validators below, which let None pass: as a default it means "derived".
-        Default: more than 0 for the unit "nats", and less than 1, too, for "probability".
+        Default: that of `_CHECKS_OF_UNITS`.
     """
     if check is None:
         check = _CHECKS_OF_UNITS.get(unit, ())
@@ -112,7 +112,12 @@ def is_number(value: object) -> bool:
 whole = _rule(lambda value: isinstance(value, int | np.integer) and not isinstance(value, bool), "an integer")
 number = _rule(is_number, "a number")
 yes_or_no = _rule(lambda value: isinstance(value, bool | np.bool_), "True or False")
-_CHECKS_OF_UNITS = {"nats": (more_than(0),), "probability": (more_than(0), less_than(1))}
+_CHECKS_OF_UNITS = {
+    "nats": (more_than(0),),
+    "probability": (more_than(0), less_than(1)),
+    "fraction": (more_than(0), at_most(1)),
+    "error rate": (more_than(0), less_than(0.5)),
+}
 
 
 def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: bool = False) -> bytes:

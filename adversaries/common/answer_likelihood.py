@@ -18,12 +18,12 @@ _MAX_CACHED = 2**25  # numbers of measures
 
 
 class AnswerLikelihood:
-    """The log-likelihood ratio of each game's answers, world 1 over world 0.
+    """The log-likelihood ratio of each game's answers, world 1 over world 0, from the learner's output
+    distributions.
 
-    It needs the learner's output distributions for the samples of both worlds. If they are not known, the
-    score is the number of answers 1. If they have a single hidden state, answers are independent and their
-    ratios add up. Otherwise each game tracks a posterior of the hidden state; games with equal posteriors
-    share one, even in different batches.
+    If they are not known, the score is the number of answers 1. With a single hidden state the ratios of the
+    answers add up; otherwise games with equal posteriors of the hidden state share one, even in different
+    batches.
 
     points: (m, ...), all points that may be queried. A query is given by its index among them.
     """
@@ -47,7 +47,6 @@ class AnswerLikelihood:
 
     @property
     def is_known(self) -> bool:
-        """Whether the learner's output distributions are known."""
         return self._laws is not None
 
     @property
@@ -78,11 +77,12 @@ class AnswerLikelihood:
 
 
 class _Posteriors:
-    """The posteriors of the hidden states given the answers, a measure for the law of each world.
+    """The posteriors of the hidden states given the answers, a measure for the law of each world, and each
+    step from one to the next, computed once.
 
     The likelihood of earlier answers is in a game's ratio, so games with different pasts may share a
-    posterior. Each step from one posterior to the next is computed once. A step is the number ((posterior ·
-    points + column) · codes + code) · 2 + (1 at the last query).
+    posterior. A step is the number ((posterior · points + column) · codes + code) · 2 + (1 at the last
+    query).
     """
 
     def __init__(self, laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> None:
@@ -123,7 +123,6 @@ class _Posteriors:
         return log_ratio(*masses), self._intern(np.concatenate(halves, axis=1))
 
     def _intern(self, measures: np.ndarray) -> list[int]:
-        """The indices of k measures. New ones are stored, unless an equal one is."""
         indices = []
         for measure, rounded in zip(measures, np.round(measures, _MEASURE_DECIMALS) + 0.0, strict=True):
             index = self._index.setdefault(rounded.tobytes(), len(self._measures))
@@ -140,7 +139,6 @@ class _Posteriors:
 
 
 def _share_posteriors(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> _Posteriors:
-    """The posteriors of all batches with these points, anew when there are too many."""
     key = laws, points.tobytes(), points.dtype.str, points.shape
     if _build_posteriors(*key).size > _MAX_CACHED:
         _build_posteriors.cache_clear()
@@ -158,7 +156,7 @@ def _build_posteriors(
 def answer_laws(
     learner: Learner | None, samples: tuple[Sample, Sample]
 ) -> tuple[AnswerLaw, AnswerLaw] | None:
-    """The distributions of a learner's answers in both worlds, cached; None if they are not known."""
+    """The distributions of a learner's answers in both worlds; None if they are not known."""
     if learner is None:
         return None
     try:
@@ -174,7 +172,6 @@ def outcome_probabilities(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
 
 
 def _gains_of_labels(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> np.ndarray:
-    """(labels, m): the log ratio of each answer at points (m, ...), if answers are independent."""
     of_outcome = [outcome_probabilities(law, points) for law in laws]
     of_label = np.zeros((2, _LABELS, len(points)))
     for world, law in enumerate(laws):
@@ -202,8 +199,8 @@ def _condition(
 
 
 def _match_outcomes(law: AnswerLaw, *, at_end: bool) -> np.ndarray:
-    """(k, codes) bool: which outcomes appear as which code of `_encode_answers`. If all games halt at once,
-    it is not visible whether one would have halted anyway."""
+    """(k, codes) bool: which outcomes appear as which code. If all games halt at once, nothing shows whether
+    one would have anyway."""
     code = np.arange(_CODES)
     label, halts = (np.array(column)[:, None] for column in zip(*law.outcomes, strict=True))
     same_label = label == code // 2

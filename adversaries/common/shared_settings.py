@@ -51,8 +51,8 @@ def decoys_setting() -> Any:
 
 
 def draw_start_rounds(start: str, rounds: int, games: int, rng: np.random.Generator) -> np.ndarray:
-    """(games,): the rounds t*, from 1: from all rounds, or ("scale") from 2^i to 2^(i+1) - 1 for a random
-    i, so that the lower bound for each of these horizons applies to a share of the games."""
+    """(games,): rounds t* from 1 on, from all, or ("scale") from 2^i to 2^(i+1) - 1 for a random i, so that
+    the lower bound for each horizon applies to a share of the games."""
     if start == UNIFORM:
         return rng.integers(1, rounds, games, endpoint=True)
     low = 2 ** rng.integers(0, rounds.bit_length() - 1, games, endpoint=True)

@@ -23,7 +23,6 @@ def choose_sample_size(learner: Learner | None, default: int = _DEFAULT_SIZE) ->
 
 
 def build_equal_sample(learner: Learner | None) -> Sample:
-    """Examples at the first of the learner's points, labelled 0: as many as it needs, or ten."""
     point = 0.0 if learner is None else learner.some_points[0]
     return Sample([point], [0], [choose_sample_size(learner, FEW)])
 
@@ -40,8 +39,7 @@ def build_two_label_sample(point: Any, size: int, ones: int) -> Sample:
 
 
 def build_tied_sample(learner: Learner | None) -> Sample:
-    """One point of the domain with as many labels 0 as 1, of the size that the learner needs: votes there
-    nearly tie."""
+    """One point with as many labels 0 as 1, of the size that the learner needs."""
     half = (choose_sample_size(learner) + 1) // 2
     return build_two_label_sample(_choose_three_points(learner)[1], 2 * half, half)
 
@@ -56,11 +54,9 @@ def build_separable_sample(learner: Learner | None) -> Sample:
 def change_example(
     sample: Sample, run: int, first: Example, second: Example, learner: Learner | None
 ) -> tuple[Sample, Sample]:
-    """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`.
-
-    A user who is added or removed is the one of `assign_new_user`. Raises: InvalidArgument if the points of
-    the sample have another shape than the learner's.
-    """
+    """Neighbours of the kind that the learner's claim is for, by `Relation.make_neighbours`; a user who is
+    added or removed is the one of `assign_new_user`. Raises: InvalidArgument for points of another shape than
+    the learner's."""
     if learner is not None and sample.points.shape[1:] != learner.point_shape:
         users = " and one of users (--user)" if _find_user_column(learner) is not None else ""
         raise InvalidArgument(
@@ -74,8 +70,7 @@ def change_example(
 
 
 def assign_new_user(point: Any, sample: Sample, learner: Learner | None) -> Any:
-    """The point as one of a user who is not in the sample, if the claim is about users and they are a
-    coordinate of points."""
+    """The point as one of a user who is not in the sample, if the claim is about users."""
     column = _find_user_column(learner)
     if learner is None or column is None or not claims_for_users(learner):
         return point
@@ -85,13 +80,12 @@ def assign_new_user(point: Any, sample: Sample, learner: Learner | None) -> Any:
 
 
 def claims_for_users(learner: Learner | None) -> bool:
-    """Whether neighbours add or remove a user."""
     return read_relation_of(learner).kind is Neighbours.ADD_OR_REMOVE_USER
 
 
 def choose_feature(learner: Learner | None, sample: Sample | None = None) -> int:
-    """The coordinate of a point, not that of its user, in which the points of a sample are shortest: in a
-    linear model, other examples move its parameter least. Without a sample it is the first."""
+    """The coordinate, not that of the user, in which a sample's points are shortest, so that they move its
+    parameter of a linear model least. Without a sample: the first."""
     column = _find_user_column(learner)
     if sample is None:
         return int(learner is not None and column in (0, -prod(learner.point_shape)))
@@ -115,17 +109,14 @@ def plant_example(
 def swap_nearest_label(
     sample: Sample, point: Any, prefer: int = 1, learner: Learner | None = None
 ) -> tuple[Sample, Sample]:
-    """Neighbours, by `plant_example`, which differ in an example at (or nearest to) `point`, labelled
-    `prefer` if there is one. With 1 and labels that tie, the second sample keeps the tie, and with 0 the
-    first.
-    """
+    """Neighbours, by `plant_example`, at the example nearest to `point`, labelled `prefer` if there is one:
+    of labels that tie, the second sample keeps the tie with 1, and the first with 0."""
     distance = np.abs(sample.points - point).reshape(len(sample.points), -1).max(axis=1)
     run = int(np.lexsort((-sample.labels if prefer else sample.labels, distance))[0])
     return plant_example(sample, run, sample.points[run], learner)
 
 
 def thin_out(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of the rows, evenly spread."""
     return rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)]
 
 
@@ -135,7 +126,6 @@ def find_runs_at(sample: Sample, point: Any) -> np.ndarray:
 
 
 def _choose_three_points(learner: Learner | None) -> tuple[Any, Any, Any]:
-    """A low, a middle and a high point of the domain; of vectors, two that a concept labels 0 and 1."""
     if learner is not None and learner.point_shape:
         low, high = _choose_separable_vectors(learner)
         return low, high, high
@@ -149,7 +139,7 @@ def _choose_three_points(learner: Learner | None) -> tuple[Any, Any, Any]:
 
 
 def _choose_separable_vectors(learner: Learner) -> tuple[np.ndarray, np.ndarray]:
-    """The first pair of `some_points`, with the second point from the end, that a concept labels 0 and 1."""
+    """The first pair of `some_points` that a concept labels 0 and 1, tried from both ends."""
     points = learner.some_points
     concepts = read_concepts(learner)
     for low, high in product(points, points[::-1]):

@@ -1,7 +1,5 @@
-"""The base of the adversaries of Figure 1, long runs of points as moves, and points where votes tie or agree.
-
-An adversary knows the learner's configuration only, and simulates it with random numbers of its own.
-"""
+"""The base of the adversaries of Figure 1, long runs of points as moves, and points where votes tie or
+agree."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ class Figure1Adversary(Adversary):
     def _give_unlabelled(
         self, queries: int, games: int, draw: Callable[[int], np.ndarray]
     ) -> Iterator[Unlabelled]:
-        """The unlabelled points needed for so many queries; draw: k -> (k, ...) or (n, k, ...)."""
+        """The unlabelled points for so many queries; draw: k -> (k, ...) or (n, k, ...)."""
         for size in chunk_sizes(count_unlabelled(self.learner, queries), games, self.learner):
             yield Unlabelled(draw(size))
 
@@ -47,7 +45,6 @@ def chunk_sizes(points: int, games: int, learner: Learner | None) -> list[int]:
 
 
 def read_halts(learner: Learner | None) -> int:
-    """The costly answers after which the learner halts."""
     return learner.halts if isinstance(learner, LimitsHalts) else _DEFAULT_HALTS
 
 
@@ -83,11 +80,9 @@ class VotePoints:
 def find_vote_points(learner: Learner | None, sample: Sample) -> VotePoints:
     """Where the learner's votes agree and where they tie, after training on `sample`.
 
-    Uses the votes of simulated games if the learner's state has `votes(x)`, and otherwise the mean labels of
-    the sample. Examines a finite domain, otherwise the points of the sample and one below them, or, for
-    vectors, the learner's `some_points` too.
-
-    Raises: InvalidArgument if the votes are the same at all points.
+    Uses the votes of simulated games if the learner's state has `votes(x)`, otherwise the mean labels; at the
+    points of a finite domain, or of the sample and others. Raises: InvalidArgument if the votes are the same
+    everywhere.
     """
     points, votes, split = _find_closest_vote(learner, sample)
     clear = int(np.abs(votes - 0.5).min(axis=1).argmax())
@@ -103,14 +98,13 @@ def find_vote_points(learner: Learner | None, sample: Sample) -> VotePoints:
 
 
 def find_split_point(learner: Learner | None, sample: Sample) -> Any:
-    """The point where the votes are closest to a tie, as in `find_vote_points`; there may be no clear one."""
+    """The point where the votes are closest to a tie, even if there is no clear one."""
     points, _, split = _find_closest_vote(learner, sample)
     return as_point(points[split])
 
 
 def choose_step(learner: Learner | None, step: float | None) -> float:
-    """How far apart tied queries are: `step`, by default 0, or small for learners that remember their
-    answers."""
+    """The distance of tied queries: `step`, by default 0, or small for learners that remember answers."""
     if step is not None:
         return step
     remembers = isinstance(learner, RemembersAnswers) and learner.remembers_answers
@@ -126,7 +120,6 @@ def _find_closest_vote(learner: Learner | None, sample: Sample) -> tuple[np.ndar
 
 
 def as_point(point: Any) -> Any:
-    """A point as a float, or as an array if it is a vector."""
     return np.asarray(point) if np.ndim(point) else float(point)
 
 

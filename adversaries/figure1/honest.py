@@ -19,8 +19,7 @@ _MAX_NUMBERS = 2**27  # coordinates of the training points of a batch
 
 @attrs.frozen(eq=False)
 class FiniteDistribution:
-    """D for each of n games: points (k, ...) with chances (k,) and labels, (n, k) bool or (1, k) for all
-    games."""
+    """D for each of n games: points (k, ...) with chances (k,) and labels (n, k) or (1, k) bool."""
 
     games: int
     points: np.ndarray
@@ -45,7 +44,6 @@ class FiniteDistribution:
         return np.take_along_axis(ones, index, axis=1)
 
     def draw_samples(self, rng: np.random.Generator, size: int, noise: float) -> list[Sample]:
-        """A sample of `size` examples for every game, each label flipped with probability `noise`."""
         counts = rng.multinomial(size, self.chances / self.chances.sum(), self.games)
         flips = rng.binomial(counts, noise) if noise else np.zeros_like(counts)
         points = np.concatenate([self.points, self.points])
@@ -98,11 +96,10 @@ def choose_distribution(
     learner: Learner | None,
     sample: Sample | None,
 ) -> LabelledDistribution:
-    """The user's data, drawn with replacement, whose labels are the truth, or else a uniform distribution.
+    """The user's data, drawn with replacement, or the uniform distribution on the domain of a class with
+    random targets.
 
-    The latter is uniform on the domain of a class (`concepts`, otherwise the learner's, otherwise thresholds
-    on the line), with a random target for each game. Raises: Unsupported if the class draws no targets;
-    InvalidArgument if its points are not the learner's.
+    Raises: Unsupported if the class draws no targets; InvalidArgument if its points are not the learner's.
     """
     if sample is not None:
         return FiniteDistribution(games, sample.points, sample.labels[None] == 1, sample.counts / sample.size)
@@ -131,9 +128,8 @@ def _find_nearest(distinct: np.ndarray, points: np.ndarray) -> np.ndarray:
 class Honest(Figure1Adversary):
     """Training set and queries are independent draws from one distribution D, labelled by a target concept.
 
-    Definition 3.1 of Private Everlasting Prediction. The worlds do not differ. D is uniform on the domain of
-    the class (`draw_points`), with a target for each game; or it is the user's data, drawn with replacement.
-    The score is the number of correct answers.
+    Definition 3.1 of Private Everlasting Prediction; the worlds do not differ. D is uniform on the domain of
+    the class, with a target for each game, or the user's data. The score is the number of correct answers.
     """
 
     name = "honest"
@@ -185,7 +181,7 @@ class Honest(Figure1Adversary):
     def _replace_queries(
         self, points: np.ndarray, chosen_points: list[np.ndarray], rng: np.random.Generator
     ) -> np.ndarray:
-        """Replace some queries (n, k, ...) by chosen points. (n, k) bool: which ones."""
+        """(n, k) bool: which queries (n, k, ...) are replaced by chosen points."""
         return np.zeros(points.shape[:2], bool)
 
 
@@ -204,10 +200,9 @@ class Poison(Honest):
     """`honest`, except that an enemy who knows D and the target chooses a part of the queries.
 
     Remark 3 of section 1.3 of Private Everlasting Prediction. crowd: many distinct points on which the target
-    and a rival with a small error disagree, since many dichotomies with few errors outweigh the rest in
-    LabelBoost. repeat: only the one point that teaches least. shift: points outside the support of D.
-
-    Unlabelled points are honest. The score is the number of correct answers to honest queries.
+    and a rival with a small error disagree, to outweigh the rest in LabelBoost. repeat: the one point that
+    teaches least. shift: points outside the support of D. The score is the number of correct answers to
+    honest queries.
     """
 
     name = "poison"
@@ -234,11 +229,8 @@ class Poison(Honest):
 
     @property
     def reach_run(self) -> float:
-        """The error of the rival that is used.
-
-        If p|D̂| dichotomies have e errors, and there are |D̂|/|Ŝ| honest ones for each error on either side
-        of the target, the former have the larger weight up to e = 2 ln(p|Ŝ|), to leading order.
-        """
+        """The error of the rival that is used: by default 2 ln(p|Ŝ|)/|Ŝ|, up to which, to leading order, the
+        rival's dichotomies have the larger weight."""
         if self.reach is not None:
             return self.reach
         if not isinstance(self.learner, AnswersInRounds):

@@ -29,18 +29,15 @@ _QUERIES_WITHOUT_ROUNDS = 100
 class Membership(Figure1Adversary):
     """Membership inference for an example that must be memorised (remark 2 of section 1.3).
 
-    The target is the rarest example labelled 1. It is in the training set in world 1; in world 0 it is
-    replaced by a copy of the commonest example. Every other query is at the target's point, those between at
-    other points of the sample in turn, into the learner's second round, which is trained on the first. The
-    score is the log-likelihood ratio of all answers if the output distribution is known, and otherwise the
-    number of answers 1 at the target's point.
+    The target is the rarest example labelled 1, which a copy of the commonest example replaces in world 0.
+    Every other query is at its point, the rest at other points of the sample in turn, into the learner's
+    second round. The score is the log-likelihood ratio of the answers, or the number of answers 1 at the
+    target's point.
     """
 
     name = "membership"
 
-    queries: int | None = count_setting(
-        None, help="queries; default: the learner's first round, if within `patience`, and 50 more"
-    )
+    queries: int | None = count_setting(None, help="default: round 1, if within `patience`, and 50 more")
     others: int = count_setting(2, help="points besides the target's", least=0)
     patience: int = count_setting(100_000, help="the longest round that it waits for")
     sample: Sample | None = setting(None, help="the training set; default: one example among all others")
@@ -75,7 +72,6 @@ class Membership(Figure1Adversary):
         return first + _PROBES if first <= self.patience else _QUERIES_WITHOUT_ROUNDS
 
     def _choose_samples(self) -> tuple[tuple[Sample, Sample], np.ndarray]:
-        """The samples without and with the target, and the points to query, that of the target first."""
         sample = self.sample
         if sample is None:
             two = build_separable_sample(self.learner)
@@ -112,20 +108,14 @@ class Reconstruct(Figure1Adversary):
     """Recovers h_0 from queries at all x ∈ X (section 3 of Private Everlasting Prediction).
 
     The training sets differ in the label of one example at a point where the labels tie, so that the
-    minimisers of the two worlds differ. The score is the number of answers that agree with world 1's minus
-    those that agree with world 0's. If the domain is not finite, the points of the sample are queried.
-
-    With `score` = labels, the score is the number of training labels of world 1 that are read back. By
-    default these belong to every point of a finite domain, labelled by a random concept of the class.
+    minimisers differ. The score is the number of answers that agree with world 1's minus those that agree
+    with world 0's; with `score` = labels, the number of training labels of world 1 that are read back, by
+    default a random concept on the whole domain.
     """
 
     name = "reconstruct"
 
-    score: str = setting(
-        WORLDS,
-        help="counts answers that tell worlds apart, or labels read back",
-        check=one_of(WORLDS, LABELS),
-    )
+    score: str = setting(WORLDS, help="answers by world, or labels read back", check=one_of(WORLDS, LABELS))
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -166,7 +156,6 @@ class Reconstruct(Figure1Adversary):
         return int((self._fit(first, points) != self._fit(second, points)).sum())
 
     def _label_domain(self, rng: np.random.Generator) -> Sample:
-        """The points of the domain, as evenly often as possible, labelled by a random concept."""
         concepts = self._class
         if concepts.domain is None:
             raise Unsupported(

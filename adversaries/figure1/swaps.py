@@ -61,9 +61,8 @@ class HaltCounter(TiedQueries):
     """Uses up the halting budget except for one unit, which the challenge uses up in world 1 only.
 
     Made for the first version of GenericBBL, which halts after exactly c outcomes above the threshold. At
-    `split` the votes tie, so that a query costs one such outcome. At `clear` they agree, and it costs none.
-    After c − 1 queries at `split`, the challenge is `clear` in world 0 and `split` in world 1. Its label is
-    withheld, but in world 1 it was the c-th outcome. The score is 1 if the learner has halted.
+    `split` the votes tie, and a query costs one; at `clear` it costs none. The score is 1 if the learner has
+    halted.
     """
 
     name = "halt-counter"
@@ -92,7 +91,7 @@ class HaltCounter(TiedQueries):
 class TrainingSwap(TiedQueries):
     """The training sets differ in the label of one example at the decision point, which is then queried.
 
-    An example at `point` is labelled 0 in world 0 and 1 in world 1. The score is the number of answers 1.
+    The score is the number of answers 1.
     """
 
     name = "training-swap"
@@ -126,16 +125,14 @@ _SPLIT_ONES = 0.4  # share of labels 1 at the tie; teachers that err at the bord
 class StaleThresholds(Figure1Adversary):
     """Waits for games with an unusual hidden threshold, and lets the challenge redraw it or not.
 
-    Made for GenericBBL with BetweenThresholds, even with private counting. At the border, near the lower
-    threshold, an answer is 1 almost only if the vote is above it, after which the offset μ is redrawn. After
-    `run` answers 0 in a row at the border, which has probability about run^-3, μ is likely to have moved the
-    threshold up. Then comes the challenge: in world 0 a point where the votes agree, which keeps μ, and in
-    world 1 a point where they tie, which redraws it. A fresh μ soon answers 1 at the border again.
+    Made for GenericBBL with BetweenThresholds, even with private counting. After `run` answers 0 in a row at
+    the border, near the lower threshold, the offset μ is likely to have moved that up. The challenge is a
+    point where the votes agree, which keeps μ, or where they tie, which redraws it; a fresh μ soon answers 1
+    at the border again.
 
-    The adversary gives up after `budget` answers 1. Without a sample it builds one with a border, at which
-    simulated games answer 1 with probability `firing`, and a tie. The score is minus the number of answers 0
-    before the first 1 among the `probes`, and 0 without a run. If there are 16 or more attempts, it is less
-    by 1/2 after an odd number of answers 1, since a learner may redraw at every second one.
+    It gives up after `budget` answers 1. Without a sample it builds one with a border and a tie. The score is
+    minus the number of answers 0 before the first 1 among the `probes`, less 1/2 after an odd number of
+    answers 1 in 16 or more attempts, since a learner may redraw at every second one.
     """
 
     name = "stale-thresholds"
@@ -143,9 +140,7 @@ class StaleThresholds(Figure1Adversary):
     run: int = count_setting(8, help="answers 0 in a row before the challenge")
     probes: int = count_setting(12, help="queries after the challenge")
     firing: float = setting(0.65, unit="probability", help="of an answer 1 at the border")
-    budget: int | None = count_setting(
-        None, help="answers 1 before it gives up; default: half the learner's `halts`", least=0
-    )
+    budget: int | None = count_setting(None, help="ones before it gives up; default: `halts`/2", least=0)
     patience: int = count_setting(250, help="the largest number of queries before the challenge")
     sample: Sample | None = setting(None, help="the training set; default: two points with both labels")
 
@@ -184,7 +179,7 @@ class BorderPoints:
 
 @lru_cache(maxsize=32)
 def _choose_points(learner: Learner | None, sample: Sample | None, firing: float) -> BorderPoints:
-    """Found by simulating the learner. Without a learner, a quarter of the votes at the border are 1."""
+    """Found by simulating the learner; without one, a quarter of the votes at the border are 1."""
     if sample is None:
         sample, border = _build_sample(learner, firing)
     else:
@@ -194,7 +189,7 @@ def _choose_points(learner: Learner | None, sample: Sample | None, firing: float
 
 
 def _build_sample(learner: Learner | None, firing: float) -> tuple[Sample, float]:
-    """A sample of two points, a border and a tie above it. Bisection finds the share of 1s at the border."""
+    """A sample of two points, a border and a tie above it; the share of 1s at the border is bisected."""
     tied = build_tied_sample(learner)
     border, size = float(tied.points[0]), tied.size
     domain = finite_domain(learner)
@@ -217,13 +212,11 @@ def _build_sample(learner: Learner | None, firing: float) -> tuple[Sample, float
 
 
 def _find_border(learner: Learner | None, sample: Sample, firing: float) -> float:
-    """The point of a sample at which the probability of an answer 1 is closest to `firing`."""
     tried = thin_out(np.unique(sample.points), _MAX_POINTS)
     return float(min(tried, key=lambda point: abs(_estimate_firing(learner, sample, float(point)) - firing)))
 
 
 def _estimate_firing(learner: Learner | None, sample: Sample, point: float) -> float:
-    """The frequency of the answer 1 to the first query, at this point, in simulated games."""
     if learner is None or "Figure1" not in learner.protocols:
         at_point = sample.points == point
         return 2 * float(np.average(sample.labels[at_point], weights=sample.counts[at_point]))
@@ -239,18 +232,15 @@ _QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner that does 
 class LaterRoundSwap(Figure1Adversary):
     """Base of query-swap and unlabelled-swap. A subclass implements `play`.
 
-    All points of round `round` are `low`, which is labelled 0, except that in world 1 the challenge is
-    `high`, which is labelled 1. So the next round's training examples hold a label 1 in world 1 only. If the
-    probes come two rounds later, the points of the round between are `high`: their labels depend on whether
-    LabelBoost sees the 1.
+    All points of round `round` are `low`, labelled 0, except that in world 1 the challenge is `high`,
+    labelled 1. If the probes come two rounds later, the points of the round between are `high`: their labels
+    depend on whether LabelBoost sees the 1.
     """
 
     probes: int = count_setting(50, help="queries in the round of the probes")
     round: int = count_setting(1, help="the round of the challenge")
     later: int = count_setting(1, help="rounds from it to that of the probes")
-    after: int | None = count_setting(
-        None, help="queries from the challenge to the probes; default: the rest of the rounds", least=0
-    )
+    after: int | None = count_setting(None, help="queries before the probes; default: the rest", least=0)
     patience: int = count_setting(100_000, help="the largest number of queries before the probes")
     sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
 
@@ -273,8 +263,8 @@ class LaterRoundSwap(Figure1Adversary):
         return (before, rest, between) if self.after is None else (before, self.after, 0)
 
     def _divide_rounds(self, size: Callable[[int], int], unit: str) -> tuple[int, int, int]:
-        """The items before the challenge, after it, and between, if round i has size(i); at most
-        `patience` of them."""
+        """The items before the challenge, after it, and between, at most `patience`, if round i has
+        size(i)."""
         before = sum(size(i) for i in range(1, self.round))
         between = sum(size(i) for i in range(self.round + 1, self.round + self.later))
         rest = size(self.round) - 1
@@ -294,7 +284,7 @@ class LaterRoundSwap(Figure1Adversary):
             yield kind(repeat_point(point, size))
 
     def _probe(self, point: Any, games: int) -> Moves:
-        """The probes at one point. Returns how many of them were answered 1 in each game."""
+        """The probes at one point, and in the end (n,) how many were answered 1."""
         ones = np.zeros(games)
         for size in chunk_sizes(self.probes, games, self.learner):
             reply = yield Queries(repeat_point(point, size))
@@ -306,7 +296,7 @@ class LaterRoundSwap(Figure1Adversary):
 class QuerySwap(LaterRoundSwap):
     """The challenge is a query: a point labelled 0 in world 0, and a point labelled 1 in world 1.
 
-    The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
+    The score is the number of probes, at the latter point in a later round, answered 1.
     """
 
     name = "query-swap"
@@ -327,16 +317,13 @@ class QuerySwap(LaterRoundSwap):
 
 
 def repeat_point(point: Any, times: int) -> np.ndarray:
-    """(times, ...): copies of one point."""
     return np.repeat(np.asarray(point)[None], times, axis=0)
 
 
 @attrs.frozen
 class UnlabelledSwap(LaterRoundSwap):
-    """query-swap for learners that learn from fresh unlabelled points: the challenge is one of these points.
-
-    The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
-    """
+    """query-swap for learners that learn from fresh unlabelled points: the challenge is one of these
+    points."""
 
     name = "unlabelled-swap"
     usual_for = (PrivacyUnit.UNLABELLED_EXAMPLE,)

@@ -45,7 +45,7 @@ class HalfspaceAdversary(Adversary):
     def halfspaces(self) -> Halfspaces:
         """The class to play on: `concepts`, otherwise the learner's, otherwise the default.
 
-        Raises: Unsupported if it is not a class of halfspaces; InvalidArgument as `choose_concept_class`.
+        Raises: Unsupported unless it is one of halfspaces; InvalidArgument as `choose_concept_class`.
         """
         chosen = self.concepts or read_concepts(self.learner) or DEFAULT_CLASS
         if not isinstance(chosen, Halfspaces):
@@ -58,7 +58,6 @@ class HalfspaceAdversary(Adversary):
         return chosen
 
     def refuse_margin(self, target: str, margin: float) -> InvalidArgument:
-        """The error for a target that does not reach the margin of the class."""
         return InvalidArgument(
             f"{target} has a margin of {margin:.4g}, and {self.halfspaces} requires more",
             remedy=f"Choose a class with a margin of {margin:.4g} or less.",
@@ -67,8 +66,7 @@ class HalfspaceAdversary(Adversary):
 
 @attrs.frozen
 class HalfspaceStream(HalfspaceAdversary):
-    """Base of the adversaries that draw all examples beforehand, and commit to them or give them round by
-    round."""
+    """Base of the adversaries that draw all examples beforehand, and commit to them or give them in turn."""
 
     protocols = (OBLIVIOUS, ADAPTIVE)
 
@@ -90,7 +88,6 @@ class HalfspaceStream(HalfspaceAdversary):
 
 
 def reaches_margin(margin: float, halfspaces: Halfspaces) -> bool:
-    """Whether a target with this margin belongs to the class."""
     return margin >= halfspaces.margin - TOLERANCE
 
 
@@ -101,21 +98,17 @@ def target_weights(coordinates: np.ndarray, dimension: int) -> np.ndarray:
     return target
 
 
-# --- random points ----------------------------------------------------------------------------------------
-
-
 def draw_fair_bits(games: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """(games, size) int8, each 1 with probability 1/2, from one random bit each."""
     return unpack_bits(rng.integers(0, 256, (games, -(-size // 8)), np.uint8), size)
 
 
 def unpack_bits(packed: np.ndarray, size: int) -> np.ndarray:
-    """(games, size) int8 of 0 and 1, from bytes of eight bits."""
     return np.unpackbits(packed, axis=1, count=size).view(np.int8)
 
 
 def draw_biased_bits(games: int, size: int, chance: float, rng: np.random.Generator) -> np.ndarray:
-    """(games, size) int8, each 1 with probability `chance`: a random byte decides, and a double where it
+    """(games, size) int8, each 1 with probability `chance`: a random byte decides, or a double if it
     cannot."""
     threshold = int(chance * 256)
     drawn = rng.integers(0, 256, (games, size), np.uint8)
@@ -137,20 +130,14 @@ def draw_subsets(games: int, size: int, of: int, rng: np.random.Generator) -> np
     return rng.permuted(chosen, axis=1)
 
 
-# --- points at which weights are balanced -------------------------------------------------------------------
-
-
 def balance_points(
     weights: np.ndarray, z: np.ndarray, free: np.ndarray, before: np.ndarray, aim: float
 ) -> np.ndarray:
     """`z` with its free coordinates chosen from [-1, 1] such that w·z = aim, or as close as possible.
 
-    z = y'x is an example times its label (docs/proofs/margin_adaptive.md). It is -1 at the heaviest half of
-    the weights, so that no weight becomes dominant, and a fraction at one coordinate. `before` is the z of
-    the last example, after which w may have been updated unseen: the sum is balanced separately among the
-    coordinates with before > 0 and the others, so that w·z keeps its sign as far as possible.
-
-    Shapes: weights (n, d) of sum 1; z, before (n, d); free (n, d) bool; result (n, d).
+    It is balanced separately among the coordinates with before > 0, the z of the last example, and the
+    others, so that w·z mostly keeps its sign if w was updated unseen: docs/proofs/margin_adaptive.md. Shapes:
+    weights (n, d) of sum 1; z, before (n, d); free (n, d) bool; result (n, d).
     """
     balanced = np.empty(z.shape)
     step = max(1, _SLAB_NUMBERS // z.shape[1])

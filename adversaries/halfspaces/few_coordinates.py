@@ -36,13 +36,9 @@ _SAME = 1e-9  # weights that differ by less have not been redrawn
 class FirstSwap(HalfspaceAdversary):
     """The first mistake has opposite z = y'x in the two worlds at nearly every coordinate.
 
-    By default it is the first example. Before it, `correct` rounds show examples that all weights >= 0 label
-    correctly, for learners that react to a mistake when all has been well for a while.
-
-    In world 0, z is 1 at the first `coordinates` of the d and -1 at the others; in world 1, -1 at the first,
-    and 1 at as many others as leave it a mistake. So an update makes the first coordinates heavier in world 0
-    and lighter in world 1. All later examples are mistakes of any weights >= 0, which bring on updates and
-    favour no coordinate.
+    It comes after `correct` rounds of examples that all weights >= 0 label correctly. In world 0, z is 1 at
+    the first `coordinates` and -1 at the others; in world 1, -1 at the first, and 1 at as many others as
+    leave it a mistake. All later examples are mistakes that favour no coordinate and bring on updates.
 
     The score is the sum, over all changes of the shown weights, of the share of the first coordinates before
     the special round minus that now, until the weights become uniform.
@@ -54,9 +50,7 @@ class FirstSwap(HalfspaceAdversary):
     realizable = False
 
     rounds: int = count_setting(1_000, help="T", least=2)
-    coordinates: int | None = count_setting(
-        None, help="coordinates that the swap affects; default: (d - 1)/2, the most"
-    )
+    coordinates: int | None = count_setting(None, help="how many the swap affects; default: (d - 1)/2")
     correct: int = count_setting(0, help="rounds without a mistake before the special round", least=0)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -96,11 +90,9 @@ class FirstSwap(HalfspaceAdversary):
 
 
 def build_opposite_mistakes(weights: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two z of {-1, 1}^d with w·z < 0 that are opposite at as many coordinates as the weights allow.
-
-    The one is 1 at the first `size` coordinates and -1 at the others. The other is -1 at the first, and 1 at
-    the others as far as possible. Shapes: weights (n, d) of sum 1; results (n, d) int8.
-    """
+    """Two z of {-1, 1}^d with w·z < 0, opposite at as many coordinates as the weights allow: 1 and -1 at the
+    first `size`, -1 and as often as possible 1 at the others. Shapes: weights (n, d) of sum 1; results (n, d)
+    int8."""
     up, down = np.full(weights.shape, -1, np.int8), np.full(weights.shape, -1, np.int8)
     up[:, :size] = 1
     down[:, size:] = (weights[:, size:].cumsum(axis=1) < 0.5 - SLACK).astype(np.int8) * 2 - 1
@@ -111,11 +103,9 @@ def build_opposite_mistakes(weights: np.ndarray, size: int) -> tuple[np.ndarray,
 class HiddenCoordinate(HalfspaceStream):
     """The embedding of point functions of section 4.4 of Bun and Fang, with a hidden point i.
 
-    The point j is the vector that is 1 in coordinate j and -1 elsewhere, and the target is the weight 1 at i.
-    Until round t* other points come up, with label 0, and from then on only the point i, with label 1. In a
-    share `decoys` of the games it never does. What this forces on a private learner:
-    docs/proofs/hidden_point.md. Winnow labels every point 0 at first if d > 2, and learns the point i in
-    about ln(d)/2η mistakes.
+    The point j is 1 in coordinate j and -1 elsewhere; the target is the weight 1 at i. Until round t* other
+    points come up, with label 0, and then only the point i, with label 1, except in a share `decoys` of the
+    games. What this forces on a private learner: docs/proofs/hidden_point.md.
     """
 
     name = "hidden-coordinate"
@@ -143,14 +133,13 @@ class HiddenCoordinate(HalfspaceStream):
 
 @attrs.frozen
 class MarginAdaptive(HalfspaceAdversary):
-    """Forces nearly as many mistakes on Winnow as its bound allows, 2 ln d/ρ²
+    """Forces nearly as many mistakes on Winnow as its bound, 2 ln d/ρ², allows
     (docs/proofs/margin_adaptive.md).
 
-    The target is one coordinate j, drawn for each game. Its coordinate of every example is y'ρ, so that the
-    margin is exactly reached. The others are ±1, except for a fraction or two, such that y'(w·x) is just
-    below 0 for the weights shown last, and mostly also after the update that the last example may have
-    triggered (`balance_points`). Labels are fair coins. When a learner cannot be contradicted, its last point
-    is repeated.
+    The target is one coordinate, drawn for each game, with y'ρ in every example. The others are ±1, except
+    for a fraction or two, such that y'(w·x) is just below 0 for the weights shown last, and mostly also after
+    an update by the last example. Labels are fair coins. A learner that cannot be contradicted gets its last
+    point again.
     """
 
     name = "margin-adaptive"
@@ -180,20 +169,16 @@ class MarginAdaptive(HalfspaceAdversary):
 class ShrinkingMargin(HalfspaceStream):
     """The target is the majority of k coordinates, drawn for each game, k the largest odd number up to 1/ρ.
 
-    Points are in {-1, 1}^d, and labels are fair coins. At first all k coordinates vote for the label. In each
-    stretch of rounds one more votes against it, until |v·x| = 1/k. The other coordinates are fair coins, or,
-    under Adaptive, chosen against the weights shown last: y'(w·x) is `confidence`·ρ, or just below 0 if that
-    is 0 (`balance_points`). Every example comes with b_t = 1. With a confidence between 0 and c,
-    ConfidentWinnow updates without having erred, the worst case of its theorem.
+    Points are in {-1, 1}^d, and labels fair coins. At first all k coordinates vote for the label, and in each
+    stretch one more against it, until |v·x| = 1/k. The others are fair coins, or, under Adaptive, chosen such
+    that y'(w·x) is `confidence`·ρ, or just below 0. Every example has b_t = 1: with a confidence between 0
+    and c, ConfidentWinnow updates without having erred, the worst case of its theorem.
     """
 
     name = "shrinking-margin"
 
     confidence: float = setting(
-        0.0,
-        unit="margins",
-        help="how right the weights shown last are, under Adaptive; 0: just wrong",
-        check=[at_least(0), at_most(1)],
+        0.0, unit="margins", help="of the weights shown last; 0: just wrong", check=[at_least(0), at_most(1)]
     )
 
     @property

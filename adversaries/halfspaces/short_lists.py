@@ -27,20 +27,16 @@ FIRING, UNIFORM = "firing", "uniform"
 class ShortLists(HalfspaceStream):
     """The target is a list "if x_i then b_i, else if ..., else default" of r of the (d - 2)/2 variables.
 
-    The variables, their order and the default's label are drawn for each game. Points are (x, -1, -x, 1) in
-    small integers. The label changes D times, the change to the default included, after blocks of terms as
-    equal in length as possible, longer ones last.
-
-    points: with "firing", each term and the default decide equally often, and later terms and the other
-    variables are fair bits. With "uniform", all are fair bits, so that late terms rarely decide.
+    Variables, their order and the default's label are drawn for each game. Points are (x, -1, -x, 1). The
+    label changes D times, after blocks of terms as equal in length as possible. points: with "firing" each
+    term and the default decide equally often; with "uniform" all variables are fair bits, so that late terms
+    rarely decide.
     """
 
     name = "short-lists"
 
     length: int | None = count_setting(None, help="r, the terms; default: the most that the margin allows")
-    alternations: int | None = count_setting(
-        None, help="D, the changes of the label; default: 2, or 1 if the margin does not allow 2"
-    )
+    alternations: int | None = count_setting(None, help="D, changes of the label; default: 2, or else 1")
     points: str = setting(FIRING, help="points: firing or uniform", check=one_of(FIRING, UNIFORM))
 
     @property
@@ -77,7 +73,6 @@ class ShortLists(HalfspaceStream):
         return _build_target(self.labels).margin
 
     def _shortest_labels(self, changes: int) -> tuple[int, ...]:
-        """The labels of a list of `length` terms, or of the shortest list with so many changes."""
         return _block_labels(self.length or changes, changes)
 
     def _fits(self, labels: tuple[int, ...], variables: int) -> bool:
@@ -118,13 +113,11 @@ class ShortLists(HalfspaceStream):
 
 
 def _block_labels(length: int, changes: int) -> tuple[int, ...]:
-    """The labels of `length` terms in `changes` blocks, before the default 0."""
     blocks = np.array_split(np.arange(length), changes)[::-1]
     return tuple((changes - k) % 2 for k, block in enumerate(blocks) for _ in block)
 
 
 def _build_target(labels: tuple[int, ...]) -> HalfspaceTarget:
-    """The weights of the list with these labels, over as many variables, and the default 0."""
     return decision_list(len(labels), list(enumerate(labels)), 0)
 
 
@@ -135,20 +128,16 @@ EVEN, DECOYS = "even", "decoys"
 class SparseDisjunction(HalfspaceStream):
     """The target is a disjunction of k of d - 1 variables, drawn for each game, with margin 1/(2k + 1).
 
-    Points are (x, -1), with x in {0, 1}^(d-1). points: "uniform" has fair bits, "even" bits that are 1 with
-    probability 1 - 2^(-1/k), so that half of the labels are 1. With "decoys" the label is a fair coin, and
-    one relevant variable is 1 or none, which is where the margin is attained; each other variable agrees with
-    the label, or disagrees with it, with probability 3/4, and which of the two is redrawn every `stretch`
-    rounds.
+    Points are (x, -1), with x in {0, 1}^(d-1). points: "uniform", fair bits; "even", bits such that half of
+    the labels are 1; "decoys", at most one relevant variable is 1, where the margin is attained, and each
+    other one agrees with the label, or disagrees, with probability 3/4, redrawn every `stretch` rounds.
     """
 
     name = "sparse-disjunction"
 
     relevant: int | None = count_setting(None, help="k; default: the most that the margin allows")
     points: str = setting(EVEN, help="points: even, uniform or decoys", check=one_of(EVEN, UNIFORM, DECOYS))
-    stretch: int = setting(
-        50, unit="rounds", help="how long decoys agree or disagree", check=[whole, at_least(1)]
-    )
+    stretch: int = setting(50, unit="rounds", help="how long decoys agree or not", check=[whole, at_least(1)])
 
     @property
     def size(self) -> int:

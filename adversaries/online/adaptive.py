@@ -33,9 +33,7 @@ class Contrarian(Adversary):
     returns_score = False
 
     rounds: int = count_setting(100, help="T")
-    point: float | None = setting(
-        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
-    )
+    point: float | None = setting(None, unit="point", help="of all examples; default: the domain's middle")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -51,13 +49,10 @@ class Contrarian(Adversary):
 class AdaptiveConsistent(ClassAdversary):
     """Contradicts the hypothesis of the previous round at the point where that is cheapest.
 
-    For every game it tracks the version space, the concepts that agree with all labels so far. Where the
-    hypothesis errs at a point whose label is already determined, contradicting it is free, and is repeated
-    until the learner has learned that label. Otherwise the label against the hypothesis is the one that keeps
-    the largest Littlestone dimension (or, with `keeps` = number, the most concepts). Each new label costs at
-    most one dimension, so a learner that changes only when it errs, and keeps what it has learned, errs at
-    least Ldim times if h_1 is that of the simulated game. Where the hypothesis is the only consistent
-    concept, an example is repeated.
+    Where the hypothesis errs at a point whose label is determined by the version space, contradicting it is
+    free. Otherwise the label against it that keeps the largest Littlestone dimension (or, with `keeps` =
+    number, the most concepts) is given. So a learner that changes only when it errs, and keeps what it has
+    learned, errs at least Ldim times if h_1 is that of the simulated game.
     """
 
     name = "adaptive"
@@ -84,9 +79,8 @@ class AdaptiveConsistent(ClassAdversary):
 class TreeArrays:
     """A shattered tree with K nodes as arrays; the root is node 0.
 
-    depth: of its leaves, the Littlestone dimension. column (K,): the domain index of the node's point, -1 at
-    a leaf. child (K, 2): the next node for each label. concept (K, points) bool: at a leaf, a labelling that
-    is consistent with the path to it.
+    depth: of its leaves. column (K,): the domain index of the node's point, -1 at a leaf. child (K, 2): the
+    next node for each label. concept (K, points) bool: at a leaf, a labelling consistent with the path to it.
     """
 
     depth: int
@@ -96,7 +90,6 @@ class TreeArrays:
 
     @classmethod
     def build(cls, concept_class: ConceptClass) -> TreeArrays:
-        """The tree of `arena.littlestone.build_shattered_tree`. Raises: Unsupported as that."""
         graph = build_shattered_tree(concept_class)
         paths = sorted(graph.nodes, key=len)
         number = {path: i for i, path in enumerate(paths)}
@@ -114,12 +107,10 @@ class TreeArrays:
 class ShatteredTree(ClassAdversary):
     """Chooses the points on a path down a shattered tree, each labelled against the hypothesis.
 
-    A label must be chosen before the hypothesis of its round is seen, so the path is planned by a simulated
-    game with a fixed seed, and followed as long as the hypotheses are those of the simulation. So a
-    deterministic learner errs in each of the first Ldim rounds, and no realizable game can make SOA err more
-    often (Littlestone 1988). A game that leaves the plan uses the hypothesis of the previous round: while
-    that errs on an example of the path so far, the last such example is repeated, and otherwise the next node
-    follows, labelled against it. After the leaf come examples of the leaf's concept.
+    The path is planned by a simulated game and followed as long as hypotheses agree with it, so a
+    deterministic learner errs in each of the first Ldim rounds (Littlestone 1988). A game that leaves the
+    plan uses the hypothesis of the previous round: while that errs on an example of the path, the last such
+    example is repeated. After the leaf come examples of its concept.
     """
 
     name = "shattered-tree"
@@ -143,7 +134,6 @@ class ShatteredTree(ClassAdversary):
 
 
 def _simulate_path(learner: Learner, tree: TreeArrays, points: np.ndarray, rounds: int) -> list[np.ndarray]:
-    """The labels that a simulated learner gives every point, round by round on the way down the tree."""
     state, walk = learner.start(1, np.random.default_rng(0)), _Walk(tree, 1)
     plan = []
     for _ in range(min(tree.depth, rounds)):
@@ -176,7 +166,6 @@ class _Walk:
         return self._column, self._label[self._games, self._column]
 
     def _descend(self, games: np.ndarray, labels: np.ndarray) -> None:
-        """Label the points of these games' nodes against the hypotheses, and move to the children."""
         column = self._tree.column[self._node[games]]
         y = ~labels[games, column]
         self._time[games, column] = 1 + self._time[games].max(axis=1, initial=0)
@@ -186,7 +175,6 @@ class _Walk:
         self._settle_leaves(games)
 
     def _settle_leaves(self, games: np.ndarray) -> None:
-        """At a leaf, one concept labels all points."""
         at_leaf = games[self._tree.column[self._node[games]] < 0]
         self._label[at_leaf] = self._tree.concept[self._node[at_leaf]]
         self._time[at_leaf] = np.maximum(self._time[at_leaf], 1)
@@ -201,11 +189,9 @@ class ForestBreaker(ClassAdversary):
     """Made for the learner of Golowich and Livni (2021), after section 3 of Li, Wang, Ye.
 
     That learner learns from a mistake only if the example meets a sequence of its forest on which the SOA
-    errs as well. This adversary contradicts the function shown until that is gone, at the points that keep
-    the largest Littlestone dimension, so that many functions must become frequent and be given up. Among
-    these it chooses the point that changes the fewest sequences, in a forest that it simulates for each game,
-    with the same examples at random nodes of its own; in a large forest the share of sequences with a
-    function hardly depends on these. Against other learners it is `adaptive` with another choice among ties.
+    errs as well. This is `adaptive` with another choice among ties: the point that changes the fewest
+    sequences in a forest that it simulates for each game, so that many functions must become frequent and be
+    given up.
     """
 
     name = "forest-breaker"
@@ -260,8 +246,8 @@ class SimulatedForests:
         self.ones = self.size * self._labels(np.full(games, START)).astype(np.int64)
 
     def insert(self, columns: np.ndarray, y: np.ndarray, random: np.ndarray) -> None:
-        """Add each game's example to the sequence of a random pertinent node, and merge; random: (games,),
-        below 2^62."""
+        """Add each game's example to a random pertinent node's sequence, and merge; random: (games,), below
+        2^62."""
         row = np.arange(len(columns))
         nodes = self._pertinent[row, (random >> _GUESS_BITS) % self._count]
         before = self._state[row, nodes]
@@ -277,7 +263,6 @@ class SimulatedForests:
     def _merge(
         self, games: np.ndarray, nodes: np.ndarray, guess: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Play the tournaments of nodes with siblings that collide. Returns their games and parents."""
         # The "sibling" of a root is node 0, which is never pertinent.
         pair = np.stack([self._state[games, nodes], self._state[games, nodes ^ 1]])
         both = ((pair >= 0) & (pair != self._automaton.dead)).all(axis=0)
@@ -298,7 +283,7 @@ class SimulatedForests:
         return games, parents
 
     def _remove(self, games: np.ndarray, nodes: np.ndarray) -> None:
-        """Remove nodes from the pertinent ones; the last of these takes their place in the list."""
+        """Remove nodes from the pertinent ones; the last of the list takes their place."""
         self._set_states(games, nodes, np.full(len(games), -1))
         self._count[games] -= 1
         last = self._pertinent[games, self._count[games]]

@@ -39,7 +39,7 @@ def domain_points(concept_class: ConceptClass) -> np.ndarray:
 
 
 def middle_point(learner: Learner | None) -> Any:
-    """The middle of the learner's domain if that is finite, and otherwise 0.5 in every coordinate."""
+    """The middle of a finite domain, and otherwise 0.5 in every coordinate."""
     domain = finite_domain(learner)
     if domain is not None:
         return domain[len(domain) // 2]
@@ -47,18 +47,17 @@ def middle_point(learner: Learner | None) -> Any:
 
 
 def label_points(hypothesis: Hypothesis, points: np.ndarray) -> np.ndarray:
-    """(games, points) bool: the labels that the hypotheses of a batch give every point."""
+    """(games, points) bool: the labels by the hypotheses of a batch."""
     return hypothesis.concept_class.labels(hypothesis.concepts, points)
 
 
 def first_labels(learner: Learner, points: np.ndarray) -> np.ndarray:
-    """(points,) bool: the labels of h_1 in a simulated game, those of all games of most learners."""
+    """(points,) bool: the labels of h_1 in a simulated game."""
     return label_points(learner.start(1, np.random.default_rng(0)).hypothesis(), points)[0]
 
 
 def expect_first_labels(learner: Learner | None, spaces: ValuedVersionSpaces, games: int) -> np.ndarray:
-    """(games, points) bool: h_1 of a simulated game; without a learner, what keeps more concepts
-    consistent."""
+    """(games, points) bool: h_1 of a simulated game; without a learner, what keeps more concepts."""
     if learner is None:
         return np.asarray(spaces.values[:, 1] >= spaces.values[:, 0])
     return np.broadcast_to(first_labels(learner, spaces.points), (games, len(spaces.points)))
@@ -67,10 +66,9 @@ def expect_first_labels(learner: Learner | None, spaces: ValuedVersionSpaces, ga
 class ValuedVersionSpaces:
     """For each game the concepts that agree with all its examples, and their value after another example.
 
-    points: (points, ...), the domain. labels: (concepts, points) bool, the distinct labellings of the class.
-    values: (games, 2, points) int64, at [g, y, x] the value of game g's version space if x is labelled y, and
-    -1 if it is empty. By DIMENSION, the value is Littlestone dimension * unit + number of concepts; by
-    NUMBER, it is the number of concepts.
+    points: (points, ...), the domain. labels: (concepts, points) bool, the labellings of the class. values:
+    (games, 2, points) int64, at [g, y, x] the value if x is labelled y, -1 if no concept is left: by NUMBER,
+    how many are; by DIMENSION, Littlestone dimension * unit + number.
     """
 
     def __init__(self, concept_class: ConceptClass, games: int, by: str = DIMENSION) -> None:
@@ -96,7 +94,7 @@ class ValuedVersionSpaces:
             self._update_values(changed)
 
     def contradict(self, labels: np.ndarray) -> np.ndarray:
-        """(games, points): the values if the labels (games, points) of a hypothesis are contradicted."""
+        """(games, points): the values if a hypothesis with these labels is contradicted."""
         return np.where(labels, self.values[:, 0], self.values[:, 1])
 
     def _update_values(self, games: np.ndarray) -> None:

@@ -59,8 +59,7 @@ INCREASING, DECREASING, INWARD = "increasing", "decreasing", "inward"
 
 @attrs.frozen
 class PreparedExamples(ClassAdversary):
-    """Base of the adversaries that draw all examples beforehand, and commit to them or give them round by
-    round."""
+    """Base of the adversaries that draw all examples beforehand, and commit to them or give them in turn."""
 
     protocols = (OBLIVIOUS, ADAPTIVE)
 
@@ -81,7 +80,7 @@ class PreparedExamples(ClassAdversary):
     def _draw_examples(
         self, concept_class: ConceptClass, games: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The examples of every game, (games, rounds) each: the columns of the points, and the labels."""
+        """The columns of the points and the labels, (games, rounds) each."""
 
 
 @attrs.frozen
@@ -114,7 +113,6 @@ class IidExamples(PreparedExamples):
         return rng.integers(0, concepts, (games, 1))
 
     def _draw_columns(self, size: int, games: int, rng: np.random.Generator) -> np.ndarray:
-        """(games, rounds): the columns of the points, on a domain of `size` points."""
         columns = np.arange(size, dtype=np.min_scalar_type(size))
         if not self.skew:
             return rng.choice(columns, (games, self.rounds))
@@ -167,10 +165,9 @@ class PointFunctions(PreparedExamples):
     """A background labelled by b until round t*, and from then on a new point with the label against b.
 
     The game of the lower bounds of Dmitriev et al., Cohen et al. and Li et al. (2024):
-    docs/proofs/hidden_point.md. Some concept agrees with b on the background and not at the hidden point x*.
-    In a share `decoys` of the games the background is all of the game. b is the labelling with the most
-    points to hide at, on a tie the learner's own h_1. background: "one" uses a single point; "all" draws it
-    from all points but x*.
+    docs/proofs/hidden_point.md. Some concept agrees with b on the background, one point or all but x*, and
+    not at x*. In a share `decoys` of the games x* never comes. b is the labelling with the most points to
+    hide at, on a tie the learner's own h_1.
     """
 
     name = "point-functions"
@@ -199,11 +196,8 @@ class PointFunctions(PreparedExamples):
 
 @attrs.frozen(eq=False)
 class HidingPlaces:
-    """The points at which a label can hide.
-
-    b: (points,) bool, the labels of the background. known: the column of the background's point, if it is
-    one. hidden: the columns x* such that some concept agrees with b on the background and not at x*.
-    """
+    """The points at which a label can hide: b (points,) bool, the labels of the background; known, the column
+    of the background's point, if it is one; hidden, the columns x*."""
 
     b: np.ndarray
     known: int

@@ -17,8 +17,7 @@ from arena.settings import at_least, at_most, one_of, whole
 class SpecialSwap(Adversary):
     """Alternates the labels of one point, except for the special round, whose example differs by world.
 
-    By default, the special example is the same point, labelled 0 in world 0 and 1 in world 1. The score is
-    the number of hypotheses from the special round on that label `point` 1.
+    The score is the number of hypotheses from the special round on that label `point` 1.
     """
 
     name = "special-swap"
@@ -28,9 +27,7 @@ class SpecialSwap(Adversary):
 
     rounds: int = count_setting(100, help="T", least=2)
     special: int = count_setting(1, help="t*, the special round")
-    point: float | None = setting(
-        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
-    )
+    point: float | None = setting(None, unit="point", help="of all examples; default: the domain's middle")
     label: int = setting(0, help="of the special example in world 0", check=[whole, at_least(0), at_most(1)])
     other_point: float | None = setting(None, unit="point", help="special point in world 1; default: same")
     other_label: int = setting(1, help="special label in world 1", check=[whole, at_least(0), at_most(1)])
@@ -62,16 +59,13 @@ _DEFAULT_BEFORE = 10  # mistakes, where simulated games show no update
 class UpdateSwap(Adversary):
     """Brings a learner close to an update by mistakes, and swaps the example that may trigger it.
 
-    Every example is one point, labelled against h_1: `before` mistakes, by default one fewer than those after
-    which most simulated games leave h_1. Then `correct` rounds may follow, labelled as the hypothesis shown
-    labels the point. In the special round, the label is that of the hypothesis in world 0, so no mistake, and
-    against it in world 1. The probes that follow are labelled against h_1 too (`probes` = against), so that
-    the update comes in both worlds, one round apart; or as h_1 labels them (`probes` = with), so that only
-    the swap can cause an update.
+    Every example is one point, labelled against h_1: `before` mistakes, then `correct` rounds, then the
+    special round, which is no mistake in world 0 and one in world 1. The probes are labelled against h_1 too,
+    so that the update comes in both worlds, one round apart; or (`probes` = with) as h_1 labels them, so that
+    only the swap can cause one.
 
-    Let h be the function shown before the swap. The score is minus the number of later hypotheses before the
-    first that is not h (`score` = first-change), or minus the number of all later ones that are h (`score` =
-    stays).
+    The score is minus the number of later hypotheses before the first other than that before the swap
+    (`score` = first-change), or minus the number of all later ones that are equal to it (stays).
     """
 
     name = "update-swap"
@@ -79,13 +73,9 @@ class UpdateSwap(Adversary):
     returns_score = True
 
     rounds: int = count_setting(100, help="T", least=2)
-    before: int | None = count_setting(
-        None, help="mistakes before the special round; default: one too few for an update", least=0
-    )
+    before: int | None = count_setting(None, help="mistakes before t*; default: one too few", least=0)
     correct: int = count_setting(0, help="correct rounds between these and the special round", least=0)
-    point: Point | None = setting(
-        None, unit="point", help="of every example; default: the middle of the domain, or 0.5"
-    )
+    point: Point | None = setting(None, unit="point", help="of all examples; default: the domain's middle")
     other_point: Point | None = setting(None, unit="point", help="special point in world 0; default: same")
     probes: str = setting(AGAINST, help="labels after it: against h_1 or with", check=one_of(AGAINST, WITH))
     score: str = setting(FIRST_CHANGE, help="first-change or stays", check=one_of(FIRST_CHANGE, STAYS))
@@ -124,8 +114,7 @@ class UpdateSwap(Adversary):
 
 @lru_cache(maxsize=32)
 def find_brink(learner: Any, coordinates: tuple[float, ...], shape: tuple[int, ...], rounds: int) -> int:
-    """The mistakes at a point after which the next is the likeliest to end h_1, in simulated games, if any
-    do."""
+    """The mistakes at a point after which the next is the likeliest to end h_1, in simulated games."""
     state = learner.start(_SIMULATED_GAMES, np.random.default_rng(0))
     x = np.broadcast_to(np.reshape(coordinates, shape), (_SIMULATED_GAMES, *shape))
     first = state.hypothesis()

@@ -25,23 +25,20 @@ LabelledPoint = tuple[tuple[float, ...], int]
 class CoverSwap(Adversary):
     """Two samples that differ in one example, chosen so that the learner's output distributions differ most.
 
-    A cover loses privacy in every round in which it may choose what covers the example and errs on it, until
-    it chooses what covers it (Lemma A.1 of Bun and Fang). The adversary searches for the two examples and for
-    the others: points that are 1 in their first coordinates only, with up to `background` copies of one of
-    them. Pairs are compared by the exact ε at the δ of the learner's claim. The score is the log ratio of the
-    released list.
+    A cover loses privacy in every round in which it may choose what covers the example and errs on it (Lemma
+    A.1 of Bun and Fang). The adversary searches for the two examples and for up to `background` copies of
+    another, among points that are 1 in their first coordinates only, by the exact ε at the δ of the claim.
+    The score is the log ratio of the released list.
 
-    If the output distribution is not known, or points have more than 4 coordinates, an example that is 1 in
-    its first coordinate only changes its label, and the score is the label that it receives.
+    If the output distribution is not known, or points have more than 4 coordinates, an example only changes
+    its label, and the score is the label that it receives.
     """
 
     name = "cover-swap"
     protocols = ("Release",)
     returns_score = True
 
-    background: int = count_setting(
-        4, help="the largest number of copies of a point in both samples", least=0
-    )
+    background: int = count_setting(4, help="the most copies of a point in both samples", least=0)
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -74,14 +71,12 @@ class CoverSwap(Adversary):
 
 @attrs.frozen(eq=False)
 class NeighbourPair:
-    """Neighbouring samples, and the distributions of what is released for them, over the same values."""
-
     samples: tuple[Sample, Sample]
     laws: tuple[Finite, Finite]
 
     @property
     def log_ratios(self) -> np.ndarray:
-        """(k,): the log ratio of the probabilities of each value, second sample over first."""
+        """(k,): the log ratio of the probabilities of each value, second over first."""
         ratios = log_ratio(*(law.probabilities for law in self.laws))
         return np.clip(ratios, -_CLAMP, _CLAMP)
 
@@ -98,10 +93,8 @@ class NeighbourPair:
 
 @lru_cache(maxsize=32)
 def find_worst_pair(learner: Learner, dimension: int, background: int) -> NeighbourPair | None:
-    """The pair with the largest exact ε at the δ of the learner's claim.
-
-    None if the output distributions are not known, or not quickly.
-    """
+    """The pair with the largest exact ε at the δ of the claim; None if the distributions are not known, or
+    not quickly."""
     if dimension > MAX_DIMENSIONS:
         return None
     laws: dict[Sample, Finite] = {}

@@ -26,8 +26,8 @@ _NAN = 2e300  # the score of a game whose release is not a number
 def score_by_number(value: Any, games: int) -> np.ndarray | None:
     """The released number of each game (n,); None if several numbers or a hypothesis are released.
 
-    Text and NaN become large numbers, so that a game's score does not depend on other games; an adversary
-    with `scores_release` is used with a distinguisher where they occur.
+    Text and NaN become large numbers; where they occur, a distinguisher is used with an adversary that
+    `scores_release`.
     """
     if isinstance(value, Hypothesis):
         return None
@@ -39,17 +39,14 @@ def score_by_number(value: Any, games: int) -> np.ndarray | None:
 class CountSwap(Adversary):
     """Two samples that differ in one label. The score is the released number itself.
 
-    If several numbers, text or a hypothesis are released, it returns no score, so that a distinguisher can
-    use the whole release.
+    If several numbers, text or a hypothesis are released, a distinguisher uses the whole release.
     """
 
     name = "count-swap"
     protocols = ("Release",)
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
     scores_release = True
-    sample: Sample | None = setting(
-        None, help="the sample; default: ten examples labelled 0, or as many as needed"
-    )
+    sample: Sample | None = setting(None, help="the sample; default: ten examples labelled 0, or as needed")
 
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
@@ -63,12 +60,10 @@ class CountSwap(Adversary):
 class PointSwap(Adversary):
     """Two samples that differ in one record, whose point lies at the lower or the upper end of the domain.
 
-    Where the learner states no domain, the point lies far below or far above all others: a mechanism that
-    does not clip its data shows it. If the sample has both labels, the lower point is labelled 0 and the
-    upper one 1. With `neighbour` given, the worlds are the sample and that neighbour.
-
-    The score is the released number. If several numbers, text or a hypothesis are released, it returns no
-    score, so that a distinguisher can use the whole release.
+    Without a domain it lies far below or far above all others, which shows a mechanism that does not clip. If
+    the sample has both labels, the lower point is labelled 0 and the upper one 1. With `neighbour` given, the
+    worlds are the sample and that. The score is the released number; of other releases a distinguisher uses
+    the whole.
     """
 
     name = "point-swap"
@@ -76,17 +71,9 @@ class PointSwap(Adversary):
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
     scores_release = True
 
-    sample: Sample | None = setting(
-        None, help="the sample, whose last record varies; default: ten records in the middle of the domain"
-    )
-    neighbour: Sample | None = setting(
-        None, help="the sample of world 1, if it is to be another than the worst"
-    )
-    distance: float = setting(
-        1_000.0,
-        help="without a domain, how far beyond the data the point lies, relative to their range",
-        check=at_least(0),
-    )
+    sample: Sample | None = setting(None, help="the last record varies; default: ten in the domain's middle")
+    neighbour: Sample | None = setting(None, help="the sample of world 1; default: by the worst change")
+    distance: float = setting(1_000.0, help="without a domain, ranges beyond the data", check=at_least(0))
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -153,21 +140,16 @@ class PointSwap(Adversary):
 class LowBits(Adversary):
     """Two samples that differ in one label, told apart by the place of the last bit of a released number.
 
-    The score is z, where y = odd·2^z is released, and of a vector the sum over its entries.
-
-    Mironov (2012) found that noise added in floating point leaves gaps; that the spacing of doubles at the
-    true value shows is the precision-based attack of Haney, Desfontaines, Hartman, Shrestha, Hay (2022). The
-    worlds differ where the spacing of doubles does, at the counts 0 and 1 or 2^k - 1 and 2^k:
-    docs/proofs/low_bits.md.
+    The score is z, where y = odd·2^z is released, and of a vector the sum over its entries. Mironov (2012);
+    the precision-based attack of Haney and others (2022). The counts differ where the spacing of doubles
+    does: docs/proofs/low_bits.md.
     """
 
     name = "low-bits"
     protocols = ("Release",)
     returns_score = True
 
-    sample: Sample | None = setting(
-        None, help="the sample, whose last example of the first run varies; default: ten examples labelled 0"
-    )
+    sample: Sample | None = setting(None, help="the first run's last example varies; default: ten labels 0")
 
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

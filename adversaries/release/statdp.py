@@ -32,34 +32,19 @@ class StatDP(Adversary):
     """Two samples that differ in one example, such that the m counting queries have the values of a pattern.
 
     The patterns are those of Table 2 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of Differential
-    Privacy (2018), with the values a₁ in world 0 and a₂ in world 1:
-
-        one-above               a₁ = (1, 1, …, 1)         a₂ = (0, 1, …, 1)
-        one-below               a₁ = (1, 1, …, 1)         a₂ = (2, 1, …, 1)
-        one-above-rest-below    a₁ = (1, 1, …, 1)         a₂ = (2, 0, …, 0)
-        one-below-rest-above    a₁ = (1, 1, …, 1)         a₂ = (0, 2, …, 2)
-        half-half               a₁ = (1, 1, …, 1)         a₂ = (2, …, 2, 0, …, 0)
-        all-above               a₁ = (1, 1, …, 1)         a₂ = (2, 2, …, 2)
-        all-below               a₁ = (1, 1, …, 1)         a₂ = (0, 0, …, 0)
-        x-shape                 a₁ = (1, …, 1, 0, …, 0)   a₂ = (0, …, 0, 1, …, 1)
-
-    The first half has ⌊m/2⌋ queries. The sample has m examples that are the same in both worlds, the i-th of
-    which adds to query i only or to none, and one that differs. Where neighbours do not replace an example,
-    it is missing or blank in the world in which it adds to no query. There is no score, so that a
-    distinguisher uses the whole reply.
+    Privacy (2018), as a₁ in world 0 and a₂ in world 1; the first half has ⌊m/2⌋ queries. The sample has m
+    examples that are the same in both worlds, the i-th of which adds to query i only or to none, and one that
+    differs. Where neighbours do not replace an example, it is missing or blank in one world. A distinguisher
+    uses the whole reply.
     """
 
     name = "statdp"
     protocols = ("Release",)
     returns_score = False
 
-    pattern: str = setting(
-        "one-above", help="the values of the queries in both worlds", check=one_of(*ALL_DIFFER)
-    )
+    pattern: str = setting("one-above", help="the values of the queries by world", check=one_of(*ALL_DIFFER))
     swapped: bool = setting(False, help="whether the worlds are exchanged")
-    queries: int | None = count_setting(
-        None, help="m; default: the number of coordinates of the learner's points"
-    )
+    queries: int | None = count_setting(None, help="m; default: the coordinates of the learner's points")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -67,10 +52,7 @@ class StatDP(Adversary):
         return None
 
     def samples(self) -> tuple[Sample, Sample]:
-        """The samples of world 0 and of world 1.
-
-        Raises: InvalidArgument if the number of queries is not known.
-        """
+        """The samples of world 0 and of world 1. Raises: InvalidArgument if m is not known."""
         first, second = pattern_values(self.pattern, self._count_queries())
         examples = (first > second).astype(float), (second > first).astype(float)
         shared = np.diag(first - examples[0])
@@ -80,7 +62,6 @@ class StatDP(Adversary):
         return (samples[1], samples[0]) if self.swapped else (samples[0], samples[1])
 
     def _leave_out(self, samples: list[Sample], examples: tuple[np.ndarray, np.ndarray]) -> list[Sample]:
-        """The samples without the last example where it adds to no query, or with a blank one."""
         present = [bool(example.any()) for example in examples]
         if all(present):
             raise InvalidArgument(

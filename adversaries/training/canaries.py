@@ -23,10 +23,8 @@ from arena.step_scores import LAST_BITS, LENGTH, RATIO, SPREAD, SUM, StepScore
 
 
 def read_steps(adversary: Adversary, learner: Learner | None) -> Any:
-    """The learner's configuration, which says how its steps are made.
-
-    Raises: InvalidArgument if it does not.
-    """
+    """The learner's configuration, which says how its steps are made. Raises: InvalidArgument if it does
+    not."""
     if not isinstance(learner, TrainsByNoisySteps):
         raise InvalidArgument(
             f"{adversary.name} must know the learner's parameters, rate, clip and noise",
@@ -36,12 +34,10 @@ def read_steps(adversary: Adversary, learner: Learner | None) -> Any:
 
 
 def _surround(point: np.ndarray, others: int, label: int = 1) -> Sample:
-    """So many examples at 0 with the label 0, and one at the point, which is the canary's place."""
     return build_sample(np.stack([0 * point, point]), np.array([0, label]), np.array([others, 1]))
 
 
 def _train(sample: Sample, first: tuple[Any, int], second: tuple[Any, int], learner: Learner | None) -> Train:
-    """Train with an example (point, label) of each world in the last one's place."""
     return Train(*change_example(sample, len(sample.counts) - 1, first, second, learner))
 
 
@@ -53,16 +49,14 @@ class GradientCanaryAttack(Adversary):
     """One example has a chosen gradient (Dirac's canary), and all others have none, since their points are 0.
 
     Nasr and others (2023). The gradient is so long that it is clipped; where neighbours replace an example,
-    that of world 0 has the opposite one. If `sample` is given, the others have the gradients of the loss, and
-    the canary moves the parameter of a linear model that they move least.
+    world 0 has the opposite one. If `sample` is given, the others have the gradients of the loss, and the
+    canary moves the parameter of a linear model that they move least. With others="opposite" they have the
+    opposite gradient in both worlds, so that a canary in the place of another example counts twice (Chua and
+    others, 2024).
 
-    With others="opposite" the other examples have the opposite gradient in both worlds, so that a canary that
-    takes the place of another example in a batch counts twice (Chua and others, 2024). A user who is added or
-    removed has canaries only.
-
-    The score is the log likelihood ratio of the steps along the gradient, with the learner's own rate and
-    noise; if the models between are not shown, how far the model has moved along it. With score="spread" it
-    is the largest step less the smallest, which shows noise that is the same in all steps.
+    The score is the log likelihood ratio of the steps along the gradient, or how far the model has moved
+    along it if not all are shown; "spread": the largest step less the smallest, which shows equal noise in
+    all steps.
     """
 
     name = "gradient-canary"
@@ -71,14 +65,10 @@ class GradientCanaryAttack(Adversary):
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
 
     length: float = setting(1e6, help="the length of the gradient before clipping", check=more_than(0))
-    others: str = setting(
-        NO_GRADIENT, help="the gradients of the other examples: none or opposite", check=one_of(*OTHERS)
-    )
+    others: str = setting(NO_GRADIENT, help="the others' gradients: none or opposite", check=one_of(*OTHERS))
     score: str = setting(RATIO, help="what is scored: ratio or spread", check=one_of(RATIO, SPREAD))
     every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
-    sample: Sample | None = setting(
-        None, help="the other examples, of which the last is the canary's place; default: points 0"
-    )
+    sample: Sample | None = setting(None, help="the others, the last in the canary's place; default: at 0")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -106,7 +96,7 @@ class GradientCanaryAttack(Adversary):
         return score.of(reply.parameters)
 
     def _count_others(self) -> int:
-        """The examples besides the canary; where users are added or removed, one other user has one."""
+        """The examples besides the canary; where users are added or removed, one of one other user."""
         return 1 if claims_for_users(self.learner) else choose_sample_size(self.learner) - 1
 
 
@@ -114,9 +104,8 @@ class GradientCanaryAttack(Adversary):
 class ModelLowBits(Adversary):
     """The canary has the gradient of the clip in its first coordinate, and all other gradients are 0.
 
-    Where noise is added in floating point to 0, small sums have many last bits; added to the canary's
-    gradient they have not. The score is the place of the last bit of the model after the first step: see
-    `low-bits`. A learner that rounds its noisy sums shows nothing.
+    Floating-point noise added to 0 has more last bits than if added to the canary's gradient: see `low-bits`.
+    The score is the place of the last bit of the model after the first step.
     """
 
     name = "model-low-bits"
@@ -146,15 +135,13 @@ FAR, MISLABELLED, BLANK = KINDS = ("far", "mislabelled", "blank")
 class InputCanary(Adversary):
     """One example that the adversary chooses, with the gradient of the learner's loss, is added or replaced.
 
-    kind "far": its point lies along the coordinate in which the other examples are shortest. "mislabelled":
-    its point is that of the example that is least like the others, by its leverage, and its label is the
-    opposite. "blank": its point has the same number in all coordinates, as a blank image. Nasr and others,
-    Adversary Instantiation: Lower Bounds for Differentially Private Machine Learning (2021). The others are
-    the data that are given; by default they are at 0, or for "mislabelled" at the canary's point.
+    Nasr and others (2021). kind "far": its point lies along the coordinate in which the other examples are
+    shortest; "mislabelled": it is the example of the largest leverage with the opposite label; "blank": it
+    has one number in all coordinates. The others are the data; by default they are at 0, or for "mislabelled"
+    at its point.
 
-    The score is the negative loss of the canary, averaged over the models that are shown: with every=0,
-    membership inference by the loss at the last model. With score="moves" it is the log likelihood ratio of
-    the moves of the canary's margin, for a linear model and others that do not move it.
+    The score is the negative loss of the canary, averaged over the models shown (every=0: the last); "moves":
+    the log likelihood ratio of the moves of its margin, for linear models that others do not move.
     """
 
     name = "input-canary"
@@ -162,12 +149,8 @@ class InputCanary(Adversary):
     returns_score = True
 
     kind: str = setting(FAR, help="what the canary is: far, mislabelled or blank", check=one_of(*KINDS))
-    length: float = setting(
-        10.0, unit="point", help="the length of the point of a far or blank canary", check=more_than(0)
-    )
-    score: str = setting(
-        LOSS, help="what is scored: loss, or moves between models that are all shown", check=one_of(*SCORES)
-    )
+    length: float = setting(10.0, unit="point", help="of a far or blank canary's point", check=more_than(0))
+    score: str = setting(LOSS, help="loss, or moves if all models are shown", check=one_of(*SCORES))
     every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
     sample: Sample | None = setting(None, help="the data, of which the last example is the canary's place")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
@@ -193,7 +176,6 @@ class InputCanary(Adversary):
         return StepScore.for_canary(RATIO, learner).of(places[:, :, None])
 
     def _choose_canary(self, shape: tuple[int, ...]) -> tuple[np.ndarray, int, Sample]:
-        """The canary's point and label, and the data."""
         point = np.zeros(shape)
         others = choose_sample_size(self.learner) - 1
         if self.kind == MISLABELLED:
@@ -211,7 +193,6 @@ class InputCanary(Adversary):
 
 
 def _find_outlier(sample: Sample) -> int:
-    """The run whose points have the greatest leverage in a linear regression on the sample."""
     points = sample.points.reshape(len(sample.points), -1)
     inverse = np.linalg.pinv((points.T * sample.counts) @ points, hermitian=True)
     return int(((points @ inverse) * points).sum(axis=1).argmax())
@@ -221,9 +202,8 @@ def _find_outlier(sample: Sample) -> int:
 class PlantedCanaries(Adversary):
     """The canaries of a linear model lie along the features beyond those of the data.
 
-    There, no example of the data moves the model. Canaries are spread evenly over these features, and those
-    that share one hide each other a little. The score of a canary is the log likelihood ratio of the steps
-    along its feature; if not every model is shown, how far the model has moved along it.
+    Those that share a feature hide each other a little. The score of a canary is the log likelihood ratio of
+    the steps along its feature, or, if not every model is shown, how far the model has moved along it.
     """
 
     name = "planted-canaries"
@@ -232,10 +212,7 @@ class PlantedCanaries(Adversary):
 
     sample: Sample | None = setting(None, help="the data, with fewer features than the learner")
     length: float = setting(
-        4.0,
-        unit="clip",
-        help="the length of a canary's point; slopes of a loss start at ½",
-        check=more_than(0),
+        4.0, unit="clip", help="of a canary's point; slopes of a loss start at ½", check=more_than(0)
     )
     every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
@@ -270,9 +247,8 @@ class UpdateScale(Adversary):
     """The empty-gradient game: all points are 0, so that no example has a gradient, and one is added.
 
     A learner that divides by the real number of examples, or chooses noise by it, shows that number in the
-    length of its steps, as Opacus does (https://github.com/pytorch/opacus/issues/571). The score is ln of the
-    sum of their squares, negative: world 1 has one example more. If `sample` is given, only the added example
-    has no gradient.
+    length of its steps, as Opacus does (https://github.com/pytorch/opacus/issues/571). The score is minus ln
+    of the sum of their squares.
     """
 
     name = "update-scale"

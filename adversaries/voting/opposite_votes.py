@@ -33,23 +33,14 @@ _HALVINGS = 20  # of an interval for ε
 class OppositeVotes(VotingAdversary):
     """Repeats one query for a run of equal answers, and then turns to another point, again and again.
 
-    Made for the sparse vector technique. While the answer stays the same at the first point, the hidden
-    threshold is known better and better; the answer at the second point depends on the threshold and on fresh
-    noise. If the swapped example moves the two votes in opposite directions, both leaks add up; if it cannot,
-    the votes at the second point are the same in both worlds. A run ends with the turn or with another
-    answer.
+    Made for the sparse vector technique: while the answer stays the same, the hidden threshold is known
+    better and better, and the answer after the turn depends on it. Best, the swapped example moves the two
+    votes in opposite directions. If an answer at a tie shows the world, the last queries are at the tie, and
+    take the claim's δ.
 
-    If an answer at a tie shows the world, as a label does where one vote decides, the last queries are at the
-    tie, as many as the learner may halt at. They take the claim's δ, and what is before them takes ε: one
-    run, its turn, and where the turn is answered otherwise, a run at its point and a turn back. Any other
-    answer leads to the tie.
-
-    In world 0 one example has its label flipped, or is a copy of another. Example, points and length of a run
-    have the largest ε at the claim's δ plus 0.001: of the whole game with a tie, and otherwise of the event
-    that all runs are complete and all turns are answered otherwise.
-
-    The score is the log-likelihood ratio of the answers. Raises: Unsupported if the learner's output
-    distribution is not known; InvalidArgument if the example changes no answer.
+    Example (flipped, or a copy of another, in world 0), points and length of a run are those with the largest
+    ε at the claim's δ plus 0.001. The score is the log-likelihood ratio of the answers. Raises: Unsupported
+    if the learner's output distribution is not known; InvalidArgument if the example changes no answer.
     """
 
     name = "opposite-votes"
@@ -91,10 +82,8 @@ class RunPlan:
 
 @lru_cache(maxsize=32)
 def plan_runs(learner: Learner | None, sample: Sample | None, queries: int) -> RunPlan:
-    """The runs whose event has the largest privacy loss. Raises: as `OppositeVotes`.
-
-    Without a sample it builds one with votes far apart, and then others with votes near the best ones.
-    """
+    """The runs whose event has the largest privacy loss; without a sample, from votes far apart to votes near
+    the best. Raises: as `OppositeVotes`."""
     if sample is not None:
         return _choose_plan(learner, sample, queries)
     best = _choose_plan(learner, build_ladder_sample(learner), queries)
@@ -130,7 +119,6 @@ def _choose_plan(
 
 
 def _swap_examples(sample: Sample) -> Iterator[Samples]:
-    """The sample with another example in place of one, and the sample itself."""
     points, labels = sample.rows()
     for row in np.unique(np.linspace(0, sample.size // 2, _MAX_TARGETS).astype(int)).tolist():
         flipped, moved = labels.copy(), np.arange(sample.size)
@@ -143,10 +131,8 @@ def _swap_examples(sample: Sample) -> Iterator[Samples]:
 def _list_plans(
     learner: Learner | None, samples: Samples, queries: int, swap: int, changes: np.ndarray | None = None
 ) -> Iterator[RunPlan]:
-    """For each length of a run, the two points with the largest loss.
-
-    changes: (labels,) bool, the answers that end a run; None: all but one, for each.
-    """
+    """For each length of a run, the two points with the largest loss. changes: (labels,) bool, the answers
+    that end a run; None: all but one, for each."""
     laws = answer_laws(learner, samples)
     if laws is None:
         raise Unsupported(
@@ -196,7 +182,6 @@ def _list_plans(
 
 
 def _list_lengths(queries: int) -> list[int]:
-    """0, 1, 3, 7, ... and the longest."""
     return sorted({*(2**power - 1 for power in range(queries.bit_length())), queries - 1})
 
 
@@ -222,10 +207,8 @@ def _count_halts(law: AnswerLaw, point: np.ndarray, changes: np.ndarray, queries
 def _follow_to_tie(
     law: AnswerLaw, points: np.ndarray, changes: np.ndarray, length: int, queries: int, reserved: int
 ) -> np.ndarray:
-    """(leaves, n): the probabilities of what is seen with each of n points (3, n, ...) of plans.
-
-    The last `labels` leaves are those of the answers at the tie that end no run.
-    """
+    """(leaves, n): the probabilities of what is seen with each of n points (3, n, ...) of plans, last the
+    answers at the tie that end no run."""
     here, there, end = points
     measure = np.tile(law.start(), (len(end), 1))
     shown = np.zeros((len(changes), len(end)))
@@ -300,10 +283,8 @@ def _follow_runs(
 def _split_answers(
     law: AnswerLaw, measures: np.ndarray, points: np.ndarray, changes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Measures (n, m) after an answer that goes on with a run, and after one that changes.
-
-    Also the probability (n,) of an answer that changes and halts the game.
-    """
+    """Measures (n, m) after an answer that goes on with a run, and after one that changes, and the
+    probability (n,) of one that changes and halts the game."""
     parts = law.step(measures, points)
     labels, halts = (np.array(column) for column in zip(*law.outcomes, strict=True))
     ending = changes[labels]

@@ -31,23 +31,18 @@ from arena.players import finite_domain
 class SmallMargin(VotingAdversary):
     """One vote more or less at the point where the votes are closest, which is queried repeatedly.
 
-    The adversary simulates the learner and plants examples, labelled 0 in world 0 and 1 in world 1. It
-    chooses the example that turns the majority, or else changes the votes where they are closest to `below`.
+    It plants the example, labelled 0 in world 0 and 1 in world 1, that turns the majority of a simulated
+    learner, or else changes the votes where they are closest to `below`, by default the learner's
+    `critical_margin`. A rare answer 1 far below the tie may tell more than one at a tie (docs/voting.md).
 
-    Against thresholded Gaussian counts, a single answer is most informative at a tie, and an answer 1 far
-    below the tie is rarer and more informative (docs/voting.md). Where the sparse vector screens votes, the
-    margin to its threshold matters: the learner's `critical_margin`.
-
-    The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
-    otherwise the number of answers 1. Raises: InvalidArgument if no example that was tried changes a vote.
+    The score is the log-likelihood ratio of the answers, or the number of answers 1. Raises: InvalidArgument
+    if no example that was tried changes a vote.
     """
 
     name = "small-margin"
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
 
-    below: float | None = setting(
-        None, unit="votes", help="the aim, below the tie; default: where an answer is most informative"
-    )
+    below: float | None = setting(None, unit="votes", help="aim below the tie; default: most informative")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         critical = self.learner.critical_margin if isinstance(self.learner, HasCriticalMargin) else 0.0
@@ -64,12 +59,9 @@ _MARGINS = 12  # that are simulated
 class RepeatPoint(VotingAdversary):
     """One vote more or less for 1 at a point where most teachers vote 1, which is queried to the end.
 
-    A learner that halts after a number of unstable answers halts later if the votes are clearer, hence later
-    in world 1. How much later depends on thresholds that the adversary does not know, so it simulates games
-    with several margins, and chooses that at which the scores of the worlds differ most, in standard
-    deviations.
-
-    The score is the number of answers before the halt, of any kind, plus the number of answers 1 among them.
+    A learner that halts after a number of unstable answers halts later if the votes are clearer, hence in
+    world 1. The margin is that at which the scores of simulated worlds differ most, in standard deviations.
+    The score is the number of answers before the halt plus the number of answers 1 among them.
     """
 
     name = "repeat-point"
@@ -86,21 +78,16 @@ class RepeatPoint(VotingAdversary):
 
 
 def _score_answers(label: np.ndarray) -> np.ndarray:
-    """(n,): 1 for an answer, and 1 more for an answer 1."""
     return (label != NO_LABEL) + 1.0 * (label == 1)
 
 
 @lru_cache(maxsize=32)
 def find_best_margin(learner: Learner | None, sample: Sample | None, queries: int) -> VoteSwap:
-    """The swap for which the simulated scores of the worlds differ most.
-
-    Raises: as `find_narrowest_swap` for votes that tie.
-    """
+    """The swap for which the simulated scores of the worlds differ most. Raises: as `find_narrowest_swap`."""
     return max(_find_swaps(learner, sample), key=lambda swap: _simulate_separation(learner, swap, queries))
 
 
 def _find_swaps(learner: Learner | None, sample: Sample | None) -> Iterator[VoteSwap]:
-    """One swap for each of several margins, from the tie to the largest."""
     yield find_narrowest_swap(learner, sample)
     largest = teachers_of(learner) / 2 - 1
     for above in np.unique(np.round(np.linspace(0, largest, _MARGINS)))[1:]:
@@ -111,7 +98,6 @@ def _find_swaps(learner: Learner | None, sample: Sample | None) -> Iterator[Vote
 
 
 def _simulate_separation(learner: Any, swap: VoteSwap, queries: int) -> float:
-    """World 1's mean score minus world 0's, in standard deviations, with common random numbers."""
     scores = np.stack([_simulate_scores(learner, sample, swap.point, queries) for sample in swap.samples])
     return float((scores[1].mean() - scores[0].mean()) / (scores.std(axis=1).mean() + 1e-9))
 
@@ -132,16 +118,15 @@ _LADDER_POINTS = 5  # of the ladder that are tried
 
 @attrs.frozen
 class Canary(VotingAdversary):
-    """The last example is moved to a point of its own, labelled 0 in world 0 and 1 in world 1.
+    """The last example is moved to a point of its own, labelled 0 in world 0 and 1 in world 1, which is
+    queried.
 
-    This point, the canary's, is queried repeatedly. Without data, all other examples are at one other point
-    and have both labels equally often, so that their teachers tie. In the user's data the canary lies beyond
-    the other examples, twice as far from their middle as any of them, or at the free point of a finite domain
-    at which the votes are closest.
+    Without data, all other examples are at one other point, where their teachers tie. In the user's data the
+    canary lies beyond the other examples, or at the free point of a finite domain at which the votes are
+    closest.
 
-    The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
-    otherwise the number of answers 1. Raises: InvalidArgument if no point is free, or the canary changes no
-    vote at any of them.
+    The score is the log-likelihood ratio of the answers, or the number of answers 1. Raises: InvalidArgument
+    if no point is free, or the canary changes no vote at any.
     """
 
     name = "canary"
@@ -153,7 +138,6 @@ class Canary(VotingAdversary):
 
 @lru_cache(maxsize=32)
 def find_canary(learner: Learner | None, sample: Sample | None) -> VoteSwap:
-    """The best canary in the user's sample, or in one that the adversary builds."""
     if sample is None:
         return choose_best_swap(learner, _build_candidates(learner))
     last, points = len(sample.counts) - 1, find_free_points(learner, sample)
@@ -163,10 +147,8 @@ def find_canary(learner: Learner | None, sample: Sample | None) -> VoteSwap:
 
 
 def find_free_points(learner: Learner | None, sample: Sample) -> np.ndarray:
-    """(m, ...): points that the learner accepts and that are not in the sample.
-
-    Raises: InvalidArgument if there is none.
-    """
+    """(m, ...): points that the learner accepts and that are not in the sample. Raises: InvalidArgument if
+    none is."""
     if finite_domain(learner) is None:
         low, high = sample.points.min(axis=0), sample.points.max(axis=0)
         middle, reach = (high + low) / 2, np.maximum(high - low, 1.0)
@@ -183,7 +165,6 @@ def find_free_points(learner: Learner | None, sample: Sample) -> np.ndarray:
 
 
 def _build_candidates(learner: Learner | None) -> Iterator[Candidate]:
-    """One canary, and all other examples at one other point, as many labelled 1 as 0."""
     points = thin_out(choose_ladder(learner), _LADDER_POINTS)
     size = sample_size_of(learner)
     for other in points:

@@ -27,27 +27,17 @@ _MAX_TARGETS = 8
 class VoteInference(VotingAdversary):
     """Membership inference: the target is in the sample in world 1, and replaced in world 0.
 
-    The adversary queries in turn the few points at which the distributions of the first answer differ most in
-    Hellinger distance, or those with the closest votes if the learner's output distribution is not known.
-
-    The score is the log-likelihood ratio of all answers; if the distribution is not known, the number of
-    answers 1, or of answers 0 if the target is labelled 0.
-
-    Raises: InvalidArgument if the sample has no such target, or the target changes no vote at any point.
+    It queries in turn the few points at which the first answers differ most in Hellinger distance, or those
+    with the closest votes. The score is the log-likelihood ratio of all answers; if the distribution is not
+    known, the number of answers 1, or 0, as the target is labelled. Raises: InvalidArgument if the sample has
+    no such target, or it changes no vote.
     """
 
     name = "vote-inference"
 
-    target: int | None = count_setting(
-        None,
-        help="the target's row in the sample, from 0 on; default: the most informative of a few rows",
-        least=0,
-    )
+    target: int | None = count_setting(None, help="the target's row; default: the best of a few", least=0)
     instead: str = setting(
-        FLIPPED,
-        help="what replaces the target in world 0: itself with its label flipped, or a copy of the example "
-        "after it",
-        check=one_of(FLIPPED, COPY),
+        FLIPPED, help="the target: label flipped, or a copy of the next", check=one_of(FLIPPED, COPY)
     )
     points: int = count_setting(4, help="the largest number of points to query")
 
@@ -61,8 +51,8 @@ class VoteInference(VotingAdversary):
 class InferenceCase:
     """The samples without and with the target, and the points (m, ...) where the worlds differ, best first.
 
-    information: how informative the first answer is at the best point. sign: 1 if the target adds votes for 1
-    there, and -1 otherwise.
+    information: of the first answer at the best point. sign: 1 if the target adds votes for 1 there,
+    otherwise -1.
     """
 
     samples: Samples
@@ -107,7 +97,6 @@ def _replace_target(sample: Sample, target: int, instead: str) -> Sample:
 
 
 def _examine_samples(learner: Learner | None, samples: Samples) -> InferenceCase | None:
-    """None if no vote differs."""
     points = choose_candidates(learner, samples[1])
     in_0, in_1 = simulate_votes(learner, samples, points)
     differs = np.flatnonzero(in_0 != in_1)
@@ -123,10 +112,8 @@ def _examine_samples(learner: Learner | None, samples: Samples) -> InferenceCase
 def _measure_information(
     learner: Learner | None, samples: Samples, points: np.ndarray, votes: np.ndarray
 ) -> np.ndarray:
-    """(m,): how informative the first answer is at points (m, ...) with mean votes (m,); larger is better.
-
-    Twice the squared Hellinger distance of its distributions, or minus the distance of the votes from a tie.
-    """
+    """(m,): how informative the first answer is at points (m, ...) with mean votes (m,): twice the squared
+    Hellinger distance, or minus the distance of the votes from a tie."""
     laws = answer_laws(learner, samples)
     if laws is None:
         return -np.abs(votes - 0.5)
@@ -139,11 +126,8 @@ class DisagreementWalk(VotingAdversary):
     """Queries only points where teachers disagree, and moves by the up-and-down method.
 
     After an answer 1 it moves to the point with the next fewer votes for 1, after an answer 0 to the next
-    more, and after an unstable answer it stays, near a tie. One example, at the point where votes are
-    closest, is labelled 0 in world 0 and 1 in world 1.
-
-    The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
-    otherwise the mean position in the walk, negated. Raises: as small-margin.
+    more. One example, where votes are closest, is labelled by world. The score is the log-likelihood ratio of
+    the answers, or the mean position in the walk, negated. Raises: as small-margin.
     """
 
     name = "disagreement"
@@ -165,10 +149,8 @@ class DisagreementWalk(VotingAdversary):
 
 @attrs.frozen(eq=False)
 class DisputedRegion:
-    """Neighbouring samples, and points (m, ...) at which teachers disagree, by increasing votes for 1.
-
-    start: the index of the point at which the votes are closest to a tie.
-    """
+    """Neighbouring samples, and points (m, ...) where teachers disagree, by increasing votes for 1; start:
+    the index of that closest to a tie."""
 
     samples: Samples
     points: np.ndarray
@@ -177,10 +159,7 @@ class DisputedRegion:
 
 @lru_cache(maxsize=32)
 def find_disputed_region(learner: Learner | None, sample: Sample | None) -> DisputedRegion:
-    """The points at which teachers disagree in either world, one for each number of votes.
-
-    Raises: as `find_narrowest_swap`.
-    """
+    """One point for each number of votes with which teachers disagree. Raises: as `find_narrowest_swap`."""
     try:
         swap = find_narrowest_swap(learner, build_ladder_sample(learner) if sample is None else sample)
     except InvalidArgument:

@@ -34,10 +34,8 @@ Candidate = tuple[Samples, np.ndarray]  # neighbouring samples, and a point
 
 @attrs.frozen(eq=False)
 class VoteSwap:
-    """Neighbouring samples, and a point at which their votes differ.
-
-    samples: in world 0 and in world 1. votes: the mean votes at the point in both worlds.
-    """
+    """Neighbouring samples, and a point at which their votes differ, with the mean votes there in both
+    worlds."""
 
     samples: Samples
     point: np.ndarray
@@ -49,20 +47,17 @@ class VoteSwap:
 
 
 def sample_size_of(learner: Learner | None) -> int:
-    """The size of a sample that the adversary builds: the number of examples that the learner needs."""
     return choose_sample_size(learner, _DEFAULT_SIZE)
 
 
 def teachers_of(learner: Learner | None) -> int:
-    """The number of teachers: the learner's setting `teachers`, or one for each example."""
+    """The learner's setting `teachers`, or one for each example."""
     return learner.teachers if isinstance(learner, HasTeachers) else sample_size_of(learner)
 
 
 def simulate_votes(learner: Learner | None, samples: tuple[Sample, ...], points: np.ndarray) -> np.ndarray:
-    """(samples, m): the mean votes of a learner trained on each of the samples, at points (m, ...).
-
-    Raises: Unsupported if there is no learner, or its state has no `votes(x)`.
-    """
+    """(samples, m): the mean votes of a learner trained on each sample, at points (m, ...). Raises:
+    Unsupported if there is no learner, or its state has no `votes(x)`."""
     games = len(samples) * len(points)
     state: Any = None if learner is None else learner.start(games, np.random.default_rng(0))
     has_votes = isinstance(state, HasVotes)
@@ -75,9 +70,6 @@ def simulate_votes(learner: Learner | None, samples: tuple[Sample, ...], points:
     state.train(Training.of(samples, np.repeat(np.arange(len(samples)), len(points))))
     repeated = np.tile(points, (len(samples),) + (1,) * (points.ndim - 1))
     return np.asarray(state.votes(repeated)).reshape(len(samples), len(points))
-
-
-# --- samples and points -------------------------------------------------------------------------------------
 
 
 def choose_ladder(learner: Learner | None) -> np.ndarray:
@@ -93,10 +85,9 @@ def choose_ladder(learner: Learner | None) -> np.ndarray:
 def build_ladder_sample(learner: Learner | None, votes: np.ndarray | None = None) -> Sample:
     """As many examples as the learner needs, spread over a ladder of points.
 
-    On the line all labels are 1, so that votes rise along it, and at the middle point the last example makes
-    the majority. Vectors are labelled 0 and 1 in turn.
-
-    votes: (k,), on the line, those at the first k points, in increasing order; default: evenly spread.
+    On the line all labels are 1, so that votes rise along it, with a bare majority at the middle point;
+    vectors are labelled 0 and 1 in turn. votes: (k,), on the line, those at the first k points, in increasing
+    order.
     """
     points, size = choose_ladder(learner), sample_size_of(learner)
     if points.ndim > 1:
@@ -116,18 +107,11 @@ def choose_candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
     return np.unique(np.concatenate([points, choose_ladder(learner)]), axis=0)
 
 
-# --- the example to replace ---------------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=32)
 def find_narrowest_swap(learner: Learner | None, sample: Sample | None, *, below: float = 0.0) -> VoteSwap:
     """The example to replace, and the point to query, with the smallest margin.
 
-    Examples are planted where the votes are closest to the aim, in place of examples there and some others.
-
-    sample: the user's, or None for one point with both labels, in the shares that fit the aim. below: the
-    aim, in votes below the tie.
-
+    sample: the user's, or None for one point with both labels. below: the aim, in votes below the tie.
     Raises: as `choose_best_swap`.
     """
     aim = 0.5 - below / teachers_of(learner)
@@ -145,10 +129,8 @@ def find_narrowest_swap(learner: Learner | None, sample: Sample | None, *, below
 
 
 def choose_best_swap(learner: Learner | None, candidates: Iterable[Candidate], aim: float = 0.5) -> VoteSwap:
-    """The candidate whose votes differ and are closest to a share `aim` of the teachers.
-
-    The first candidate with the aim between its votes is chosen at once; those that the learner refuses are
-    skipped.
+    """The candidate whose votes differ and are closest to a share `aim`; the first with the aim between its
+    votes is chosen at once, and those that the learner refuses are skipped.
 
     Raises: InvalidArgument if no votes differ; if all are refused, what the learner raises.
     """
@@ -174,7 +156,6 @@ def choose_best_swap(learner: Learner | None, candidates: Iterable[Candidate], a
 
 
 def _plant(learner: Learner | None, sample: Sample, point: np.ndarray) -> Iterator[Candidate]:
-    """An example at the point in place of some that are at the point, the last first, and of some others."""
     at_point = np.flatnonzero(find_runs_at(sample, point))[::-1]
     others = np.linspace(0, len(sample.points) - 1, _MAX_TRIED // 2).astype(int)
     for run in dict.fromkeys([*at_point[: _MAX_TRIED // 2].tolist(), *others.tolist()]):
@@ -204,7 +185,6 @@ class VotingAdversary(Adversary):
     def _query_in_turn(
         self, samples: Samples, points: np.ndarray, games: int
     ) -> Generator[Move, Any, AnswerLikelihood]:
-        """Train on the samples, query the points (m, ...) in turn, and return the answers' likelihood."""
         likelihood = AnswerLikelihood(self.learner, samples, points, games)
         yield Train(*samples)
         for number in range(self.query_count):

@@ -10,17 +10,31 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit, choose_claim
+from arena.claims import Claim, Neighbours, PrivacyUnit, Relation, choose_claim
 from arena.concepts.base import ConceptClass
 from arena.errors import BudgetExceeded, Unsupported
 from arena.messages import Hypothesis
 from arena.players import Learner
+from arena.privacy_curves import PrivacyCurve
 from arena.sample import Sample, Training
 from arena.settings import count_setting
 from learners.mechanisms.accounting import Guarantee
 
+_REPLACE_ONE = Relation(Neighbours.REPLACE_ONE)
 SINGLE_EXAMPLES = Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE
 MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each
+
+
+def claim_for_example(
+    epsilon: float,
+    delta: float = 0.0,
+    *,
+    neighbours: Relation | Neighbours | str = _REPLACE_ONE,
+    curve: PrivacyCurve | None = None,
+) -> Claim:
+    """The claim of a learner that protects a training example."""
+    unit = PrivacyUnit.TRAINING_EXAMPLE
+    return Claim(epsilon=epsilon, delta=delta, protects=(unit,), neighbours=neighbours, curve=curve)
 
 
 @attrs.frozen
@@ -39,8 +53,6 @@ class ReleaseLearner(Learner):
 
 @attrs.frozen(eq=False)
 class RunningRelease:
-    """A running learner that releases once."""
-
     learner: ReleaseLearner
     rng: np.random.Generator
 
@@ -60,7 +72,6 @@ class OnlineLearner(Learner):
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def _cost(self) -> Guarantee:
-        """The cost of an example of the stream."""
         return Guarantee(np.inf, 0)
 
 
@@ -82,7 +93,7 @@ class BaselineLearner(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(np.inf)
 
 
 @attrs.frozen
@@ -114,11 +125,9 @@ class FixedSizeLearner(Learner):
         return self.size
 
     def adapt_to(self, sample_size: int) -> Self:
-        """The learner configured for exactly this many examples."""
         return attrs.evolve(self, size=sample_size)
 
     def check_sample_size(self, sample: Sample) -> None:
-        """Raises: Unsupported if the sample has another size."""
         if sample.size != self.size:
             raise Unsupported(
                 f"{self.name} is configured for {self.size:,} example{'s' if self.size > 1 else ''}",
@@ -140,7 +149,6 @@ class RoundBudget:
         return self._rounds - self.played
 
     def begin(self) -> None:
-        """Begin a round. Raises: BudgetExceeded if all rounds have been played."""
         if not self.left:
             spent = f"{self._name} has spent its {self._rounds} rounds"
             raise BudgetExceeded(f"{spent}; set rounds to the game's length")
@@ -150,10 +158,7 @@ class RoundBudget:
 def claim_for_relation(neighbours: str, epsilons: Mapping[Neighbours, float]) -> Claim:
     """The claim of pure privacy for a relation, from the ε of some. Raises: Unsupported if none implies
     any."""
-    claims = [
-        Claim(epsilon=epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,), neighbours=kind)
-        for kind, epsilon in epsilons.items()
-    ]
+    claims = [claim_for_example(epsilon, neighbours=kind) for kind, epsilon in epsilons.items()]
     return choose_claim(claims, neighbours)
 
 
@@ -165,8 +170,8 @@ def claim_of_sensitivity_one(epsilon: float, neighbours: str) -> Claim:
 def claim_of_monotone_choice(epsilon: float, neighbours: str) -> Claim:
     """The claim of an exponential mechanism whose score is minus the number of examples that are wrong.
 
-    A replaced example may raise some scores by 1 and lower others, which costs ε. An added, removed or blank
-    one changes all scores in one direction, which costs half of that.
+    A replaced example may raise some scores and lower others; others change all in one direction, for half of
+    ε.
     """
     epsilons = dict.fromkeys(SINGLE_EXAMPLES, epsilon / 2) | {Neighbours.REPLACE_ONE: epsilon}
     return claim_for_relation(neighbours, epsilons)

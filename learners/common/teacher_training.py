@@ -1,9 +1,7 @@
-"""The training of teachers on disjoint random chunks of a sample, in a batch of games (GenericBBL, steps 2 to
-3(b)).
+"""The training of teachers on disjoint random chunks of a sample (GenericBBL, steps 2 to 3(b)).
 
-There are two routes of the same output distribution (docs/architecture.md). If the sample has few distinct
-examples, all T *compositions* of chunks (how often each holds each example) are drawn at once. Otherwise the
-*rows* of each game are drawn one by one.
+There are two routes of the same distribution (docs/architecture.md): all T *compositions* of chunks (how
+often each holds each example) are drawn at once, or the *rows* of each game one by one.
 """
 
 from __future__ import annotations
@@ -36,8 +34,7 @@ ROWS, COMPOSITIONS = "rows", "compositions"
 
 @attrs.frozen(eq=False)
 class CountedExamples:
-    """The examples of every game: points (n or 1, k, ...), labels (n or 1, k), and how often they occur
-    (n, k)."""
+    """The examples of every game: points (n or 1, k, ...), labels (n or 1, k) and copies (n, k)."""
 
     points: np.ndarray
     labels: np.ndarray
@@ -173,7 +170,6 @@ def _enumerate_compositions(
 
 
 def _multinomial_probabilities(compositions: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The probability of each composition of a chunk whose examples are drawn independently from p."""
     factorials = np.array([lgamma(c + 1) for c in range(int(compositions.max()) + 1)])
     logs = lgamma(compositions[0].sum() + 1) - factorials[compositions].sum(axis=1) + compositions @ np.log(p)
     probabilities = np.exp(logs)
@@ -295,10 +291,8 @@ def _join_groups(groups: _Groups, concept_class: ConceptClass, games: int, size:
 
 
 def _arrange(groups: _Groups, games: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """S_1 of every game: points (1 or n, k, ...), labels and counts (n, k). If the samples are few, the
-    columns are the examples of all samples; otherwise those of the game's own, and surplus columns have
-    count 0.
-    """
+    """S_1 of every game: points (1 or n, k, ...), labels and counts (n, k). The columns are the examples of
+    all samples if these are few, otherwise the game's own and surplus ones of count 0."""
     shared = len(groups) <= _MOST_SHARED
     samples = [plan.points for _, plan, _ in groups]
     sizes = [len(sample) for sample in samples]

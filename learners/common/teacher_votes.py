@@ -20,11 +20,8 @@ _SLAB = 2_000_000  # labels computed at a time
 
 
 class TeacherEnsembles:
-    """The teachers of n games, T each, stored as counts of concepts or one by one.
-
-    counts: (n, C), how many teachers of each game hold each of `concepts` (C, ...); or None, with concepts
-    (n, T, ...). size: T.
-    """
+    """The teachers of n games, T each: `counts` (n, C) of `concepts` (C, ...), or None and (n, T, ...). size:
+    T."""
 
     def __init__(
         self, concept_class: ConceptClass, concepts: np.ndarray, counts: np.ndarray | None, size: int
@@ -57,7 +54,6 @@ class TeacherEnsembles:
         return np.stack([self._votes_of_game(*game) for game in zip(self._counts, x, strict=True)])
 
     def _votes_of_game(self, counts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """The mean votes (k,) of one game's teachers, with counts (C,), at points (k, ...)."""
         present = counts > 0
         concepts, counts = self._concepts[present], counts[present]
         step = max(1, _SLAB // max(1, len(concepts)))
@@ -87,7 +83,7 @@ class TeacherEnsembles:
         return self._mean_labels(np.repeat(x, self.size, axis=0))
 
     def _mean_labels(self, x: np.ndarray) -> np.ndarray:
-        """The mean votes (n,) of teachers that are stored one by one, at x (n·T, ...) or one point."""
+        """The votes (n,) of teachers that are stored one by one, at x (n·T, ...) or one point."""
         concepts = self._concepts.reshape(-1, *self._concepts.shape[2:])
         return np.asarray(self._class.label(concepts, x).reshape(-1, self.size).mean(axis=1))
 
@@ -102,8 +98,7 @@ AnswerProbabilities = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.nd
 
 @attrs.frozen(eq=False)
 class Electorate:
-    """Teachers trained on a sample: distinct concepts (C, ...), and how many teachers hold each, counts
-    (C,)."""
+    """Teachers trained on a sample: distinct concepts (C, ...), and how many hold each, counts (C,)."""
 
     concept_class: ConceptClass
     sample: Sample
@@ -154,20 +149,12 @@ class Electorate:
 
 
 class NoisyVotesLaw(AnswerLaw):
-    """Independent answers (one state): 1 if the mean vote plus Laplace noise is at least 1/2; `answers` in
-    all."""
+    """Independent answers: 1 if the mean vote plus Laplace noise is at least 1/2; `answers` in all."""
 
     def __init__(self, electorate: Electorate, *, scale: float, answers: int) -> None:
         self._electorate = electorate
         self._scale = scale
-        self._answers = answers
-
-    @property
-    def last(self) -> int:
-        return self._answers
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
+        self.last = answers
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         distance = (0.5 - self._electorate.votes(x)[:, None]) / self._scale
@@ -178,7 +165,7 @@ class SteadyThresholdsLaw(AnswerLaw):
     """The answers of SteadyThresholds with thresholds 1/2 ± alpha on the mean vote of `size` teachers.
 
     States: the number of outcomes "between" so far (c) × the nodes of a hidden number of the rule that also
-    halts games, if there is one (q), flattened. A game that halts keeps its last state.
+    halts games, if there is one (q), flattened.
     """
 
     outcomes = ((0, False), (1, False), (0, True), (1, True))
@@ -225,9 +212,8 @@ class SteadyThresholdsLaw(AnswerLaw):
 class MarkedVotesLaw(SteadyThresholdsLaw):
     """The answers of MarkedVotes, whose marks are the outcomes "between", on a domain of at most 4 points.
 
-    States: what each point of the domain was answered (3^points: nothing yet, 0 or 1) × those of
-    `SteadyThresholdsLaw`. A point asked again is answered as before, and not charged. Units: sigma and gap in
-    votes. Raises: Unsupported for other domains.
+    States: what each point of the domain was answered (3^points) × those of `SteadyThresholdsLaw`. Units:
+    sigma and gap in votes. Raises: Unsupported for other domains.
     """
 
     def __init__(self, electorate: Electorate, *, sigma: float, gap: float, size: int, **rule: Any) -> None:
@@ -281,8 +267,8 @@ class MarkedVotesLaw(SteadyThresholdsLaw):
 class SparseVotesLaw(AnswerLaw):
     """The answers of a predictor that compares noisy votes with thresholds behind one hidden Laplace number.
 
-    It answers 0 or 1 without halting, or *fires*: it answers 1 and draws a new hidden number, or halts the
-    c-th time. States: how often it has fired (c) × the nodes of the hidden number (q), flattened.
+    It answers 0 or 1, or *fires*: it answers 1 and draws a new hidden number, or halts the c-th time. States:
+    how often it has fired (c) × the nodes of the hidden number (q), flattened.
     """
 
     outcomes = ((0, False), (1, False), (1, True))
@@ -324,8 +310,7 @@ class SparseVotesLaw(AnswerLaw):
 def between_thresholds_law(
     electorate: Electorate, *, alpha: float, epsilon: float, size: int, halts: int
 ) -> SparseVotesLaw:
-    """The answers by BetweenThresholds with thresholds 1/2 ± alpha on the votes of `size` teachers; μ is
-    hidden."""
+    """The answers by BetweenThresholds with thresholds 1/2 ± alpha on `size` votes; μ is hidden."""
     lower, upper = 0.5 - alpha, 0.5 + alpha
     unit = 6 / (epsilon * size)
 

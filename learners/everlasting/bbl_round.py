@@ -1,6 +1,5 @@
-"""The parameters of a round of GenericBBL: the printed constants of both versions, and practical ones.
-
-Practical constants are those of `GenericBBL.with_practical_constants`: docs/proofs/practical_constants.md."""
+"""The parameters of a round of GenericBBL: printed constants, and practical ones
+(docs/proofs/practical_constants.md)."""
 
 from __future__ import annotations
 
@@ -15,10 +14,8 @@ from learners.mechanisms.accounting import bbl_subsampling_rate
 
 @attrs.frozen(kw_only=True)
 class BBLRound:
-    """The parameters of round i.
-
-    alpha, beta: α_i, β_i. chunk, teachers, answers: λ_i, T_i, R_i. noise: ε′_i, of an answer or of a halt.
-    """
+    """Round i: α_i, β_i, λ_i (chunk), T_i (teachers), R_i (answers), and ε′_i (noise), of an answer or a
+    halt."""
 
     index: int
     alpha: float
@@ -47,10 +44,8 @@ _BAD_TEACHERS = 1 / 16  # the fraction of teachers that may err by more than α_
 
 @attrs.frozen(kw_only=True)
 class PaperConstants:
-    """The constants λ_1, T_1, R_1 and c_1 (v1 only) of round 1 in the printed algorithm.
-
-    n: labelled examples of the initial input, as printed there (in v2, twice what its step 2 uses).
-    """
+    """The constants of round 1 as printed. n: labelled examples of the initial input (in v2, twice what step
+    2 uses)."""
 
     version: str
     tau: float
@@ -78,10 +73,9 @@ def paper_constants(
     vc: int = 1,
     tau: float | None = None,
 ) -> PaperConstants:
-    """The constants of steps 1 to 3(c) for error α, failure probability β, (ε, δ) and VC dimension `vc`.
+    """The constants of steps 1 to 3(c). tau: τ, default its printed lower bound; log is taken as natural.
 
-    tau: τ, default its printed lower bound. Logarithms are natural where the paper writes log. Raises:
-    InvalidArgument unless α, β, δ < 1/16 and ε ≤ 1 (Theorems 5.1 and 6.1).
+    Raises: InvalidArgument unless α, β, δ < 1/16 and ε ≤ 1 (Theorems 5.1 and 6.1).
     """
     check_value("version", version, one_of(V1, V2))
     for name, value in (("alpha", alpha), ("beta", beta), ("delta", delta)):

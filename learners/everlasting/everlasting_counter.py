@@ -32,15 +32,13 @@ _HARD_STOP_SHARE = 0.01  # the probability of the hard stop, as a fraction of δ
 class EverlastingCounter(GenericBBL):
     """GenericBBL that charges only close votes: section 6.1 of Private Everlasting Prediction, v2.
 
-    Queries are answered as in everlasting-v2. Only answers whose noisy vote lies within `gap` of 1/2
-    ("between", ⊤) are charged. When a private count of them crosses a threshold θ_i, the learner halts for
-    good. A hard stop at the c_i-th ⊤ bounds the cost of the votes; it comes first with probability at most
-    δ/100. Privacy: docs/proofs/everlasting_counter.md.
+    Only answers whose noisy vote lies within `gap` of 1/2 ("between", ⊤) are charged. When a private count of
+    them crosses a threshold, the learner halts for good; a hard stop at the c_i-th ⊤ comes first with
+    probability at most δ/100. Privacy: docs/proofs/everlasting_counter.md.
 
-    Deviations: the thresholds are fixed (`SteadyThresholds`), since those of BetweenThresholds leak
-    (`adversaries.figure1.swaps`). ⊤ is answered by the noisy majority. c_i = `halts`·2^{i−1}. counter:
-    "binary" is the paper's binary mechanism (Dwork, Naor, Pitassi, Rothblum 2010), which needs thousands of
-    halts. "crossing" (default) reveals only when the threshold is crossed, and lags a few dozen behind.
+    Deviations: the thresholds are fixed (`SteadyThresholds`), since those of BetweenThresholds leak. ⊤ is
+    answered by the noisy majority. c_i = `halts`·2^{i−1}. counter: "binary" is the paper's mechanism, which
+    needs thousands of halts; "crossing" reveals only when the threshold is crossed.
     """
 
     name = "everlasting-counter"
@@ -48,17 +46,12 @@ class EverlastingCounter(GenericBBL):
 
     halts: int = count_setting(128, help="c_1, the most charged answers of round 1, doubled every round")
     gap: float = setting(
-        0.25,
-        unit="fraction",
-        help="the distance from 1/2 at which a noisy vote is charged",
-        check=[more_than(0), less_than(0.5)],
+        0.25, unit="fraction", help="of charged noisy votes from 1/2", check=[more_than(0), less_than(0.5)]
     )
     counter: str = setting(
         CROSSING, help="the count of charged answers: crossing or binary", check=one_of(CROSSING, BINARY)
     )
-    counter_epsilon: float | None = setting(
-        None, unit="nats", help="ε_c, the cost of a query through the count; default: ε/2"
-    )
+    counter_epsilon: float | None = setting(None, unit="nats", help="ε_c, for the count; default: ε/2")
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -86,7 +79,6 @@ class EverlastingCounter(GenericBBL):
         return first_round_law(self, sample, lambda teachers: self._vote_law(teachers, weights, stops))
 
     def _vote_law(self, teachers: Electorate, weights: np.ndarray, stops: np.ndarray) -> SteadyThresholdsLaw:
-        """The law of round 1, given its teachers and the law of its count's threshold."""
         run, halts = self.round(1), self.halts_in_round(1)
         size, epsilon = run.teachers, run.noise
         return SteadyThresholdsLaw(
@@ -127,7 +119,7 @@ class EverlastingCounter(GenericBBL):
         return self.halts_in_round(index) - lag
 
     def _noise(self, index: int, answers: int) -> float:
-        """The largest ε′ with which a round's answers cost ε; a `noise` that is set is halved every round."""
+        """The largest ε′ with which a round's answers cost ε; one that is set is halved every round."""
         if self.noise is not None:
             return self.noise / 2.0 ** (index - 1)
         teachers = self._teachers(index)
@@ -142,7 +134,7 @@ class EverlastingCounter(GenericBBL):
         return cost
 
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
-        """The cost of changing one teacher, by the charged answers or by all, whichever is less."""
+        """The cost of changing one teacher, by the charged answers or by all."""
         slack = self.delta / 2
         compose = best_composition if index == 1 else compose_advanced
         gap = 2 * self.gap * teachers * noise
@@ -174,7 +166,7 @@ class CounterState(HaltingBBLState):
         return {"size": round.teachers, "halts": halts, "watch": self._build_counter(round)}
 
     def _build_counter(self, round: BBLRound) -> Callable[[np.ndarray], np.ndarray]:
-        """The private count of this round's ⊤s: a function from which answers are ⊤ to which games halt."""
+        """The private count of this round's ⊤s: from which answers are ⊤, which games halt."""
         stop, epsilon = self._learner.stopping_count(round.index), self._learner._bit_epsilon
         if self._learner.counter == CROSSING:
             return RunningSum(self._games, self._rng, thresholds=stop, epsilon=epsilon).observe_many

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample, Training
-from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
+from arena.settings import at_least, at_most, count_setting, more_than, setting
 from learners.common.teacher_votes import Electorate, MarkedVotesLaw
 from learners.everlasting.bbl_round import PRACTICAL_ROUNDS, BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
@@ -27,14 +27,12 @@ class EverlastingGaussian(EverlastingCounter):
     """everlasting-counter with Gaussian noise on votes, a slower schedule, and costs that are computed.
 
     The default claims (1, 10^-6), and with probability 0.95 all its hypotheses of thresholds err on at most
-    0.1 of any distribution. How this was computed, and what holds for other classes: docs/everlasting.md.
-    Privacy: docs/proofs/everlasting_gaussian.md.
+    0.1 of any distribution: docs/everlasting.md. Privacy: docs/proofs/everlasting_gaussian.md.
 
-    Deviations: answers and ⊤s are those of `MarkedVotes`, in each round functions of the point. The noise of
-    a round is the least with which its answers cost what ε leaves beside the next round's labels. λ, T and c
-    grow by `growth` a round, and R by its square; the paper doubles λ and T. S_1 is the whole sample, Ŝ_i is
-    drawn at a rate of its own, and D̂_i at the largest rate at which a query costs ε with the count of marks.
-    LabelBoost is charged by `label_boost_exact_guarantee`.
+    Deviations: answers and ⊤s are those of `MarkedVotes`. The noise of a round is the least with which its
+    answers cost what ε leaves beside the next round's labels. λ, T and c grow by `growth` a round, and R by
+    its square. S_1 is the whole sample, Ŝ_i has a rate of its own, and D̂_i the largest at which a query
+    costs ε.
     """
 
     name = "everlasting-gaussian"
@@ -42,37 +40,21 @@ class EverlastingGaussian(EverlastingCounter):
     theorem = "docs/proofs/everlasting_gaussian.md, after section 6.1 of Private Everlasting Prediction, v2"
 
     delta: float = setting(1e-6, unit="probability", help="δ for which noise is chosen")
-    alpha_1: float = setting(
-        0.1, unit="error rate", help="α_1, divided by `growth` a round", check=[more_than(0), less_than(0.5)]
-    )
+    alpha_1: float = setting(0.1, unit="error rate", help="α_1, divided by `growth` a round")
     teachers: int = count_setting(23_000, help="T_1, multiplied by `growth` every round")
     chunk: int = count_setting(15, help="λ_1, examples per teacher, multiplied by `growth` every round")
-    answers: int | None = count_setting(
-        None, help="R_1, multiplied by `growth` squared a round; default: what round 2 needs"
-    )
-    training_rate: float = setting(
-        1.0, unit="fraction", help="fraction of the sample in S_1", check=[more_than(0), at_most(1)]
-    )
+    answers: int | None = count_setting(None, help="R_1, times `growth`² a round; default: for round 2")
+    training_rate: float = setting(1.0, unit="fraction", help="of the sample, in S_1")
     rate: float | None = setting(
-        None,
-        unit="fraction",
-        help="fraction of queries that LabelBoost sees; default: as 0.95·ε allows",
-        check=[more_than(0), at_most(1)],
+        None, unit="fraction", help="of queries, that LabelBoost sees; default: as 0.95·ε allows"
     )
     halts: int = count_setting(9_900, help="c_1, the most charged answers, multiplied by `growth` a round")
     gap: float = setting(
-        1.2,
-        unit="σ",
-        help="distance from a tie over which the chance of a charge falls by a factor e",
-        check=more_than(0),
+        1.2, unit="σ", help="distance from a tie over which charges fall by a factor e", check=more_than(0)
     )
-    counter_epsilon: float | None = setting(
-        None, unit="nats", help="ε_c, the cost of a query through the count; default: ε/20"
-    )
+    counter_epsilon: float | None = setting(None, unit="nats", help="ε_c, for the count; default: ε/20")
     growth: float = setting(1.06, help="the growth of a round", check=[at_least(1), at_most(2)])
-    labelled_rate: float = setting(
-        0.005, unit="fraction", help="fraction of S_i that LabelBoost sees", check=[more_than(0), at_most(1)]
-    )
+    labelled_rate: float = setting(0.005, unit="fraction", help="of S_i, that LabelBoost sees")
 
     def __attrs_post_init__(self) -> None:
         if self.noise is None and self._budget <= 0:
@@ -93,7 +75,7 @@ class EverlastingGaussian(EverlastingCounter):
 
     @property
     def _bit_epsilon(self) -> float:
-        """Half of ε_c: a point that a query asks first is not charged later, so that two answers change."""
+        """Half of ε_c: a point that a query asks first is not charged later, so two answers change."""
         return self.counter_epsilon_run / 2
 
     @property
@@ -129,10 +111,8 @@ class EverlastingGaussian(EverlastingCounter):
         return learner if learner.noise is None else learner._replace(keep, labelled_rate=1.0)
 
     def check_labellings(self, rounds: int | None, sample: Sample | None = None) -> None:
-        """Raises: Unsupported unless LabelBoost can choose labellings in all rounds (None: without end).
-
-        Whether points differ does not matter, so that no answer is refused in a game that has begun.
-        """
+        """Raises: Unsupported unless LabelBoost can choose labellings in all rounds (None: without end),
+        whatever the points, so that no answer is refused in a game that has begun."""
         points = self.round(1).examples if self.agnostic else 0
         if rounds is None:
             points = _ANY_NUMBER

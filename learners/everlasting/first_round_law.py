@@ -19,23 +19,12 @@ _MOST_ELECTORATES = 10_000  # ways to draw the teachers that are listed
 
 
 class FirstRoundLaw(AnswerLaw):
-    """The answers of teachers that are drawn at random, with `weights`; the draw is a part of the hidden
-    state."""
+    """The answers of teachers drawn at random, with `weights`; the draw is a part of the hidden state."""
 
     def __init__(self, laws: Sequence[AnswerLaw], weights: Sequence[float], answers: int) -> None:
-        self._laws = laws
+        self._laws, self.outcomes, self.last = laws, laws[0].outcomes, answers
         self._starts = [weight * law.start() for law, weight in zip(laws, weights, strict=True)]
         self._cuts = np.cumsum([len(start) for start in self._starts])[:-1]
-        self._answers = answers
-
-    @property
-    def outcomes(self) -> tuple[tuple[int, bool], ...]:  # type: ignore[override] # those of the answers
-        """The label of each outcome, and whether the learner halts with it."""
-        return self._laws[0].outcomes
-
-    @property
-    def last(self) -> int:
-        return self._answers
 
     def start(self) -> np.ndarray:
         return np.concatenate(self._starts)
@@ -50,8 +39,8 @@ def first_round_law(
 ) -> FirstRoundLaw:
     """The distribution of a learner with rounds=1. answer: that of its answers, given its teachers.
 
-    Raises: Unsupported if later rounds follow, the sample is too small or relabelled, or the teachers can be
-    drawn in too many ways.
+    Raises: Unsupported for later rounds, a sample too small or relabelled, or too many ways to draw the
+    teachers.
     """
     if learner.rounds != 1 or learner.agnostic:
         raise Unsupported(

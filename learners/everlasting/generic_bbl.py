@@ -1,17 +1,12 @@
 """GenericBBL, the construction of Private Everlasting Prediction: its configuration, claim and utility bound.
 
-Algorithm GenericBBL of Naor, Nissim, Stemmer, Yan (2023), steps 1 to 3(g):
-
-1.  α_1, β_1, chunk size λ_i.                    2.  S_1, a random subset of the sample.
-3a. T_i disjoint chunks of S_i.                  3b. a teacher (ERM) on each.
-3c, 3d. R_i queries are answered privately from the teachers' mean vote; here the versions differ.
-3f. Ŝ_i ⊆ S_i and D̂_i ⊆ the queries, at random; LabelBoost labels D̂_i; S_{i+1} ⊆ D̂_i at random.
-3g. α and β are halved; the next round begins.
+Algorithm GenericBBL of Naor, Nissim, Stemmer, Yan (2023): 2. S_1 ⊆ the sample. 3a, 3b. T_i teachers on
+disjoint chunks of λ_i examples of S_i. 3c, 3d. R_i queries are answered privately from their mean vote; here
+the versions differ. 3f. LabelBoost labels D̂_i ⊆ the queries from Ŝ_i ⊆ S_i; S_{i+1} ⊆ D̂_i. 3g. α and β are
+halved.
 
 Deviations, on which privacy does not depend: λ_i, T_i and R_i are settings (`with_practical_constants` fits
-them). λ and T double and R quadruples each round, the paper's leading order. If a round has too few answers
-for that, the next one has as many teachers as they train. The members of D̂_i are chosen while the queries
-arrive.
+them); λ and T double and R quadruples each round, with fewer teachers where a round has too few answers.
 """
 
 from __future__ import annotations
@@ -65,13 +60,9 @@ class GenericBBL(Learner):
     training_source: ClassVar[str] = "answers"  # what the next round is trained on, for messages
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
-    epsilon: float = setting(
-        1.0, unit="nats", help="ε for which rates and noise are chosen", check=[more_than(0), at_most(1)]
-    )
+    epsilon: float = setting(1.0, unit="nats", help="ε for rates and noise", check=[more_than(0), at_most(1)])
     delta: float = setting(1e-5, unit="probability", help="δ for which noise is chosen")
-    alpha_1: float = setting(
-        0.2, unit="error rate", help="α_1, halved every round", check=[more_than(0), less_than(0.5)]
-    )
+    alpha_1: float = setting(0.2, unit="error rate", help="α_1, halved every round")
     beta_1: float = setting(
         0.05, unit="probability", help="β_1, halved every round", check=[more_than(0), less_than(0.5)]
     )
@@ -83,20 +74,12 @@ class GenericBBL(Learner):
         None, unit="nats", help="ε′_1 of the answers; default: step 3(c)", check=[more_than(0), at_most(1)]
     )
     training_rate: float | None = setting(
-        None,
-        unit="fraction",
-        help="fraction of the sample in S_1; default: ε/(3 + exp(ε + 4)), step 2",
-        check=[more_than(0), at_most(1)],
+        None, unit="fraction", help="of the sample, in S_1; default: ε/(3 + exp(ε + 4)), step 2"
     )
     rate: float | None = setting(
-        None,
-        unit="fraction",
-        help="fraction that LabelBoost sees, of S_i and queries; default: ε/(3 + exp(ε + 4)), step 3(f)",
-        check=[more_than(0), at_most(1)],
+        None, unit="fraction", help="that LabelBoost sees, of S_i and queries; default: ε/(3 + exp(ε + 4))"
     )
-    agnostic: bool = setting(
-        False, help="first relabel S_1 with one concept that fits it (remark 6.4), for noisy data"
-    )
+    agnostic: bool = setting(False, help="first relabel S_1 with one concept (remark 6.4), for noisy data")
 
     def __attrs_post_init__(self) -> None:
         if self.rounds is None or self.rounds > 1:
@@ -239,14 +222,11 @@ class GenericBBL(Learner):
         return max(16 * log(run.answers / run.beta) for run in runs)
 
     def _round_of_halts(self, rounds: int) -> int:
-        """The round to which the setting `halts` refers."""
         return 1
 
     def check_labellings(self, rounds: int, sample: Sample | None = None) -> None:
-        """Raises: Unsupported if LabelBoost could have too many labellings to choose from in so many rounds.
-
-        sample: the data from which all points come; default: the whole domain.
-        """
+        """Raises: Unsupported if LabelBoost could have too many labellings to choose from in so many rounds,
+        of points of the data `sample`, by default the whole domain."""
         points = self.round(1).examples if self.agnostic else 0
         if rounds > 1:
             run = self.round(rounds - 1)
@@ -257,9 +237,9 @@ class GenericBBL(Learner):
     def bound(self, rounds: int) -> Bound | None:
         """The error bound of Theorem 6.2 (5.2 of the first version) for rounds 1 … `rounds`.
 
-        With probability at least 1 − 4β no hypothesis errs on more than 4α (v1: 6α) of D, where α = 2α_1 and
-        β = 2β_1. None if the theorem does not apply to these. Promised only if no size is below the printed
-        one and the noise is as small as the proof needs.
+        With probability at least 1 − 4β no hypothesis errs on more than 4α (v1: 6α) of D, where α = 2α_1, β =
+        2β_1. None if the theorem does not apply; promised only for sizes and noise that are no worse than
+        printed.
         """
         alpha, beta = 2 * self.alpha_1, 2 * self.beta_1
         if max(alpha, beta) >= THEOREM_LIMIT:
@@ -316,7 +296,6 @@ class GenericBBL(Learner):
         return explanations
 
     def _explain_printed_constants(self) -> str:
-        """For these α, β, ε and δ, with 0.05 for values outside the theorem."""
         own = {"alpha": 2 * self.alpha_1, "beta": 2 * self.beta_1, "delta": self.delta}
         valid = {name: value if value < THEOREM_LIMIT else 0.05 for name, value in own.items()}
         printed = self._print_constants(**valid)
@@ -327,10 +306,8 @@ class GenericBBL(Learner):
 
     @property
     def claim(self) -> Claim:
-        """Claims E.5 and E.6, computed from the configured numbers (docs/proofs/generic_bbl.md).
-
-        It is about games that are not refused: LabelBoost refuses points that may have too many labellings.
-        """
+        """Claims E.5 and E.6, computed from the configured numbers (docs/proofs/generic_bbl.md), for games
+        that are not refused."""
         return Claim(
             epsilon=max(cost.epsilon for cost in self.costs.values()),
             delta=min(max(cost.delta for cost in self.costs.values()), 1.0),

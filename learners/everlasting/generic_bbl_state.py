@@ -1,9 +1,5 @@
-"""GenericBBL in a batch of games, the random subset of a round's points that it learns from, and LabelBoost.
-
-LabelBoost (Beimel, Nissim, Stemmer 2021; appendix C.1 of Private Everlasting Prediction) labels an unlabelled
-sample with one concept that fits a small labelled sample, chosen by the exponential mechanism among the
-dichotomies of both samples.
-"""
+"""GenericBBL in a batch of games, the random subset of a round's points that it learns from, and
+LabelBoost."""
 
 from __future__ import annotations
 
@@ -29,9 +25,8 @@ _SEGMENT = 256  # points of the stream whose selected positions are drawn togeth
 class StreamingSubset:
     """Keeps `choose` of the next `of` points of each of n games, every subset equally likely.
 
-    Step 3(f) chooses at the end of the round. Choosing positions beforehand has the same distribution, and
-    needs memory only for the chosen points. Positions are drawn one segment at a time: their number in it is
-    hypergeometric.
+    The positions of step 3(f) are drawn beforehand, one segment at a time, so that only chosen points are
+    stored.
     """
 
     def __init__(self, games: int, *, of: int, choose: int, rng: np.random.Generator) -> None:
@@ -151,7 +146,7 @@ class BBLState(ABC):
         return label
 
     def predict_many(self, x: np.ndarray) -> np.ndarray:
-        """The labels (n, j) of the first j queries (n, k, ...), to the end of the round or the first halt."""
+        """The labels (n, j) of the first j queries (n, k, ...), to the end of the round or a halt."""
         left = self._prepare_answers()
         if not left:
             return np.zeros(x.shape[:2], bool)
@@ -164,10 +159,8 @@ class BBLState(ABC):
 
     @property
     def cuts(self) -> np.ndarray:
-        """The hypotheses of the last answers: h_{r-1}(x) = 1 if the mean vote at x is at least this number.
-
-        (n,) after `predict`, (n, j) after `predict_many`. For experiments only.
-        """
+        """h_{r-1}(x) = 1 if the mean vote at x is at least this: (n,) after `predict`, (n, j) after
+        `predict_many`."""
         return self._cuts
 
     @property
@@ -215,7 +208,6 @@ class BBLState(ABC):
         self._pool = self._new_pool(round.index)
 
     def _add_queries(self, x: np.ndarray) -> None:
-        """Add queries (n, k, ...) of this round to D_i."""
         self._pool.offer(x)
 
     def _draw_pool(self) -> np.ndarray:
@@ -253,8 +245,8 @@ class BBLState(ABC):
 
     @abstractmethod
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
-        """Steps 3(d)ii and iii for mean votes (n, k) at `_queries`, up to the first halt; set `_cuts`, or
-        define `cuts`."""
+        """Steps 3(d)ii and iii for mean votes (n, k), up to the first halt; sets `_cuts`, or `cuts` is
+        defined."""
 
     def _answer(self, votes: np.ndarray) -> np.ndarray:
         labels = self._answer_many(votes[:, None])[:, 0]
@@ -312,13 +304,10 @@ def label_boost(
 ) -> np.ndarray:
     """Choose the concept h of every game, with which S∘T is relabelled.
 
-    Steps 1 to 4: the solution set H holds one concept for each dichotomy of the class on the points of S∘T; h
-    is chosen from H by the exponential mechanism with ε = 1 and score −(errors on S), up to a constant of the
-    game: the score is the gain over the all-zero labelling.
-
-    Shapes: points (n, p, ...); zeros, ones (n, p): how often S holds the point with each label; present (n,
-    p) bool: whether S∘T holds the point. Returns concepts (n, ...). Raises: Unsupported if a game may have
-    too many dichotomies (see `ConceptClass.check_choice`).
+    LabelBoost (Beimel, Nissim, Stemmer 2021; appendix C.1 of Private Everlasting Prediction): of one concept
+    for each dichotomy on S∘T, by the exponential mechanism with ε = 1 and score −(errors on S). Shapes:
+    points (n, p, ...); zeros, ones (n, p): how often S holds the point with each label; present (n, p) bool;
+    result (n, ...). Raises: Unsupported for too many dichotomies (`ConceptClass.check_choice`).
     """
     points, signs, present = _merge_equal_points(points, ones - zeros, present)
     games, width = points.shape[:2]
@@ -338,8 +327,7 @@ def label_points(concept_class: ConceptClass, concepts: np.ndarray, points: np.n
 def _merge_equal_points(
     points: np.ndarray, signs: np.ndarray, present: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same with each point once, if there are fewer distinct points than columns: some classes need
-    quadratic time."""
+    """The same with each point once, if that is fewer columns: some classes need quadratic time."""
     if len(np.unique(points[present], axis=0)) >= points.shape[1]:
         return points, signs, present
     domain, tally, sets, kind = tally_signs(points, signs, present)

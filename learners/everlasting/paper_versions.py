@@ -27,16 +27,13 @@ from learners.mechanisms.sparse_vector import BetweenThresholds, delta_of_gap, g
 class EverlastingV1(GenericBBL):
     """Algorithm GenericBBL of Private Everlasting Prediction, first version (v1).
 
-    Step 3(d): the teachers' mean vote goes through BetweenThresholds with thresholds 1/2 ± α_i. "Below" is
-    answered 0, "above" and "between" 1. After exactly c outcomes "between" the learner halts.
+    Step 3(d): the mean vote goes through BetweenThresholds with thresholds 1/2 ± α_i. "Below" is answered 0,
+    others 1; after c outcomes "between" it halts. The claim is that of Claim 5.3, computed from the
+    configured numbers. It is false (footnote 9 of v2): the count is exact, so the halt reveals whether the
+    last query split the vote.
 
-    The claim is that of Claim 5.3, computed from the configured numbers. It is false, as footnote 9 of the
-    second version says: the count is exact, so the halt reveals whether the last query split the vote
-    (`adversaries.figure1.swaps`).
-
-    Correction of a slip: step 3(d)ii as printed gives BetweenThresholds the sum of the votes, not their mean.
-    Deviation: c is `halts` in every round, where the printed c_i = 64·α_i·R_i doubles; a later round may halt
-    early.
+    Deviations: BetweenThresholds gets the mean, where step 3(d)ii prints the sum; c is `halts` in every
+    round, where c_i = 64·α_i·R_i doubles.
     """
 
     name = "everlasting-v1"
@@ -69,8 +66,8 @@ class EverlastingV1(GenericBBL):
         return 1.0 / (3.0 * sqrt(self.halts * log(2.0 / self.delta)))
 
     def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
-        """Lemma 4.3, with the least δ′ that its gap condition allows, and composition; without a gap only
-        the subset protects."""
+        """Lemma 4.3, with the least δ′ that its gap condition allows, and composition; without a gap, the
+        subset alone."""
         delta = delta_of_gap(epsilon=round.noise, gap=2.0 * round.alpha, size=round.teachers)
         epsilon, delta = best_composition(self.halts, round.noise, delta, slack=self.delta / 2)
         return (epsilon, delta) if delta < 1 else (0.0, 1.0)
@@ -80,10 +77,8 @@ class EverlastingV1(GenericBBL):
         return run.teachers >= 8 / (run.alpha * run.noise) * (log(run.answers + 1) - log(run.beta))
 
     def adapt_to(self, sample_size: int) -> Self:
-        """This learner, or for a small sample one with one halt, ε′ near 1 and S_1 at the rate of Claim E.5.
-
-        ε′ near 1 is Lemma 4.3 without composition; the teachers are as many as its gap condition needs.
-        """
+        """This learner, or for a small sample one with one halt, ε′ near 1, as Lemma 4.3 without composition,
+        as many teachers as its gap condition needs, and S_1 at the rate of Claim E.5."""
         if sample_size >= self.sample_size:
             return self
         rate = self._small_sample_rate
@@ -135,12 +130,10 @@ class V1State(HaltingBBLState):
 class EverlastingV2(GenericBBL):
     """Algorithm GenericBBL of Private Everlasting Prediction, NeurIPS version (v2).
 
-    Step 3(d): the answer is 1 if the teachers' mean vote plus Lap(1/(T_i ε′_i)) is at least 1/2.
-
-    The claim is that of Claim 6.3, computed from the configured numbers, with the term k·ε·(e^ε − 1) of
-    advanced composition that Theorem 2.6 lacks. By default round 2 has only a few teachers, so that games
-    which reach it stay short: it is private, but not accurate. Sized for a small sample it has less noise
-    than in step 3(c): the least with which its claim is (ε, δ).
+    Step 3(d): the answer is 1 if the mean vote plus Lap(1/(T_i ε′_i)) is at least 1/2. The claim is that of
+    Claim 6.3, with the term k·ε·(e^ε − 1) of advanced composition that Theorem 2.6 lacks. By default round 2
+    has only a few teachers: it is private, but not accurate. For a small sample its noise is the least for
+    (ε, δ).
     """
 
     name = "everlasting-v2"
@@ -195,12 +188,9 @@ class V2State(BBLState):
 class EverlastingFresh(EverlastingV2):
     """GenericBBL with fresh unlabelled points in place of queries: Remark 3 of section 1.3.
 
-    It answers as everlasting-v2 does. D_i is made of F_i points of the stream that the move `Unlabelled`
-    provides: D_1 of the first F_1 points, D_2 of the next F_2, however queries fall among them. If the
-    answers of a round are used up before its points have come, the next query is refused.
-
-    The paper gives no proof of privacy; see docs/proofs/everlasting_fresh.md. A query leaves no trace and
-    costs (0, 0).
+    It answers as everlasting-v2 does. D_i is made of F_i points that the move `Unlabelled` provides, however
+    queries fall among them; a query that needs more is refused. A query leaves no trace and costs (0, 0).
+    Privacy, which the paper does not prove: docs/proofs/everlasting_fresh.md.
     """
 
     name = "everlasting-fresh"
@@ -210,10 +200,7 @@ class EverlastingFresh(EverlastingV2):
     _practical_answers = FRESH_ANSWERS
 
     pool: int | None = setting(
-        None,
-        unit="points",
-        help="F_1, fresh points, quadrupled every round; default: what round 2 needs",
-        check=[whole, at_least(1)],
+        None, unit="points", help="F_1, quadrupled a round; default: for round 2", check=[whole, at_least(1)]
     )
 
     def start(self, games: int, rng: np.random.Generator) -> FreshState:

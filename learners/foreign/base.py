@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from math import inf
 from typing import Any, ClassVar
 
@@ -23,7 +24,6 @@ COUNTS = (ONES, LABELS)  # parts that change by at most 1 with a replaced exampl
 
 
 def receives_setting(default: str, *, check: Check) -> Any:
-    """The setting `receives` with this default."""
     return setting(
         default,
         help="the part of the sample that it receives: the number of labels 1 (ones), the labels in order, "
@@ -38,10 +38,7 @@ def _check_callable(instance: Any, attribute: attrs.Attribute[Any], value: Any) 
 
 
 def function_setting(help: str, *, required: bool = True) -> Any:
-    """A setting whose value is a function; functions are compared by their code, not by identity.
-
-    If it is not required, its default is None.
-    """
+    """A setting whose value is a function, compared by its code; None by default if it is not required."""
     return attrs.field(
         default=attrs.NOTHING if required else None,
         kw_only=True,
@@ -67,7 +64,6 @@ def _check_users(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> 
 
 
 def users_setting() -> Any:
-    """The setting `users`: a coordinate of the points or a function of them."""
     return attrs.field(
         default=None,
         kw_only=True,
@@ -84,22 +80,15 @@ def users_setting() -> Any:
 
 @attrs.frozen
 class ForeignMechanism(ReleaseLearner):
-    """Base of the learners that wrap a mechanism of other code.
-
-    A subclass has the setting `receives`, one of its `parts`, and implements `draw_releases`. All games of
-    one sample are played before those of the next.
-    """
+    """Base of the learners that wrap a mechanism of other code, and play all games of one sample before those
+    of the next. A subclass has the setting `receives`, one of its `parts`, and implements `draw_releases`."""
 
     parts: ClassVar[tuple[str, ...]] = PARTS
 
-    dimension: int | None = count_setting(
-        None, help="d, if the sample's points are vectors of d numbers; default: points are numbers"
-    )
+    dimension: int | None = count_setting(None, help="d, if points are vectors; default: they are numbers")
 
     domain: tuple[float, float] | None = setting(
-        None,
-        help="the least and the largest number in a point for which the claim is meant, as 0,1; default: any",
-        check=_check_domain,
+        None, help="the least and largest number in a point, as 0,1; default: any", check=_check_domain
     )
 
     @abstractmethod
@@ -134,7 +123,6 @@ class ForeignMechanism(ReleaseLearner):
         return _join_releases(parts)[np.argsort(np.concatenate(order))]
 
     def _drop_users(self, points: np.ndarray) -> np.ndarray:
-        """The points without a coordinate for their users."""
         return points
 
     def _check_points(self, points: np.ndarray) -> None:
@@ -206,10 +194,8 @@ def extract_part(sample: Sample, part: str) -> Any:
 
 
 def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
-    """The mechanism that `make` returns. library: the optional dependency that it needs.
-
-    Raises: Unsupported if the library is missing; InvalidArgument if `make` fails.
-    """
+    """The mechanism that `make` returns. Raises: Unsupported if `library` is missing; InvalidArgument if
+    `make` fails."""
     try:
         return make()
     except ArenaError:
@@ -223,13 +209,15 @@ def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
         ) from error
 
 
+make_once = lru_cache(maxsize=16)(call_maker)  # the mechanism of a maker, one for each process
+
+
 def draw_random_state(rng: np.random.Generator) -> np.random.RandomState:
     """A generator for `random_state`, seeded with 256 bits: of 32, blocks of a long run could be alike."""
     return np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
 
 
 def missing_library(library: str, error: ImportError) -> Unsupported:
-    """The error for a library that cannot be imported."""
     return Unsupported(f"{library} cannot be imported ({error})", remedy=suggest_extra(library))
 
 
@@ -250,7 +238,6 @@ def _read_releases(name: str, values: Any, games: int) -> np.ndarray:
 
 
 def _join_releases(parts: list[np.ndarray]) -> np.ndarray:
-    """The releases of all games, which the referee encodes."""
     if len(parts) == 1 or (
         len({(part.dtype.kind, part.shape[1:]) for part in parts}) == 1 and parts[0].dtype.kind in "biuf"
     ):

@@ -13,11 +13,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import RAISED, InvalidArgument, Unsupported, describe_error
 from arena.privacy_curves import GaussianCurve, PrivacyCurve
 from arena.sample import Sample
 from arena.settings import one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
     BOTH,
     ONES,
@@ -28,6 +29,7 @@ from learners.foreign.base import (
     draw_random_state,
     extract_part,
     function_setting,
+    make_once,
     receives_setting,
 )
 
@@ -36,13 +38,10 @@ from learners.foreign.base import (
 class Diffprivlib(ForeignClaim):
     """Releases `mechanism.randomise(number)` of a mechanism of diffprivlib.
 
-    Holohan, Braghin, Mac Aonghusa, Levacher, Diffprivlib: The IBM Differential Privacy Library (2019). `make`
-    is called without arguments and returns the mechanism, as `partial(Laplace, epsilon=1, sensitivity=1)`
-    does. The claim is the mechanism's epsilon and delta, which hold for numbers that neighbours change by at
-    most the mechanism's sensitivity. That of Gaussian and GaussianAnalytic has the privacy curve of their σ.
-
-    The mechanism draws from the operating system's generator. With `seeded`, it is made for every batch with
-    a `random_state` drawn from the learner's random numbers, so that a run can be repeated.
+    Holohan, Braghin, Mac Aonghusa, Levacher (2019). `make` returns the mechanism, as `partial(Laplace,
+    epsilon=1, sensitivity=1)` does. The claim is its epsilon and delta, for numbers that neighbours change by
+    at most its sensitivity; Gaussian and GaussianAnalytic have the privacy curve of their σ. It draws from
+    the operating system's generator, or, if `seeded`, from a `random_state` by the learner's random numbers.
     """
 
     name = "diffprivlib"
@@ -51,13 +50,9 @@ class Diffprivlib(ForeignClaim):
 
     parts = (ONES, SUM)
 
-    make: Callable[..., Any] = function_setting(
-        "returns the mechanism; path/to/file.py:f on the command line"
-    )
+    make: Callable[..., Any] = function_setting("makes the mechanism; path/to/file.py:f on the command line")
     receives: str = receives_setting(ONES, check=one_of(*parts))
-    seeded: bool = setting(
-        False, help="whether `make` is called with a random_state drawn from the learner's random numbers"
-    )
+    seeded: bool = setting(False, help="whether `make` gets a random_state by the learner's coins")
 
     @property
     def own_coins(self) -> bool:
@@ -66,7 +61,7 @@ class Diffprivlib(ForeignClaim):
     @property
     def claim(self) -> Claim:
         """Raises: InvalidArgument if neighbours change a count by more than the mechanism's sensitivity."""
-        mechanism = _mechanism(self.make)
+        mechanism = make_once(self.name, self.make, "diffprivlib")
         sensitivity = getattr(mechanism, "sensitivity", None)
         change = self.relation.size
         if self.receives == ONES and sensitivity is not None and sensitivity < change:
@@ -75,17 +70,12 @@ class Diffprivlib(ForeignClaim):
                 value=sensitivity,
                 remedy=f"Make it with a sensitivity of at least {change}.",
             )
-        return Claim(
-            epsilon=float(mechanism.epsilon),
-            delta=float(mechanism.delta),
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=self.relation,
-            curve=_find_curve(mechanism),
-        )
+        curve = _find_curve(mechanism)
+        return claim_for_example(mechanism.epsilon, mechanism.delta, neighbours=self.relation, curve=curve)
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         number = extract_part(sample, self.receives)
-        mechanism = _mechanism(self.make)
+        mechanism = make_once(self.name, self.make, "diffprivlib")
         if self.seeded:
             make = partial(self.make, random_state=draw_random_state(rng))
             mechanism = call_maker(self.name, make, "diffprivlib")
@@ -102,12 +92,6 @@ def _find_curve(mechanism: Any) -> PrivacyCurve | None:
     if kind.__name__ == "GaussianAnalytic":  # Algorithm 1 of Balle and Wang (2018)
         return GaussianCurve.of_claim(epsilon, delta)
     return None
-
-
-@lru_cache(maxsize=16)
-def _mechanism(make: Callable[[], Any]) -> Any:
-    """The mechanism, made once in a process."""
-    return call_maker(Diffprivlib.name, make, "diffprivlib")
 
 
 # The attributes with which the models of diffprivlib predict or transform, in the order of their release.
@@ -128,36 +112,26 @@ PARAMETERS = (
 class DiffprivlibModel(ForeignMechanism):
     """Releases the parameters of a model of diffprivlib that was fitted to the sample.
 
-    Holohan and others (2019), as `diffprivlib`. `make` is called with a `random_state` drawn from the
-    learner's random numbers, once for each game, and returns the model, as `partial(GaussianNB, epsilon=1,
-    bounds=(0, 1))` does. The model is fitted to the points and labels. The release is the vector of those of
-    its `PARAMETERS` that it has, or what `release_of` returns.
-
-    The claim is the model's epsilon, for an example that is replaced: diffprivlib does not say for which
-    relation, but uses the number of examples without noise.
-
-    Raises: InvalidArgument if diffprivlib warns that the model reads a bound from the data.
+    `make` is called with a `random_state` for each game and returns the model, as `partial(GaussianNB,
+    epsilon=1, bounds=(0, 1))` does. The release is the vector of its `PARAMETERS`, or what `release_of`
+    returns. The claim is the model's epsilon, for an example that is replaced: diffprivlib does not say for
+    which relation, but uses the number of examples without noise. Raises: InvalidArgument if the model reads
+    a bound from the data.
     """
 
     name = "diffprivlib-model"
     theorem = "the epsilon of the model (diffprivlib)"
     packages = ("diffprivlib", "sklearn")
 
-    make: Callable[..., Any] = function_setting(
-        "takes a random_state and returns the model; path/to/file.py:f on the command line"
-    )
+    make: Callable[..., Any] = function_setting("takes a random_state, returns the model; FILE.py:f")
     release_of: Callable[..., Any] | None = function_setting(
-        "what is released of a fitted model, as path/to/file.py:f; default: its parameters", required=False
+        "release of a fitted model, FILE.py:f; default: its parameters", required=False
     )
 
     @property
     def claim(self) -> Claim:
         model = _model(self.make)
-        return Claim(
-            epsilon=float(model.epsilon),
-            delta=float(getattr(model, "delta", 0.0)),
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-        )
+        return claim_for_example(model.epsilon, getattr(model, "delta", 0.0))
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         make = partial(self.make, random_state=draw_random_state(rng))
@@ -202,7 +176,6 @@ def _read_parameters(model: Any) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _model(make: Callable[..., Any]) -> Any:
-    """A model that is not fitted, made once in a process, whose settings are read."""
     return call_maker(DiffprivlibModel.name, partial(make, random_state=0), "diffprivlib")
 
 

@@ -15,12 +15,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument, NotConforming
 from arena.parcels import callable_name
 from arena.randomness import generator
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
     LABELS,
     PARTS,
@@ -38,23 +39,13 @@ _GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generator
 class Function(ForeignClaim):
     """Releases the result of a function, f(data, rng) or f(data): a number, or an array of numbers.
 
-    The claim is the user's; nothing is known about the function. Where neighbours zero out one example, a
-    blank one has the label -1 and the point 0. The setting `coins` says where its random
-    numbers come from:
+    The claim is the user's. A blank example has the label -1 and the point 0. coins: "given", from the
+    generator that it receives, the default if it has a second required argument, or one called rng; "global",
+    from `random` and `numpy.random`, seeded while it runs; "own", from elsewhere, which no seed repeats.
 
-    given: from the generator that it receives, f(data, rng). Default if it has a second required argument, or
-    one called rng. global: from `random` and `numpy.random`, which are seeded from the learner's random
-    numbers while it runs and restored afterwards. own: from elsewhere, for instance the operating system. No
-    seed repeats such a run; every run checks that new processes do not draw the same numbers. Default for
-    other functions.
-
-    One call plays one game. A `vectorised` function also receives the number of games and plays them in one
-    call, f(data, games, rng) or f(data, games) -> (games, ...), with independent random numbers in every
-    game.
-
-    A game that is given a generator is given one of its own, so that what it draws changes nothing for other
-    games. Audits then give both games of a pair the same random numbers, one in each world. A vectorised
-    function must be declared `aligned` for that.
+    One call plays one game, with a generator of its own. A `vectorised` function plays all games, f(data,
+    games, rng) or f(data, games) -> (games, ...); only if it is declared `aligned`, audits give both games of
+    a pair the same random numbers.
     """
 
     name = "function"
@@ -66,15 +57,11 @@ class Function(ForeignClaim):
     delta: float = setting(0.0, unit="probability", help="δ of the claim", check=[at_least(0), less_than(1)])
     vectorised: bool = setting(False, help="whether one call plays all games of a batch")
     coins: str | None = setting(
-        None,
-        help="source of random numbers: given, global or own; default: given if it takes an rng, else own",
-        check=one_of(*COINS),
+        None, help="given, global or own; default: given if it takes an rng, else own", check=one_of(*COINS)
     )
 
     aligned: bool = setting(
-        False,
-        help="whether a vectorised function draws the same random numbers for a game whatever the data, so "
-        "that both worlds may use common random numbers",
+        False, help="whether a vectorised function draws the same for a game whatever the data"
     )
 
     def __attrs_post_init__(self) -> None:
@@ -111,12 +98,8 @@ class Function(ForeignClaim):
 
     @property
     def claim(self) -> Claim:
-        return Claim(
-            epsilon=inf if self.epsilon is None else self.epsilon,
-            delta=self.delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=self.relation,
-        )
+        epsilon = inf if self.epsilon is None else self.epsilon
+        return claim_for_example(epsilon, self.delta, neighbours=self.relation)
 
     @property
     def own_coins(self) -> bool:
@@ -151,10 +134,8 @@ class Function(ForeignClaim):
 
 
 class _GameCoins:
-    """The random numbers of the games of a batch, which do not depend on what other games draw.
-
-    order: the indices of the games in the order in which they are played.
-    """
+    """The random numbers of the games of a batch, which do not depend on what other games draw; order: the
+    indices of the games as they are played."""
 
     def __init__(self, rng: np.random.Generator, games: int, order: Iterator[int]) -> None:
         self.rng, self.games, self.order = rng, games, order
@@ -162,14 +143,12 @@ class _GameCoins:
         self._end = ""
 
     def generators(self) -> Iterator[np.random.Generator]:
-        """The generator of each next game."""
         if self._seeds is None:
             self._seeds = self.rng.integers(2**63, size=(self.games, 2))
         for game in self.order:
             yield generator(np.random.SeedSequence(self._seeds[game].tolist()))
 
     def copy_generator(self) -> np.random.Generator:
-        """The batch's generator as it was before any game."""
         return deepcopy(self.rng)
 
     def check_end(self, used: np.random.Generator, name: str) -> None:

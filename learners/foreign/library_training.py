@@ -8,17 +8,18 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit
+from arena.claims import Claim, Neighbours
 from arena.messages import GradientCanary
 from arena.players import Learner
 from arena.privacy_curves import NoisyStepsCurve
 from arena.sample import Sample, Training
 from arena.settings import count_setting, more_than, setting
+from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import missing_library
 from learners.mechanisms.parameter_checks import check_batch
 
@@ -44,6 +45,7 @@ class LibrarySGD(Learner):
     """
 
     protocols = ("TrainingRun",)
+    library: ClassVar[str]  # the optional dependency
 
     features: int = count_setting(100, help="d, the coordinates of a point")
     size: int = count_setting(4, help="n, the number of examples that is assumed")
@@ -69,10 +71,7 @@ class LibrarySGD(Learner):
 
     @abstractmethod
     def open_run(self, sample: Sample, seeds: np.ndarray) -> LibraryRun:
-        """A run on the sample. seeds: (2,) int64 below 2^62, for the batches and for the noise.
-
-        Raises: Unsupported if the library is missing.
-        """
+        """A run on the sample. seeds: (2,) int64, for the batches and for the noise."""
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -104,21 +103,14 @@ class LibrarySGD(Learner):
     @property
     def claim(self) -> Claim:
         curve = NoisyStepsCurve(self.rate, self.noise, self.steps)
-        return Claim(
-            epsilon=curve.epsilon(self.delta),
-            delta=self.delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=Neighbours.ADD_OR_REMOVE_ONE,
-            curve=curve,
-        )
+        relation, epsilon = Neighbours.ADD_OR_REMOVE_ONE, curve.epsilon(self.delta)
+        return claim_for_example(epsilon, self.delta, neighbours=relation, curve=curve)
 
     def start(self, games: int, rng: np.random.Generator) -> LibraryTrainingState:
         return LibraryTrainingState(self, games, rng)
 
 
 class LibraryTrainingState:
-    """A learner in a batch of games, each a training run of its own."""
-
     def __init__(self, learner: LibrarySGD, games: int, rng: np.random.Generator) -> None:
         self._learner = learner
         self._seeds = rng.integers(2**62, size=(games, 2))
@@ -131,7 +123,10 @@ class LibraryTrainingState:
     def train(self, training: Training) -> None:
         samples = [training.samples[which] for which in training.which]
         pairs = zip(samples, self._seeds, strict=True)
-        self._runs = [self._learner.open_run(sample, seeds) for sample, seeds in pairs]
+        try:
+            self._runs = [self._learner.open_run(sample, seeds) for sample, seeds in pairs]
+        except ImportError as error:
+            raise missing_library(self._learner.library, error) from error
 
     def advance(self, steps: int, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
         models = np.empty((len(self._runs), self._learner.parameters))
@@ -147,16 +142,13 @@ class LibraryTrainingState:
 class JaxPrivacySGD(LibrarySGD):
     """Logistic regression by DP-SGD, made of the components that JAX Privacy documents for it.
 
-    Balle and others (2022). Batches are drawn by `CyclicPoissonSampling`, padded to one size by
-    `split_and_pad_global_batch`, summed by `clipped_grad` and noised by `gaussian_privatizer` in float32.
-    Rate and divisor are computed from the settings size and batch, never from the data. A chosen gradient is
-    that of a linear loss, so that the library clips it.
-
-    The claim is that of `dpsgd_event` with the accountant of privacy-loss distributions, for an example that
-    is added or removed. It is computed by our accountant, with which that agrees.
+    Balle and others (2022): `CyclicPoissonSampling`, `split_and_pad_global_batch`, `clipped_grad` and
+    `gaussian_privatizer` in float32. Rate and divisor come from the settings, never from the data. The claim
+    is that of `dpsgd_event` with privacy-loss distributions, with which our accountant agrees.
     """
 
     name = "jax-privacy-sgd"
+    library = "jax-privacy"
     theorem = "dpsgd_event of JAX Privacy: Poisson-sampled Gaussian mechanisms"
     packages = ("jax", "jax_privacy", "jaxlib")
 
@@ -171,10 +163,7 @@ class JaxPrivacySGD(LibrarySGD):
         return self.learning_rate / self.batch
 
     def open_run(self, sample: Sample, seeds: np.ndarray) -> LibraryRun:
-        try:
-            return _JaxRun(self, sample, seeds)
-        except ImportError as error:
-            raise missing_library("jax-privacy", error) from error
+        return _JaxRun(self, sample, seeds)
 
 
 @attrs.frozen(eq=False)
@@ -188,8 +177,6 @@ class _Components:
 
 
 class _JaxRun:
-    """One training run."""
-
     def __init__(self, learner: JaxPrivacySGD, sample: Sample, seeds: np.ndarray) -> None:
         from jax_privacy.batch_selection import CyclicPoissonSampling, PartitionType
 
@@ -253,15 +240,13 @@ def _make_components(clip: float, batch: int, noise: float, compiled: bool) -> _
 class OpacusSGD(LibrarySGD):
     """Logistic regression by DP-SGD, as `PrivacyEngine.make_private` of Opacus makes it.
 
-    Yousefpour and others (2021). Each game is a training run of its own, with generators seeded from the
-    learner's. The claim is that of Opacus' accountant "prv" for the numbers size, batch, steps and noise, and
-    for an example that is added or removed. It is computed by our accountant, with which that agrees.
-
-    The engine reads the number of examples from the data: the rate is that of the real number, and updates
-    are divided by int(real number·rate). What follows is in docs/foreign.md.
+    Yousefpour and others (2021). The claim is that of Opacus' accountant "prv" for size, batch, steps and
+    noise, with which ours agrees. The engine reads the number of examples from the data, for the rate and the
+    divisor of updates, int(real number·rate): docs/foreign.md.
     """
 
     name = "opacus-sgd"
+    library = "opacus"
     theorem = "the privacy accountant of Opacus"
     packages = ("opacus", "torch")
 
@@ -274,10 +259,6 @@ class OpacusSGD(LibrarySGD):
         return self.learning_rate / int(self.size * self.rate)
 
     def open_run(self, sample: Sample, seeds: np.ndarray) -> LibraryRun:
-        try:
-            import opacus  # noqa: F401 - says now what is missing
-        except ImportError as error:
-            raise missing_library("opacus", error) from error
         return _OpacusRun(self, sample, *seeds.tolist())
 
 
@@ -296,8 +277,6 @@ def _silence() -> Iterator[None]:
 
 
 class _OpacusRun:
-    """One training run."""
-
     def __init__(self, learner: OpacusSGD, sample: Sample, batch_seed: int, noise_seed: int) -> None:
         import torch
         from opacus import PrivacyEngine
@@ -336,7 +315,6 @@ class _OpacusRun:
             self._optimizer.step()
 
     def read_model(self) -> np.ndarray:
-        """(P,) float64."""
         (weight,) = self._module.parameters()
         return np.asarray(weight.detach().numpy(), dtype=np.float64).ravel()
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import ceil, inf
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument, UnknownRelease, Unsupported
 from arena.privacy_curves import ConcentratedCurve, PrivacyCurve
 from arena.sample import Sample
 from arena.settings import more_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
     COUNTS,
     LABELS,
@@ -22,9 +22,9 @@ from learners.foreign.base import (
     POINTS,
     SUM,
     ForeignClaim,
-    call_maker,
     extract_part,
     function_setting,
+    make_once,
     missing_library,
     receives_setting,
 )
@@ -38,15 +38,11 @@ _BY_TWO = ("SymmetricDistance", "InsertDeleteDistance")  # a replaced example is
 class OpenDP(ForeignClaim):
     """Releases the result of a measurement of OpenDP, a number or a vector.
 
-    Gaboardi, Hay, Vadhan, A Programming Framework for OpenDP (2020), opendp.org. `make` is called without
-    arguments and returns the measurement, since a measurement cannot be sent to another process. The claim is
-    the value of its privacy map at `d_in`: ε of MaxDivergence, (ε, δ) of Approximate(MaxDivergence), ε of
-    SmoothedMaxDivergence at the setting `delta`. ZeroConcentratedDivergence is a claim of ρ-zCDP, whose ε at
-    `delta` is that of the library's make_zCDP_to_approxDP.
-
-    A measurement on vectors that adds noise to every entry separately (make_laplace, make_gaussian on a
-    vector domain) can be `vectorised`: one call plays a batch, entry g holds the number of game g. The bound
-    of the map at d_in holds for one entry too. No seed repeats a run, and queryables are refused.
+    Gaboardi, Hay, Vadhan (2020), opendp.org. `make` returns the measurement. The claim is its privacy map at
+    `d_in`: ε of MaxDivergence, (ε, δ) of Approximate(MaxDivergence), ε of SmoothedMaxDivergence at `delta`,
+    or, with the curve of ρ-zCDP, ε by make_zCDP_to_approxDP. If it adds noise to every entry of a vector
+    separately, it can be `vectorised`: entry g holds the number of game g. No seed repeats a run, and
+    queryables are refused.
     """
 
     name = "opendp"
@@ -56,9 +52,7 @@ class OpenDP(ForeignClaim):
 
     parts = (ONES, LABELS, SUM, POINTS)
 
-    make: Callable[..., Any] = function_setting(
-        "returns the measurement; path/to/file.py:f on the command line"
-    )
+    make: Callable[..., Any] = function_setting("makes the measurement; FILE.py:f on the command line")
     d_in: float = setting(
         help="the largest distance, in the input metric, of neighbours: 1 for a count; 2 for vectors by "
         "symmetric distance in which an example is replaced, 1 if one is added or removed",
@@ -71,18 +65,12 @@ class OpenDP(ForeignClaim):
     @property
     def claim(self) -> Claim:
         """Raises: InvalidArgument if neighbours are farther apart than d_in, or if δ is missing; Unsupported
-        if the map uses another measure of privacy."""
+        for another measure of privacy."""
         epsilon, delta, curve = self._evaluate_map()
-        return Claim(
-            epsilon=epsilon,
-            delta=delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=self.relation,
-            curve=curve,
-        )
+        return claim_for_example(epsilon, delta, neighbours=self.relation, curve=curve)
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
-        measurement, data = _measurement(self.make), extract_part(sample, self.receives)
+        measurement, data = make_once(self.name, self.make, "opendp"), extract_part(sample, self.receives)
         carrier = str(measurement.input_carrier_type)
         if self.vectorised:
             if np.ndim(data) or not carrier.startswith("Vec<"):
@@ -95,8 +83,8 @@ class OpenDP(ForeignClaim):
         return [_check_released(measurement(_convert(data, carrier))) for _ in range(games)]
 
     def _evaluate_map(self) -> tuple[float, float, PrivacyCurve | None]:
-        """(ε, δ) of the measurement's privacy map at d_in, and its privacy curve, if it has one."""
-        measurement = _measurement(self.make)
+        """(ε, δ) of the privacy map at d_in, and its privacy curve, if it has one."""
+        measurement = make_once(self.name, self.make, "opendp")
         self._check_distance(str(measurement.input_metric))
         measure = str(measurement.output_measure)
         integer = not str(measurement.input_distance_type).startswith("f")
@@ -105,7 +93,11 @@ class OpenDP(ForeignClaim):
         if measure == "ZeroConcentratedDivergence":
             rho = float(measurement.map(d_in))
             curve = ConcentratedCurve(rho) if 0 < rho < inf else None
-            measurement, measure = _convert_from_zcdp(measurement), "SmoothedMaxDivergence"
+            try:
+                from opendp.combinators import make_zCDP_to_approxDP
+            except ImportError as error:
+                raise missing_library("opendp", error) from error
+            measurement, measure = make_zCDP_to_approxDP(measurement), "SmoothedMaxDivergence"
         loss = measurement.map(d_in)
         if measure == "MaxDivergence":
             return float(loss), 0.0, None
@@ -147,12 +139,6 @@ class OpenDP(ForeignClaim):
             )
 
 
-@lru_cache(maxsize=16)
-def _measurement(make: Callable[[], Any]) -> Any:
-    """The measurement, made once in a process."""
-    return call_maker(OpenDP.name, make, "opendp")
-
-
 def _check_released(released: Any) -> Any:
     """Raises: UnknownRelease for a queryable, which releases nothing until it is asked."""
     if any(kind.__name__ == "Queryable" for kind in type(released).__mro__):
@@ -163,14 +149,6 @@ def _check_released(released: Any) -> Any:
             "learner function.",
         )
     return released
-
-
-def _convert_from_zcdp(measurement: Any) -> Any:
-    try:
-        from opendp.combinators import make_zCDP_to_approxDP
-    except ImportError as error:
-        raise missing_library("opendp", error) from error
-    return make_zCDP_to_approxDP(measurement)
 
 
 def _convert(data: Any, carrier: str) -> Any:

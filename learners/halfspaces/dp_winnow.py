@@ -32,15 +32,13 @@ _SINGLE = 2**24  # draws up to which counts are exact in single precision
 class DpWinnow(HalfspaceLearner):
     """Private online learner of halfspaces with a margin (Algorithm 4.2 of Bun and Fang).
 
-    Keeps multiplicative weights w hidden and shows ŵ, the number of times that m independent draws from w hit
-    each coordinate. AboveThreshold counts the mistakes of ŵ. When it fires, w is updated with the mean of the
-    signed points y'·x of the first b mistakes since the last update (b = 1 in the paper), and ŵ is drawn
-    anew. In the paper nothing changes after K updates. Here, if AboveThreshold fires once more, w and ŵ are
-    uniform again, at no cost: an example is used in draws up to the next restart only.
+    Keeps multiplicative weights w hidden and shows ŵ, the counts of m independent draws from w. When
+    AboveThreshold reports enough mistakes of ŵ, w is updated with the mean of y'·x over the first b of them
+    (b = 1 in the paper), and ŵ is drawn anew. After K updates w and ŵ are uniform again, at no cost, where
+    the paper stops.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries, computed from the parameters in use. Mistakes: Theorem
-    4.5, see `bound`. Proofs, and how unset parameters are chosen: docs/proofs/dp_winnow.md. Hypotheses are
-    counts (n, d) of sum m, the first one all ones. Memory: 24 bytes for each game and coordinate.
+    Privacy: (ε, δ)-DP against adaptive adversaries. Mistakes: Theorem 4.5, see `bound`. Proofs, and how unset
+    parameters are chosen: docs/proofs/dp_winnow.md. Memory: 24 bytes for each game and coordinate.
     """
 
     name = "dp-winnow"
@@ -56,19 +54,12 @@ class DpWinnow(HalfspaceLearner):
     watching: float = setting(
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
     )
-    updates: int | None = count_setting(
-        20, help="K, the largest number of updates before a restart; none: as many as the bound allows"
-    )
+    updates: int | None = count_setting(20, help="K, most updates before a restart; none: by the bound")
     draws: int | None = count_setting(8, help="m, the draws in an update; none: by Lemma 4.6")
     rate: float | None = setting(
-        1.5,
-        unit="nats",
-        help="η, the rate of an update; none: (1 - c)ρ, or what ε allows if `cached` is set",
-        check=[more_than(0), less_than(math.inf)],
+        1.5, unit="nats", help="η; none: (1 - c)ρ, or by ε and b", check=[more_than(0), less_than(math.inf)]
     )
-    cached: int | None = count_setting(
-        None, help="b, the mistakes that an update averages; 1 in the paper; default: what ε requires at η"
-    )
+    cached: int | None = count_setting(None, help="b, mistakes averaged by an update; default: as ε needs")
     threshold: float | None = setting(
         None,
         unit="mistakes",
@@ -88,8 +79,8 @@ class DpWinnow(HalfspaceLearner):
 
     @property
     def shortcomings(self) -> tuple[str, ...]:
-        """That its rounds do not suffice for four updates, if it errs in every second round, or that its
-        draws are too few for weights that reach the margin."""
+        """Too few rounds for four updates, at a mistake every second round, or draws for weights that reach
+        the margin."""
         notes = []
         if self.update_threshold >= self.rounds / 8:
             notes.append(
@@ -103,8 +94,6 @@ class DpWinnow(HalfspaceLearner):
                 "more updates"
             )
         return tuple(notes)
-
-    # --- parameters in use ----------------------------------------------------------------------------------
 
     @property
     def eta(self) -> float:
@@ -188,8 +177,6 @@ class DpWinnow(HalfspaceLearner):
         total = updates * self._choose_draws(updates)
         return math.ceil(4 * eta / largest_width(total, epsilon=self._draws_epsilon, slack=self.delta))
 
-    # --- guarantees -----------------------------------------------------------------------------------------
-
     def _cost(self) -> Guarantee:
         draws = self._cost_of_draws(self.eta, self.averaged_mistakes)
         return Guarantee(self.watch_epsilon + draws.epsilon, draws.delta)
@@ -223,7 +210,6 @@ class DpWinnow(HalfspaceLearner):
         return Bound(mistakes, MISTAKES, self.beta, "Theorem 4.5 of Bun and Fang", oblivious=True)
 
     def start(self, games: int, rng: np.random.Generator) -> DpWinnowState:
-        """Raises: Unsupported if the games need too much memory."""
         check_memory(games, 3 * self.concepts.dimension)
         return DpWinnowState(self, games, rng)
 
@@ -261,7 +247,6 @@ class DpWinnowState:
             self._update(np.flatnonzero(fired))
 
     def _update(self, rows: np.ndarray) -> None:
-        """Draw ŵ anew where updates are left, and begin again where none are."""
         spent = self._updates_left[rows] == 0
         updated, restarted = rows[~spent], rows[spent]
         self._scores.sums[updated] += self._cache[updated]

@@ -48,12 +48,10 @@ class HalfspaceLearner(OnlineLearner):
 
 
 class MultiplicativeWeights:
-    """Weights w_i proportional to exp(rate·s_i), where s is the sum of the vectors added so far.
+    """Weights w_i proportional to exp(rate·s_i), where s (n, d) is the sum of the vectors added so far.
 
-    This is the result of multiplicative updates w_i ← w_i·exp(rate·z_i)/Z. Sums neither overflow nor
-    underflow, and are exact for integer vectors.
-
-    Shapes: n games, d coordinates; sums (n, d). Units: rate in nats per unit of a coordinate.
+    Sums neither overflow nor underflow, and are exact for integer vectors. rate: nats per unit of a
+    coordinate.
     """
 
     def __init__(self, games: int, dimension: int, *, rate: float) -> None:
@@ -83,8 +81,8 @@ def label_points(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
 def update_bound(dimension: int, rate: float, lead: float) -> float:
     """The largest possible number of updates: 2·ln d/(rate·(2·lead − rate)), or ∞ for rate ≥ 2·lead.
 
-    lead: a lower bound on v·z − w·z in every update, for the target v, the weights w and the vector z that is
-    added. Proof: docs/proofs/multiplicative_weights.md.
+    lead: a lower bound on v·z − w·z in every update, for the target v and the vector z that is added:
+    docs/proofs/multiplicative_weights.md.
     """
     if dimension == 1:
         return 0.0
@@ -96,13 +94,10 @@ def update_bound(dimension: int, rate: float, lead: float) -> float:
 class Winnow(HalfspaceLearner):
     """Winnow, a baseline without privacy (ε = ∞) for dp-winnow.
 
-    As in Mohri, Rostamizadeh, Talwalkar, Foundations of Machine Learning (2018), chapter 8. The hypothesis is
-    1[w·x ≥ 0], with uniform weights w at first. After a mistake on (x, y), y' = ±1, each weight is multiplied
-    by exp(η·y'·x_i), and the weights are normalised. In a realizable game with margin ρ there are at most
-    2·ln d/(η·(2ρ − η)) mistakes, 2·ln d/ρ² for η = ρ (docs/proofs/multiplicative_weights.md).
-
-    Targets with negative weights are learned by doubling the points
-    (`arena.concepts.halfspaces.double_points`). Hypotheses are weights (n, d) of sum 1.
+    Mohri, Rostamizadeh, Talwalkar (2018), chapter 8. After a mistake on (x, y), y' = ±1, each weight is
+    multiplied by exp(η·y'·x_i); at most 2·ln d/(η·(2ρ − η)) mistakes (docs/proofs/multiplicative_weights.md).
+    Hypotheses are weights (n, d) of sum 1; `arena.concepts.halfspaces.double_points` allows targets with
+    negative weights.
     """
 
     name = "winnow"
@@ -163,10 +158,9 @@ class ConfidentWinnow(Winnow):
     """Winnow that may also update on uncertain predictions (Algorithm 4.1 of Bun and Fang), without privacy
     (ε = ∞).
 
-    It updates on a mistake, and also where y'(w·x) ≤ c·ρ and the bit b_t that the adversary sends with the
-    example (`Example.update`) is 1. In realizable games there are at most 2·ln d/(η·(2(1 − c)ρ − η)) updates,
-    and so mistakes, whatever the bits (Lemma 4.2; docs/proofs/multiplicative_weights.md); η is (1 − c)ρ by
-    default. dp-winnow is a private version of this learner.
+    It updates on a mistake, and where y'(w·x) ≤ c·ρ and the bit b_t that comes with the example
+    (`Example.update`) is 1. There are at most 2·ln d/(η·(2(1 − c)ρ − η)) updates, whatever the bits (Lemma
+    4.2; docs/proofs/multiplicative_weights.md).
     """
 
     name = "confident-winnow"
@@ -175,9 +169,7 @@ class ConfidentWinnow(Winnow):
     c: float = setting(
         0.5, unit="margins", help="c: y'(w·x) ≤ c·ρ is uncertain", check=[at_least(0), less_than(1)]
     )
-    update: str = setting(
-        ALWAYS, help="b_t in rounds without a bit: always 1, or never", check=one_of(ALWAYS, NEVER)
-    )
+    update: str = setting(ALWAYS, help="b_t in rounds without: always or never", check=one_of(ALWAYS, NEVER))
 
     @property
     def lead(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit, neighbours_setting
+from arena.claims import Claim, Neighbours, neighbours_setting
 from arena.concepts import ConceptClass, DecisionLists, Variables
 from arena.errors import InvalidArgument
 from arena.laws import Finite
@@ -16,12 +16,16 @@ from arena.messages import Hypothesis
 from arena.players import Learner
 from arena.sample import Sample, Training, freeze
 from arena.settings import at_least, less_than, setting
-from learners.common.learner_bases import FittedLearner, ReleaseLearner, claim_of_monotone_choice
+from learners.common.learner_bases import (
+    FittedLearner,
+    ReleaseLearner,
+    claim_for_example,
+    claim_of_monotone_choice,
+)
 from learners.mechanisms.selection import EMCover, choice_weights, cover_cost, largest_cover_rate, other_costs
 
 
 def decision_lists_setting(help: str) -> Any:
-    """The setting `concepts`, by default decision lists over three variables."""
     return setting(DecisionLists(Variables(3)), help=help, check=_require_decision_lists)
 
 
@@ -46,15 +50,13 @@ _SLAB = 2**23  # games x examples whose cover is held in memory at a time
 class PrivateDecisionList(Learner):
     """Private greedy decision list (section 3 of Bun and Fang).
 
-    There is a round for each feature and one for "true". In each round the exponential mechanism draws a
-    feature f and a label b with probability proportional to exp(−ε₀·m/2), where m is the number of remaining
-    examples with f = 1 and another label. The rule is "if f then b"; then f and the examples with f = 1 are
-    removed. A list ends with "true", and not when no example remains, which would depend on the data.
+    In a round for each feature and one for "true", the exponential mechanism draws a feature f and a label b
+    with probability proportional to exp(−ε₀·m/2), where m is the number of remaining examples with f = 1 and
+    another label; then f and the examples with f = 1 are removed. The list ends with "true", whatever
+    remains.
 
-    Privacy: the exact worst-case cost of all rounds (docs/proofs/em_cover.md). Utility: by Theorem 3.5, if
-    some list labels all examples correctly, the released list is nearly correct.
-
-    Shapes: releases a Hypothesis of lists (n, features + 1).
+    Privacy: the exact worst-case cost (docs/proofs/em_cover.md). Utility: Theorem 3.5. Releases lists (n,
+    features + 1).
     """
 
     name = "private-decision-list"
@@ -68,9 +70,7 @@ class PrivateDecisionList(Learner):
     delta: float = setting(
         1e-6, unit="probability", help="δ of the list; 0 for pure privacy", check=[at_least(0), less_than(1)]
     )
-    rate: float | None = setting(
-        None, unit="nats", help="ε₀ of each choice; default: the largest that costs epsilon at delta"
-    )
+    rate: float | None = setting(None, unit="nats", help="ε₀ of a choice; default: the largest for ε and δ")
 
     @property
     def effective_rate(self) -> float:
@@ -86,28 +86,22 @@ class PrivateDecisionList(Learner):
 
     @property
     def claim(self) -> Claim:
-        cost = cover_cost(self.rounds, self.effective_rate, delta=self.delta)
-        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(*cover_cost(self.rounds, self.effective_rate, delta=self.delta))
 
     def other_costs(self) -> dict[str, float]:
         """The cost by other arguments: ε at the claim's δ, nats."""
         return other_costs(self.rounds, self.effective_rate, delta=self.delta)
 
     def most_errors(self, beta: float) -> float:
-        """The number of errors on a sample that is exceeded with probability at most beta (Lemma A.4).
-
-        It holds for samples that some list labels correctly, so that some candidate of every round has no
-        errors.
-        """
+        """The errors on a sample, which some list labels correctly, exceeded with probability at most beta
+        (Lemma A.4)."""
         rounds = self.rounds
         tail = math.log(rounds / beta)
         return 2 / self.effective_rate * sum(math.log(2 * left) + tail for left in range(1, rounds + 1))
 
     def law(self, sample: Sample) -> Finite:
-        """The exact output distribution, over all lists.
-
-        Raises: Unsupported if there are more than 200,000 (7 features or more).
-        """
+        """The exact distribution over all lists. Raises: Unsupported for more than 200,000 (7 features or
+        more)."""
         lists = self.concepts.all_lists()
         by_used = self._rule_probabilities(sample)
         used, probability = np.zeros(len(lists), np.int64), np.ones(len(lists))
@@ -132,8 +126,6 @@ class PrivateDecisionList(Learner):
 
 
 class PrivateDecisionListState:
-    """A running private-decision-list."""
-
     def __init__(self, spec: PrivateDecisionList, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
@@ -151,10 +143,7 @@ class PrivateDecisionListState:
         return Hypothesis(spec.concepts, lists)
 
     def _draw_lists(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> np.ndarray:
-        """A list for each row of coins (n, rounds).
-
-        Shapes: features (U, F + 1) bool; errors (U, 2), the copies of an example that each label gets wrong.
-        """
+        """A list for each row of coins (n, rounds); features (U, F + 1) bool; errors (U, 2) of each label."""
         cover = self._start_cover(features, errors, coins)
         lists = np.full(coins.shape, -1)
         for rules in lists.T:
@@ -175,15 +164,12 @@ class PrivateDecisionListState:
 
 @attrs.frozen
 class ListChoice(ReleaseLearner):
-    """The exponential mechanism over all decision lists.
+    """The exponential mechanism over all decision lists, the baseline in Bun and Fang's introduction.
 
-    The baseline in Bun and Fang's introduction, after Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith
-    (2011). A list c is drawn with probability proportional to exp(−ε·m(c)/2), where m(c) is the number of
-    examples that it labels wrongly. It chooses among all lists in which no feature occurs twice, about
-    3.3·k!·2^k for k features, while exponential-choice chooses among their functions. A blank example is
-    wrong for every list.
-
-    Raises: Unsupported if there are more than 200,000 lists (7 features or more).
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011): a list c has probability proportional to
+    exp(−ε·m(c)/2), where it labels m(c) examples wrongly, among all lists in which no feature occurs twice. A
+    blank example is wrong for every list. Raises: Unsupported for more than 200,000 lists (7 features or
+    more).
     """
 
     name = "list-choice"
@@ -222,8 +208,7 @@ class Rivest(FittedLearner):
     """The greedy algorithm of Rivest (1987), a baseline without privacy (ε = ∞) for private-decision-list.
 
     Of the rules that cover a remaining example it appends one with the smallest share of errors; among those
-    one that covers most; among those the first, in the order "true", then the features, and label 0 before 1.
-    It stops after "true", which comes at the latest when one label remains.
+    one that covers most; among those the first. It stops after "true".
     """
 
     name = "rivest"
@@ -236,16 +221,12 @@ class Rivest(FittedLearner):
         return self.concepts
 
     def fit(self, sample: Sample) -> np.ndarray:
-        """The list of a sample, (features + 1,)."""
         return greedy_list(*tabulate_examples(self.concepts, sample))
 
 
 def greedy_list(features: np.ndarray, by_label: np.ndarray) -> np.ndarray:
-    """(F + 1,): the list that `Rivest` describes.
-
-    Shapes: features (U, F + 1) bool, "true" last; by_label (U, 2), the copies of each example with label 0
-    and 1.
-    """
+    """(F + 1,): the list that `Rivest` describes, for features (U, F + 1) bool, "true" last; by_label (U, 2)
+    copies."""
     true = features.shape[1] - 1
     rules, left = np.full(true + 1, -1), np.ones(len(features), bool)
     as_numbers = features.astype(np.float64)

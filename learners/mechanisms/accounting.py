@@ -1,10 +1,9 @@
 """What several mechanisms, a random subsample, or LabelBoost cost together, and what a budget affords.
 
 ε is in nats and may be infinite. δ is not clipped: from 1 on nothing is promised. Neighbours replace one
-record.
-
-A draw has *range* `width` if the log ratio of the probabilities of its outcomes in the two worlds always lies
-in one interval of that length (nats), as draws of exponential mechanisms do: docs/proofs/bounded_range.md.
+record. A draw has *range* `width` if the log ratio of the probabilities of its outcomes in the two worlds
+always lies in one interval of that length (nats), as for exponential mechanisms:
+docs/proofs/bounded_range.md.
 """
 
 from __future__ import annotations
@@ -61,10 +60,7 @@ class Guarantee(NamedTuple):
 
 
 def basic_composition(k: int, epsilon: float, delta: float = 0.0) -> Guarantee:
-    """k adaptive (ε, δ)-DP mechanisms on the same data: (k·ε, k·δ).
-
-    Proposition 2.5 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), applied k − 1 times.
-    """
+    """k adaptive (ε, δ)-DP mechanisms: (k·ε, k·δ), Proposition 2.5 of Naor, Nissim, Stemmer, Yan (2023)."""
     _check(k=k, epsilon=epsilon, delta=delta)
     return Guarantee(k * epsilon, k * delta)
 
@@ -72,8 +68,8 @@ def basic_composition(k: int, epsilon: float, delta: float = 0.0) -> Guarantee:
 def compose_advanced(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
     """k adaptive (ε, δ)-DP mechanisms: (√(2k·ln(1/slack))·ε + k·ε·(e^ε − 1), k·δ + slack).
 
-    Theorem III.3 of Dwork, Rothblum, Vadhan (2010), where slack is called δ'. Theorem 2.6 of Naor, Nissim,
-    Stemmer, Yan (NeurIPS 2023) omits the second term of ε, which the proof of their Claim D.1 uses.
+    Theorem III.3 of Dwork, Rothblum, Vadhan (2010); Theorem 2.6 of Naor, Nissim, Stemmer, Yan (2023) omits
+    the second term of ε.
     """
     _check(k=k, epsilon=epsilon, delta=delta)
     _check_slack(slack)
@@ -91,8 +87,8 @@ def best_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: float
 def optimal_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
     """k adaptive (ε, δ)-DP mechanisms: the least ε′ with which they are (ε′, 1 − (1 − δ)^k·(1 − slack))-DP.
 
-    Theorem 3.3 of Kairouz, Oh, Viswanath (2015): no bound that uses nothing but (ε, δ) is smaller.
-    Derivation: docs/proofs/composition.md. With slack = 0 its ε is that of `basic_composition`.
+    Theorem 3.3 of Kairouz, Oh, Viswanath (2015): no bound from (ε, δ) alone is smaller.
+    docs/proofs/composition.md.
     """
     _check(k=k, epsilon=epsilon, delta=delta)
     check_value("slack", slack, at_least(0), less_than(1))
@@ -106,18 +102,13 @@ def optimal_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: fl
 
 
 def pure_curve(k: int, epsilon: float) -> PureCurve | None:
-    """The privacy curve of k adaptive (ε, 0)-DP mechanisms: `optimal_composition` at every δ.
-
-    None for one mechanism, of which (ε, 0) says as much, and if ε is 0 or infinite.
-    """
+    """The curve of k adaptive (ε, 0)-DP mechanisms; None for one, and if ε is 0 or infinite."""
     return PureCurve(epsilon, k) if k > 1 and 0 < epsilon < math.inf else None
 
 
 def _log_tails_of_responses(k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """The log probabilities, in either world, that at most i of k responses lie, for i = 0 … (k − 1)/2.
-
-    A response names the true world with probability e^ε/(1 + e^ε).
-    """
+    """The log probabilities, in either world, that at most i of k responses, each the truth with probability
+    e^ε/(1 + e^ε), lie, for i = 0 … (k − 1)/2."""
     from scipy.special import gammaln  # slow to import
 
     lies = np.arange((k + 1) // 2)
@@ -128,20 +119,15 @@ def _log_tails_of_responses(k: int, epsilon: float) -> tuple[np.ndarray, np.ndar
 
 
 def zcdp_guarantee(rho: float, *, slack: float) -> Guarantee:
-    """ρ-zCDP as (ρ + 2√(ρ·ln(1/slack)), slack)-DP.
-
-    Proposition 1.3 of Bun and Steinke (2016). k (ε, 0)-DP mechanisms are kε²/2-zCDP by their Proposition 1.4.
-    """
+    """ρ-zCDP as (ρ + 2√(ρ·ln(1/slack)), slack)-DP: Proposition 1.3 of Bun and Steinke (2016)."""
     check_positive(rho=rho)
     _check_slack(slack)
     return Guarantee(rho + 2 * math.sqrt(rho * -math.log(slack)), slack)
 
 
 def amplify_by_subsampling(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
-    """An (ε, δ)-DP mechanism run on a random subset of the data: (ln(1 + rate·(e^ε − 1)), rate·δ).
-
-    Balle, Barthe, Gaboardi (2018): the subset is drawn without replacement and has the fixed size rate·n.
-    """
+    """An (ε, δ)-DP mechanism run on a random subset of the fixed size rate·n: (ln(1 + rate·(e^ε − 1)),
+    rate·δ), by Balle, Barthe, Gaboardi (2018)."""
     _check(epsilon=epsilon, delta=delta, rate=rate)
     growth = rate * _expm1(epsilon)
     if math.isinf(growth):
@@ -150,28 +136,21 @@ def amplify_by_subsampling(epsilon: float, delta: float = 0.0, *, rate: float) -
 
 
 def label_boost_guarantee(epsilon: float, delta: float = 0.0) -> Guarantee:
-    """An (ε, δ)-DP mechanism run on examples that LabelBoost has relabelled: (ε + 3, 4e·δ).
-
-    Lemma 5.1 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after Beimel, Nissim, Stemmer (2021).
-    """
+    """An (ε, δ)-DP mechanism run on examples that LabelBoost has relabelled: (ε + 3, 4e·δ), Lemma 5.1 of
+    Naor, Nissim, Stemmer, Yan (2023)."""
     _check(epsilon=epsilon, delta=delta)
     return Guarantee(epsilon + 3, 4 * math.e * delta)
 
 
 def label_boost_exact_guarantee(epsilon: float, delta: float = 0.0, *, labelled: bool) -> Guarantee:
-    """As `label_boost_guarantee`: (ε + 2 ln(1 + √e), δ) for a point of S (labelled), (ε + 2 ln 2, δ) for T.
-
-    Sharper than Lemma 5.1: docs/proofs/label_boost.md.
-    """
+    """The same, sharper: (ε + 2 ln(1 + √e), δ) for a point of S (labelled), (ε + 2 ln 2, δ) for one of T:
+    docs/proofs/label_boost.md."""
     _check(epsilon=epsilon, delta=delta)
     return Guarantee(epsilon + 2 * math.log(1 + math.sqrt(math.e) if labelled else 2), delta)
 
 
 def bbl_subsampling_rate(epsilon: float) -> float:
-    """The fraction of the data that GenericBBL keeps in steps 2 and 3(f): ε/(3 + exp(ε + 4)).
-
-    By Claim 2.9 this makes an (ε + 4)-DP mechanism ε-DP.
-    """
+    """The fraction that GenericBBL keeps in steps 2 and 3(f): ε/(3 + exp(ε + 4)) (Claim 2.9)."""
     check_positive(epsilon=epsilon)
     small = math.exp(-epsilon - 4)
     return epsilon * small / (3 * small + 1)
@@ -215,9 +194,8 @@ def hoeffding_composition(draws: int, width: float, *, slack: float) -> Guarante
 def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
     """The cost of `draws` adaptive draws of range `width`, by way of zero-concentrated DP.
 
-    The draws are ρ-zCDP with ρ = draws·width²/8 (Cesar and Rogers 2021), hence by Proposition 12 of Canonne,
-    Kamath, Steinke (2020) ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for every α > 1; the least of
-    these, or (draws·width, 0) if that is less or slack is 0.
+    ρ = draws·width²/8 (Cesar and Rogers 2021), hence ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for
+    every α > 1 (Proposition 12 of Canonne, Kamath, Steinke 2020); the least of these and (draws·width, 0).
     """
     check_value("draws", draws, at_least(0))
     check_value("slack", slack, at_least(0), less_than(1))

@@ -21,11 +21,8 @@ class BinaryCounter:
 
     The binary mechanism of Dwork, Naor, Pitassi, Rothblum (2010) and Chan, Shi, Song (2010). All T counts
     together are (epsilon, 0)-DP for one changed round, however adaptively b is chosen:
-    docs/proofs/binary_counter.md. Every counter draws one Laplace number per round.
-
-    Shapes: `shape` (n, ...) is that of the counters of n games.
-    Units: `sensitivity` is the L1 distance by which one changed example moves the values of *one game's*
-    counters in one round: 1 for one counter of values in [0, 1].
+    docs/proofs/binary_counter.md. shape: (n, ...), of the counters of n games. sensitivity: the L1 distance
+    by which one changed example moves the values of *one game's* counters in one round.
     """
 
     def __init__(
@@ -49,7 +46,7 @@ class BinaryCounter:
         self._noise = np.zeros((self.levels + 1, *shape))
 
     def add(self, values: Any) -> np.ndarray:
-        """The noisy counts, of shape `shape`, after a round of `values`: of that shape, or one number.
+        """The noisy counts after a round of `values`: of the counters' shape, or one number.
 
         Raises: BudgetExceeded after `horizon` rounds; InvalidArgument if a value is not in [0, 1].
         """
@@ -89,7 +86,6 @@ def binary_counter_lag(horizon: int, beta: float, *, epsilon: float) -> float:
 
 
 def _error_of_unit_scale(horizon: int, beta: float) -> float:
-    """The error bound for noise of scale 1: Chernoff bounds of all rounds, and a union bound."""
     check_probability(beta=beta)
     rounds = _count_rounds_by_digits(horizon)
 
@@ -125,13 +121,10 @@ def _count_rounds_by_digits(horizon: int) -> dict[int, int]:
 class HistogramNoise:
     """Laplace noise truncated to [-reach, reach], and the threshold that noisy counts must exceed.
 
-    Theorem 2.6 of Li, Wang, Ye, after Aliakbarpour et al. (2024). Every count of at least 1 receives noise; a
-    noisy count of at most reach + key_sensitivity becomes 0, and a count of 0 stays 0. Privacy:
-    docs/proofs/private_histogram.md.
-
-    scale: b; the density is proportional to exp(-|x|/b). sensitivity: the L1 distance of neighbours' counts:
-    2 if one element is replaced, 1 if one is added or removed. key_sensitivity: by how much the count of one
-    key may differ.
+    Theorem 2.6 of Li, Wang, Ye. A noisy count of at most reach + key_sensitivity becomes 0, and a count of 0
+    stays 0: docs/proofs/private_histogram.md. scale: b of exp(-|x|/b). sensitivity: the L1 distance of
+    neighbours' counts, 2 if one element is replaced. key_sensitivity: by how much the count of one key may
+    differ.
     """
 
     scale: float
@@ -190,9 +183,7 @@ class HistogramNoise:
 
 
 def private_histogram(rng: np.random.Generator, counts: Any, noise: HistogramNoise) -> np.ndarray:
-    """Noisy counts, which are exactly 0 where a count is 0.
-
-    Each game (any leading axes) has its own keys, and `noise.guarantee` is the cost of one game's histogram.
+    """Noisy counts, exactly 0 where a count is 0; `noise.guarantee` is the cost for one game.
 
     Shapes: counts (..., keys), integers ≥ 0. Raises: InvalidArgument for other counts.
     """

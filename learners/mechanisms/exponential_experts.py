@@ -1,8 +1,8 @@
 """Private prediction from expert advice against adaptive adversaries, with a fresh draw every round.
 
-Expert i is drawn with probability proportional to exp(prior_i − rate·losses_i). This is Hedge, whose every
-draw is an exponential mechanism on the losses so far; equivalently, follow the perturbed leader with Gumbel
-noise (Jain and Thakurta 2014; Theorem E.11 of Li, Wang, Ye). Losses are in [0, 1]; rates in nats per unit.
+Hedge draws expert i with probability proportional to exp(prior_i − rate·losses_i), an exponential mechanism
+on the losses (in [0, 1]) so far (Jain and Thakurta 2014; Theorem E.11 of Li, Wang, Ye). Rates in nats per
+unit.
 """
 
 from __future__ import annotations
@@ -15,11 +15,8 @@ from learners.mechanisms.parameter_checks import check_positive
 
 
 def cost(rounds: int, rate: float, *, slack: float) -> Guarantee:
-    """The cost of `rounds` rounds for one replaced vector of losses.
-
-    The vectors differ by Δ in [−1, 1], so a draw has range at most 2·rate. The first draw does not depend on
-    losses. slack = 0 asks for pure DP.
-    """
+    """The cost of `rounds` rounds for one replaced vector of losses: draws of range 2·rate, except for the
+    first. slack = 0 asks for pure DP."""
     check_positive(rate=rate)
     return hoeffding_composition(rounds - 1, 2 * rate, slack=slack)
 
@@ -38,9 +35,6 @@ def check_rounds(rounds: int) -> None:
 
 
 def regret(rounds: int, experts: int, rate: float) -> float:
-    """Hedge's bound on the expected regret to the best of equally likely experts: ln N/rate + rate·T/8.
-
-    It holds also against adaptive adversaries. With a prior, 1/N is that of the expert that Hedge is compared
-    with.
-    """
+    """Hedge's bound on the expected regret to the best of equally likely experts: ln N/rate + rate·T/8; with
+    a prior, to one of prior 1/N."""
     return math.log(experts) / rate + rate * rounds / 8

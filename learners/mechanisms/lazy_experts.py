@@ -1,9 +1,7 @@
 """Private prediction from expert advice that draws rarely, for oblivious adversaries.
 
-The private shrinking dartboard of Asi, Feldman, Koren, Talwar (2023) keeps its expert i with probability
-(1 − redraw)·exp(−rate·loss_i), and otherwise draws as Hedge would. Redraws that no loss caused hide those
-that a loss caused. Privacy (`cost`, also against adaptive adversaries) and output distribution (`regret`,
-against oblivious ones): docs/proofs/lazy_experts.md.
+The private shrinking dartboard of Asi, Feldman, Koren, Talwar (2023) keeps its expert i with probability (1 −
+redraw)·exp(−rate·loss_i), and otherwise draws as Hedge would: docs/proofs/lazy_experts.md.
 """
 
 from __future__ import annotations
@@ -33,10 +31,8 @@ class LazyParameters:
 
 
 def cost(rounds: int, parameters: LazyParameters, *, slack: float) -> Guarantee:
-    """The cost of `rounds` rounds for one replaced vector of losses.
-
-    slack = 0 asks for pure DP. With redraw = 0 a redraw may reveal a loss, and ε is infinite.
-    """
+    """The cost of `rounds` rounds for one replaced vector of losses; slack = 0 asks for pure DP. With redraw
+    = 0 it is infinite."""
     check_positive(rate=parameters.rate)
     check_value("redraw", parameters.redraw, at_least(0), at_most(1))
     draws = min(parameters.max_draws, rounds - 1)
@@ -51,10 +47,8 @@ def cost(rounds: int, parameters: LazyParameters, *, slack: float) -> Guarantee:
 
 
 def regret(rounds: int, experts: int, parameters: LazyParameters) -> float:
-    """A bound on the expected regret to the best of equally likely experts, against oblivious adversaries.
-
-    It is Hedge's, plus T times the probability that a game runs out of draws.
-    """
+    """A bound on the expected regret to the best of equally likely experts, against oblivious adversaries:
+    Hedge's, plus T times the probability that a game runs out of draws."""
     chance = _largest_redraw_chance(parameters.rate, parameters.redraw)
     too_late = _exhaustion_bound(rounds, chance, parameters.max_draws)
     return exponential_experts.regret(rounds, experts, parameters.rate) + rounds * too_late
@@ -62,10 +56,8 @@ def regret(rounds: int, experts: int, parameters: LazyParameters) -> float:
 
 @lru_cache(maxsize=64)  # an audit copies its learner, and the search takes longer than many games
 def largest_rate(rounds: int, *, epsilon: float, delta: float) -> LazyParameters:
-    """The parameters of the largest rate at which `rounds` ≥ 2 rounds cost at most (epsilon, delta).
-
-    Games run out of draws with probability at most 1/T², and `redraw` is a power of 1/2.
-    """
+    """The parameters of the largest rate at which `rounds` ≥ 2 rounds cost at most (epsilon, delta), where
+    games run out of draws with probability at most 1/T², and `redraw` is a power of 1/2."""
     check_positive(epsilon=epsilon)
     check_rounds(rounds)
 
@@ -90,7 +82,6 @@ def _with_enough_draws(rounds: int, rate: float, redraw: float) -> LazyParameter
 
 
 def _largest_redraw_chance(rate: float, redraw: float) -> float:
-    """The largest probability of a draw in one round."""
     return 1 - (1 - redraw) * math.exp(-rate)
 
 

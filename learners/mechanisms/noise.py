@@ -1,7 +1,7 @@
 """Laplace and Gaussian noise for batches of games, densities and quadrature, and random functions of points.
 
-All numbers are floating point. The low bits of a *released* noisy number can reveal the true one (Mironov
-2012); comparisons are far less exposed. Do not use this code on real people's data.
+The low bits of a *released* floating-point number can reveal the true one (Mironov 2012). Do not use this
+code on real people's data.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ _FAR = 1_000.0  # in scales; the probability of lying beyond is 0 in doubles
 
 
 def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Fill `out` with independent Laplace noise of mean 0 and return it.
+    """Fill `out` with independent Laplace noise of mean 0, scale b, and return it, faster than
+    `Generator.laplace`.
 
-    Each number takes one exponential number and one random bit, which is faster than `Generator.laplace`
-    (benchmarks/noise.py).
-
-    scale: b of Lap(b), the mean absolute value. Raises: InvalidArgument also if `out` is not a C-contiguous
-    float64 array, or if the generator is MT19937, whose raw words of 32 bits give too few signs.
+    Raises: InvalidArgument also unless `out` is a C-contiguous float64 array, or for MT19937, whose raw words
+    of 32 bits give too few signs.
     """
     check_positive(scale=scale)
     if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.carray):
@@ -61,9 +59,7 @@ def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np
 def laplace_mechanism(
     rng: np.random.Generator, values: Any, *, sensitivity: float, epsilon: float
 ) -> np.ndarray:
-    """`values` plus Laplace noise of scale sensitivity/epsilon: (epsilon, 0)-DP (Dwork, McSherry, Nissim,
-    Smith 2006).
-    """
+    """`values` plus Laplace noise of scale sensitivity/epsilon: (epsilon, 0)-DP."""
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
     noise = laplace(rng, np.empty(np.shape(values)), sensitivity / epsilon)
     noise += values
@@ -84,9 +80,8 @@ class NoisyValues:
         self._finite = np.empty(games, bool)
 
     def draw(self, values: Any) -> np.ndarray:
-        """values/scale + Lap(1), (n,) float64, overwritten by the next call.
+        """values/scale + Lap(1), (n,) float64, overwritten by the next call; values: (n,), or one number.
 
-        Shapes: values is one number for all games or (n,).
         Raises: InvalidArgument if values has another shape or is not finite.
         """
         values = np.asarray(values)
@@ -132,10 +127,7 @@ def _describe(out: object) -> str:
 
 
 def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """The least delta for which adding N(0, sigma²) to a number is (epsilon, delta)-DP.
-
-    Exact for neighbours whose numbers differ by `sensitivity`, and never rounded down to 0.
-    """
+    """The least delta, never 0, for which adding N(0, sigma²) to a number is (epsilon, delta)-DP."""
     check_positive(sigma=sigma, sensitivity=sensitivity)
     check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
     return gaussian_curves.gaussian_delta(epsilon, sensitivity / sigma)
@@ -143,11 +135,7 @@ def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) ->
 
 @lru_cache(maxsize=1_024)
 def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
-    """The least standard deviation with which a noisy number is (epsilon, delta)-DP.
-
-    The analytic Gaussian calibration (Algorithm 1) of Balle and Wang (2018), by bisection on
-    `gaussian_delta`.
-    """
+    """The least standard deviation with which a noisy number is (epsilon, delta)-DP (Balle and Wang 2018)."""
     check_probability(delta=delta)
     return least_sufficient(
         lambda sigma: gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
@@ -164,8 +152,8 @@ _DIGITS = 52  # of a number in (0, 1), so that its middle of a cell is exact
 class RandomFunction:
     """Two uniform numbers for every point of each of n games: equal points of a game have equal numbers.
 
-    Philox4x32-10 of Salmon, Moraes, Dror, Shaw (2011), with a random key for each game and the bits of the
-    point as counter: numbers of different points and games are as independent as those of other generators.
+    Philox4x32-10 of Salmon, Moraes, Dror, Shaw (2011), with a random key for each game and the point as
+    counter.
     """
 
     def __init__(self, games: int, rng: np.random.Generator) -> None:
@@ -248,19 +236,7 @@ def laplace_log_cdf(u: np.ndarray) -> np.ndarray:
     return np.where(u < 0, u - np.log(2), np.log1p(-tail))
 
 
-def exponential_log_pdf(u: np.ndarray) -> np.ndarray:
-    """log f(u) of Exp(1) for u > 0."""
-    return -u
-
-
-def exponential_log_cdf(u: np.ndarray) -> np.ndarray:
-    """log F(u) of Exp(1) for u > 0."""
-    return np.log(-np.expm1(-u))
-
-
 def laplace_density(location: float, scale: float) -> Density:
-    """The distribution of location + Lap(scale)."""
-
     def log(x: np.ndarray) -> np.ndarray:
         return laplace_log_pdf((x - location) / scale) - np.log(scale)
 
@@ -279,10 +255,8 @@ def fine_laplace_nodes(scale: float, kinks: Iterable[float], rate: float) -> tup
 class HiddenBelow:
     """G(x) = P(ρ ≤ x and v_j + Lap(b) < ρ for all j), with ρ ~ Lap(h): all hidden noisy values are below ρ.
 
-    Left of its first kink G is proportional to exp(rate · x); right of it a spline approximates it to 1e-14.
-
-    first, least: the first kink, and G there. rate: 1/h + i/b for i values v_j. rise: the spline of G - least
-    from `first` on. total: G(∞).
+    first, least: the first kink, left of which G is proportional to exp(rate · x), and G there. rate: 1/h +
+    i/b for i values v_j. rise: the spline of G - least right of it, to 1e-14. total: G(∞).
     """
 
     first: float

@@ -1,7 +1,6 @@
 """The exponential mechanism for a batch of games, and covers that it chooses.
 
-A cover's privacy loss hardly depends on the number of rounds: Lemma A.1 of Bun and Fang, after Gupta, Ligett,
-McSherry, Roth, Talwar (2010). Conditions on the scores, the exact cost and its proof:
+A cover's privacy loss hardly depends on the number of rounds: Lemma A.1 of Bun and Fang;
 docs/proofs/em_cover.md.
 """
 
@@ -37,11 +36,9 @@ def exponential_mechanism(
     """Choose in each game option j with probability proportional to exp(epsilon·score_j / (2·sensitivity)).
 
     (epsilon, 0)-DP if scores of neighbours differ by at most `sensitivity` and `allowed` does not depend on
-    data: McSherry and Talwar (2007). The choice is the option of the largest score plus Gumbel noise.
-
-    Shapes: scores (n, m), m ≥ 1, ignored where not allowed (n, m); the result is (n,), in 0 … m − 1.
-    Raises: InvalidArgument also if a game has no allowed option, or if an allowed score is not finite or
-    exceeds 2^32·2·sensitivity/epsilon.
+    data. Shapes: scores (n, m), m ≥ 1, ignored where not allowed (n, m); the result is (n,). Raises:
+    InvalidArgument also if a game has no allowed option, or if an allowed score is not finite or exceeds
+    2^32·2·sensitivity/epsilon.
     """
     check_positive(epsilon=epsilon, sensitivity=sensitivity)
     scores = np.asarray(scores, dtype=np.float64)
@@ -137,7 +134,6 @@ class EMCover:
         """Draw a candidate in every game and remove the examples that its set covers.
 
         Shapes: scores (m, G, O), ignored for sets that have been chosen; returns (n,), O·set + option.
-
         Raises: InvalidArgument if all rounds or all sets are used up, or scores have another shape.
         """
         if self._round == self._uniforms.shape[1] or self.used.all(axis=1).any():
@@ -166,7 +162,6 @@ class EMCover:
         self._cover(parents, sets)
 
     def _cover(self, parents: np.ndarray, sets: np.ndarray) -> None:
-        """Compute the states that follow `parents` if `sets` are chosen."""
         covered = self.left[parents] & (self._covers.T[sets] > 0)
         rows = np.flatnonzero(covered.any(axis=0))
         lost = covered[:, None, rows] * self._weights[rows].T
@@ -216,11 +211,7 @@ def cover_cost(rounds: int, rate: float, *, delta: float) -> Guarantee:
 
 
 def other_costs(rounds: int, rate: float, *, delta: float) -> dict[str, float]:
-    """The ε at the same δ by simpler arguments, in nats; `cover_cost` is never larger.
-
-    Every round has bounded range ε₀: the removed and the new example may move the scores of different
-    candidates.
-    """
+    """The ε at the same δ by simpler arguments, in nats; every round has bounded range ε₀."""
     _check(rounds, rate)
     advanced = compose_advanced(rounds, rate, slack=delta).epsilon if 0 < delta < 1 else math.inf
     return {

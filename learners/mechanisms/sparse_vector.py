@@ -17,14 +17,10 @@ from learners.mechanisms.parameter_checks import check_positive, check_probabili
 class AboveThreshold:
     """Answers for every query whether a value is above a threshold, and halts at the first that is.
 
-    AboveThreshold (Algorithm 1) of Dwork and Roth (2014), section 3.6, for queries of any sensitivity Δ: the
-    threshold has noise Lap(2Δ/ε), each value Lap(4Δ/ε). (ε, 0)-DP for any number of adaptive queries (Theorem
-    3.23). With `halts=c`, a game goes on after an answer "above" with fresh noise on its threshold, and halts
-    after c: (c·ε, 0)-DP.
-
-    Shapes: n is `games`; answers are read-only views (n,), overwritten by the next call.
-    Units: epsilon in nats, for *one* of the `halts` instances; threshold and sensitivity in units of the
-    values.
+    Algorithm 1 of Dwork and Roth (2014), section 3.6, for queries of any sensitivity Δ: (ε, 0)-DP (Theorem
+    3.23). With `halts=c`, a game goes on after "above" with fresh noise on its threshold, and halts after c:
+    (c·ε, 0)-DP. Shapes: n is `games`; answers are read-only views (n,), overwritten by the next call. epsilon
+    is that of *one* instance.
     """
 
     def __init__(
@@ -59,8 +55,7 @@ class AboveThreshold:
     def respond(self, values: Any) -> np.ndarray:
         """(n,) bool: whether each game's noisy value is at or above its noisy threshold.
 
-        The answer of a game that has halted is always False, and meaningless.
-        Values and errors: as `NoisyValues.draw`.
+        Always False, and meaningless, in a game that has halted. Values and errors: as `NoisyValues.draw`.
         """
         np.greater_equal(self._noisy.draw(values), self._thresholds, out=self._above)
         if self._above.any():
@@ -77,11 +72,8 @@ class AboveThreshold:
 
 
 class RestartBudget:
-    """How many of `halts` instances of a mechanism each game has left; after the last it has halted for good.
-
-    Fresh noise is drawn only for the games that restart, so that the answers of other games may decide which
-    random numbers a game receives, but not their distribution.
-    """
+    """How many of `halts` instances of a mechanism each game has left; after the last it has halted for
+    good."""
 
     def __init__(self, games: int, halts: int) -> None:
         check_value("halts", halts, whole, at_least(1))
@@ -91,10 +83,8 @@ class RestartBudget:
         self.halted = unwritable_view(self._halted)
 
     def spend(self, fired: np.ndarray) -> np.ndarray:
-        """End the current instance of the games `fired` (n,) bool; return the indices of those that restart.
-
-        A game that has halted must not fire.
-        """
+        """End the current instance of the games `fired` (n,) bool, none of which has halted; return the
+        indices of those that restart."""
         np.subtract(self._left, fired, out=self._left)
         np.equal(self._left, 0, out=self._halted)
         np.greater(fired, self._halted, out=self._restarted)
@@ -117,20 +107,13 @@ def unwritable_view(array: np.ndarray) -> np.ndarray:
 class RunningSum:
     """Receives b_t in [0, 1], round by round, and reports when b_1 + ... + b_t has passed a threshold.
 
-    Theorem 2.5 of Li, Wang, Ye, after Dwork et al. (2009). An instance has one threshold with noise Lap(1/ε)
-    and adds fresh noise Lap(1/ε) to the sum in every round; it ends with its first answer True ("above").
-    `restart` starts another instance.
-
-    All instances together are (ε, 0)-DP if one b_t is replaced, even if later ones depend on the answers,
-    with less noise than AboveThreshold, since one b_t moves all later sums alike: docs/proofs/running_sum.md.
-    Between instances a game draws noise too, but answers False.
-
-    Shapes: n is `games`; answers are read-only views (n,), overwritten by the next call.
-    Units: epsilon in nats, for one instance; thresholds in units of b.
+    Theorem 2.5 of Li, Wang, Ye, after Dwork et al. (2009): noise Lap(1/ε) on the threshold, and afresh on
+    every sum. An instance ends with its first answer "above"; `restart` starts another. All instances
+    together are (ε, 0)-DP if one b_t is replaced, even if later ones depend on the answers:
+    docs/proofs/running_sum.md. Shapes and units: as `AboveThreshold`.
     """
 
     def __init__(self, games: int, rng: np.random.Generator, *, thresholds: Any, epsilon: float) -> None:
-        """thresholds: one number for all games, or (n,)."""
         check_positive(epsilon=epsilon)
         self._rng = rng
         self._epsilon = epsilon
@@ -142,11 +125,8 @@ class RunningSum:
         self.restart(np.arange(games), thresholds)
 
     def observe(self, values: Any) -> np.ndarray:
-        """(n,) bool: whether each game answers "above" in this round, after b_t = `values`.
-
-        Shapes: values is one number for all games or (n,), bool or in [0, 1].
-        Raises: InvalidArgument if a value is not in [0, 1].
-        """
+        """(n,) bool: whether each game answers "above" in this round, after b_t = `values`, (n,) or one
+        number, bool or in [0, 1]. Raises: InvalidArgument for others."""
         values = np.asarray(values)
         _check_unit_interval(values)
         self._sums += values
@@ -155,10 +135,8 @@ class RunningSum:
         return self._answers
 
     def observe_many(self, values: np.ndarray) -> np.ndarray:
-        """(n, j) bool: as `observe`, for the first j of several b per game, up to the first answer "above".
-
-        Shapes: values (n, k), k ≥ 1. Raises: as `observe`.
-        """
+        """(n, j) bool: as `observe`, for the first j of values (n, k), k ≥ 1, up to the first answer
+        "above"."""
         _check_unit_interval(values)
         sums = self._sums[:, None] + np.cumsum(values, axis=1)
         fired = sums * self._epsilon + laplace(self._rng, np.empty(values.shape)) >= self._thresholds[:, None]
@@ -168,10 +146,9 @@ class RunningSum:
         return np.asarray(fired)
 
     def restart(self, rows: np.ndarray, thresholds: Any) -> None:
-        """Start a new instance, with a fresh noisy threshold and sum 0, in the games `rows`.
+        """Start a new instance, with a fresh noisy threshold and sum 0, in the games `rows` (k,).
 
-        Shapes: rows (k,), indices of games; thresholds one number or (k,).
-        Raises: InvalidArgument if a threshold is not finite.
+        thresholds: one number or (k,). Raises: InvalidArgument if one is not finite.
         """
         if not np.isfinite(thresholds).all():
             raise InvalidArgument("thresholds must be finite", value=thresholds)
@@ -181,22 +158,16 @@ class RunningSum:
 
 
 def running_sum_error(rounds: int, beta: float, *, epsilon: float) -> float:
-    """The α by which one instance errs in some of T rounds with probability at most β.
-
-    To err is to answer "above" although the sum is below the threshold by more than α, or not to answer it
-    although the sum exceeds the threshold by more than α. α = (ln T + 2 ln(2/β))/ε.
-    """
+    """The α by which one instance errs in some of T rounds, on either side, with probability at most β: (ln T
+    + 2 ln(2/β))/ε."""
     check_positive(epsilon=epsilon, rounds=rounds)
     check_value("beta", beta, more_than(0), at_most(1))
     return (math.log(rounds) + 2 * math.log(2 / beta)) / epsilon
 
 
 def running_sum_lag(beta: float, *, epsilon: float) -> float:
-    """The α such that a sum that is α above the threshold goes unnoticed with probability at most β.
-
-    For one round that is fixed before the noise is drawn: P[X + Y > α] = (2 + αε)/4·e^{−αε} for independent
-    X, Y ~ Lap(1/ε).
-    """
+    """The α such that a sum that is α above the threshold goes unnoticed in a fixed round with probability at
+    most β: P[X + Y > α] = (2 + αε)/4·e^{−αε} for independent X, Y ~ Lap(1/ε)."""
     check_positive(epsilon=epsilon)
     check_value("beta", beta, more_than(0), less_than(0.5))
     return least_sufficient(lambda x: (2 + x) / 4 * math.exp(-x) <= beta) / epsilon
@@ -213,16 +184,12 @@ _STRETCH = 64  # values that are compared together; the first outcome "between" 
 class BetweenThresholds:
     """Answers whether a value is below, above or between two noisy thresholds, and halts at "between".
 
-    Appendix C.2 and Lemma C.3 of Naor, Nissim, Stemmer, Yan (2023), first version, after Bun, Steinke, Ullman
-    (2016): the thresholds are lower + μ and upper − μ with μ ~ Lap(2/(ε·size)), and each value has noise
-    Lap(6/(ε·size)). A noisy value below the first is "below" (L), otherwise above the second "above" (R),
-    otherwise "between" (⊤). If replacing one of `size` records moves no value by more than 1/size, all
-    answers cost (ε, delta_of_gap(...)). With `halts=c` (Observation 2) a game goes on after "between" with a
-    fresh instance, and halts after c: compose_advanced(c, ε, δ, slack=c·δ).
-
-    If μ makes the thresholds cross, no outcome is "between", by the printed order of tests.
-
-    Shapes and units: as `AboveThreshold`.
+    Appendix C.2 of Naor, Nissim, Stemmer, Yan (2023), first version: the thresholds are lower + μ and upper −
+    μ with μ ~ Lap(2/(ε·size)), and values have noise Lap(6/(ε·size)). If replacing one of `size` records
+    moves no value by more than 1/size, all answers cost (ε, delta_of_gap(...)) (Lemma C.3). With `halts=c`
+    (Observation 2) a game goes on after "between" with a fresh instance: compose_advanced(c, ε, δ,
+    slack=c·δ). If μ makes the thresholds cross, no outcome is "between". Shapes and units: as
+    `AboveThreshold`.
     """
 
     def __init__(
@@ -267,8 +234,7 @@ class BetweenThresholds:
     def respond(self, values: Any) -> np.ndarray:
         """(n,) bool: False for "below", True for "above" and "between"; `between` then holds the latter.
 
-        The answer of a game that has halted is meaningless, and never "between". Values and errors: as
-        `NoisyValues.draw`.
+        Meaningless, and never "between", in a game that has halted. Values and errors: as `NoisyValues.draw`.
         """
         noisy = self._noisy.draw(values)
         self._compared, self._added = self._lowers, self._noisy.noise
@@ -280,10 +246,7 @@ class BetweenThresholds:
         return self._answers
 
     def respond_many(self, values: np.ndarray) -> np.ndarray:
-        """(n, j) bool: as `respond`, for the first j of several values per game, up to the first halt.
-
-        Shapes: values (n, k), k ≥ 1. Raises: InvalidArgument if a value is not finite.
-        """
+        """(n, j) bool: as `respond`, for the first j of values (n, k), k ≥ 1, up to the first halt."""
         if not np.isfinite(values).all():
             raise InvalidArgument("the values of a query must be finite", value=values)
         noise = laplace(self._rng, np.empty(values.shape))
@@ -305,7 +268,6 @@ class BetweenThresholds:
         return answers[:, :done]
 
     def _spend(self) -> None:
-        """Count the outcomes "between", and restart games where the budget allows."""
         restarted = self._budget.spend(self._between)
         if restarted.size:
             self._lowers = self._lowers.copy()  # `cuts` still needs the old thresholds
@@ -322,10 +284,8 @@ class BetweenThresholds:
 def gap_of_delta(*, epsilon: float, delta: float, size: int) -> float:
     """The distance between the thresholds at which one instance is (epsilon, delta)-DP.
 
-    Lemma C.3 of Naor, Nissim, Stemmer, Yan (2023), first version: 12/(ε·size)·(ln(10/ε) + ln(1/δ) + 1). It
-    also holds at ε = 1, since the output distribution is continuous in ε.
-
-    Units: epsilon in nats, at most 1; delta a probability; neighbours replace one of `size` records.
+    Lemma C.3 of Naor, Nissim, Stemmer, Yan (2023), first version: 12/(ε·size)·(ln(10/ε) + ln(1/δ) + 1), for ε
+    ≤ 1.
     """
     _check_lemma(epsilon=epsilon, size=size)
     check_probability(delta=delta)
@@ -333,10 +293,7 @@ def gap_of_delta(*, epsilon: float, delta: float, size: int) -> float:
 
 
 def delta_of_gap(*, epsilon: float, gap: float, size: int) -> float:
-    """The least delta that Lemma C.3 gives one instance whose thresholds are `gap` apart.
-
-    `gap_of_delta` solved for δ, never rounded down to 0. Units: as `gap_of_delta`.
-    """
+    """The least delta that Lemma C.3 gives one instance whose thresholds are `gap` apart, never 0."""
     _check_lemma(epsilon=epsilon, size=size)
     check_positive(gap=gap)
     return max(10 / epsilon * math.exp(1 - gap * epsilon * size / 12), math.ulp(0.0))

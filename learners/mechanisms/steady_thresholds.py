@@ -24,17 +24,12 @@ class SteadyThresholds:
     """Adds fresh noise Lap(1/(ε·size)) to each value and answers whether it is at or above 1/2.
 
     If the noisy value lies in [lower, upper], the answer is also "between" (⊤), and a game halts with the
-    c-th such answer. Any number of answers cost `steady_thresholds_cost` together: only those "between" are
-    charged.
+    c-th of these; only they are charged (`steady_thresholds_cost`). In section 6.1 of Naor, Nissim, Stemmer,
+    Yan (2023) it replaces BetweenThresholds: docs/proofs/steady_thresholds.md.
 
-    It replaces BetweenThresholds in section 6.1 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), whose fresh
-    thresholds after each ⊤ change how later queries are answered. Proof: docs/proofs/steady_thresholds.md.
-
-    watch: a further rule that halts games, from the ⊤s alone: it receives which answers were ⊤, (n, k), and
-    returns which games it halts with each, (n, j), up to the first answer at which it halts a game.
-
-    Units: epsilon in nats, the cost of a single answer; thresholds in units of the values, with 1/2 between
-    them; neighbours replace one of `size` records, which moves no value by more than 1/size.
+    watch: a further rule that halts games: from which answers were ⊤, (n, k), which games it halts with each,
+    (n, j), up to the first such answer. epsilon: of a single answer; neighbours replace one of `size`
+    records, which moves no value by more than 1/size.
     """
 
     def __init__(
@@ -64,13 +59,11 @@ class SteadyThresholds:
         self.cuts = np.zeros((games, 0))
 
     def respond(self, values: np.ndarray) -> np.ndarray:
-        """(n, j) bool: the answers to the first j of several values per game, up to the first halt of a game.
+        """(n, j) bool: the answers to the first j of values (n, k), k ≥ 1, up to the first halt of a game.
 
-        Afterwards `between` (n, j) holds which answers were "between", and `cuts` (n, j) from which value on
-        they would have been True. The answers of a game that has halted are meaningless, and never "between".
-
-        Shapes: values (n, k), k ≥ 1.
-        Raises: InvalidArgument if values has another shape or is not finite.
+        Then `between` (n, j) holds which were "between", and `cuts` (n, j) from which value on they would
+        have been True. In a game that has halted they are meaningless. Raises: InvalidArgument if values has
+        another shape or is not finite.
         """
         if values.ndim != 2 or len(values) != len(self.halted) or not values.shape[1]:
             raise InvalidArgument("values must have shape (games, k), k ≥ 1", value=values.shape)
@@ -100,13 +93,10 @@ class SteadyThresholds:
 
 
 def steady_thresholds_cost(halts: int, epsilon: float, *, gap: float, slack: float) -> Guarantee:
-    """The cost of all answers of SteadyThresholds together: (ε, slack) with the least ε that is found.
+    """The cost of all answers of SteadyThresholds together: (ε, slack), whatever the number of answers.
 
-    About 2h√(c·ln(1/slack)) + h·ln(1/slack) for small h = epsilon and c = halts, whatever the number of
-    answers; which were "between", and their labels, may all be published. Formula and proof:
-    docs/proofs/steady_thresholds.md.
-
-    Units: epsilon in nats; gap in scales of the noise, (upper − lower)·size·epsilon; slack a probability.
+    About 2h√(c·ln(1/slack)) + h·ln(1/slack) for small h = epsilon and c = halts; formula:
+    docs/proofs/steady_thresholds.md. gap: in scales of the noise, (upper − lower)·size·epsilon.
     """
     check_positive(halts=halts, epsilon=epsilon, gap=gap)
     check_probability(slack=slack)
@@ -133,14 +123,10 @@ _EXCESS = 5e-4  # relative, of a σ above the one at which a cost is expected to
 class MarkedVotes(SteadyThresholds):
     """Answers whether a mean vote plus Gaussian noise is at least 1/2, and marks answers of close votes.
 
-    An answer is marked ("between", ⊤) with chance 0.2·exp(−|vote − 1/2|/gap), independently of its label; a
-    game halts with the c-th mark. Any number of answers cost `marked_votes_cost` together. Gaussian noise has
-    no far tails, and marks do not depend on it.
-
-    Noise and marks are functions of the point (`RandomFunction`): a point that is asked again is answered as
-    before, and a mark is charged when its point is asked first. Proof: docs/proofs/marked_votes.md.
-
-    Units: sigma and gap in votes of one of `size` teachers. The rest is as in `SteadyThresholds`.
+    An answer is marked ("between", ⊤) with chance 0.2·exp(−|vote − 1/2|/gap), independently of its label, and
+    charged if its point is asked first; a game halts with the c-th mark. Noise and marks are functions of the
+    point (`RandomFunction`). Cost: `marked_votes_cost`; docs/proofs/marked_votes.md. sigma, gap: in votes of
+    one of `size` teachers.
     """
 
     def __init__(
@@ -164,10 +150,8 @@ class MarkedVotes(SteadyThresholds):
         )
 
     def respond(self, values: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
-        """As in `SteadyThresholds`, for the mean votes `values` (n, k) at points (n, k) or (n, k, d).
-
-        points: by default, every value is that of a new point.
-        """
+        """As in `SteadyThresholds`, for mean votes (n, k) at points (n, k) or (n, k, d), by default new
+        ones."""
         if points is None:
             points = np.broadcast_to(self._answered + np.arange(values.shape[-1]), values.shape)
         self._points = points
@@ -221,10 +205,8 @@ def log_answer_laws(votes: np.ndarray, *, size: int, sigma: float, gap: float) -
 def marked_votes_cost(halts: int, *, size: int, sigma: float, gap: float, slack: float) -> Guarantee:
     """The cost of all answers of MarkedVotes together: (ε, slack), whatever the number of answers.
 
-    Computed from the exact laws of an answer. ε is infinite where answers without a mark may reveal more than
-    marks pay for. Formula: docs/proofs/marked_votes.md.
-
-    Units: sigma and gap in votes; slack a probability.
+    ε is infinite where answers without a mark may reveal more than marks pay for. Formula:
+    docs/proofs/marked_votes.md. sigma, gap: in votes.
     """
     check_positive(halts=halts, size=size, sigma=sigma, gap=gap)
     check_probability(slack=slack)
@@ -263,10 +245,8 @@ def _charge(pair: list[tuple[np.ndarray, np.ndarray]], moment: float) -> float:
 
 
 def all_answers_cost(answers: int, *, sigma: float, gap: float, slack: float) -> Guarantee:
-    """The cost of so many answers of MarkedVotes with their marks, whatever the votes, by zCDP.
-
-    Labels are ρ-zCDP with ρ = 1/(2σ²); a mark, of chance at most 0.2, is (1/gap, 0)-DP.
-    """
+    """The cost of so many answers of MarkedVotes, whatever the votes, by zCDP: labels have ρ = 1/(2σ²), and a
+    mark is (1/gap, 0)-DP."""
     check_positive(answers=answers, sigma=sigma, gap=gap)
     return zcdp_guarantee(answers * 0.5 * (1 / sigma**2 + 1 / gap**2), slack=slack)
 

@@ -24,15 +24,13 @@ from learners.online.sanitiser import Sanitiser, error_functions, round_to_count
 class AgnosticBatched(OnlineLearner):
     """Private agnostic online learner on synthetic examples from batches (Algorithm 3 of Li, Wang, Ye).
 
-    After every B rounds the batch is sanitised for H^label, and its B synthetic examples are added to B
-    sequences in random order, one to each. In a round a sequence is drawn, and the hypothesis of Hedge over
-    the concepts on it is released.
+    Each batch of B examples is sanitised for H^label, and its synthetic examples are added to B sequences,
+    one to each. In a round a sequence is drawn, and the hypothesis of Hedge over the concepts on it is
+    released. All batches cost as much as one.
 
-    Privacy: an example is in one batch, and each is sanitised once, so all batches cost as much as one. The
-    last one is sanitised only if a round follows. Deviations: the sanitiser is that of
-    `learners.online.sanitiser`, for finite classes. If its calls end before it wins, its last proposal is
-    used, where the paper stops the game. The default is few calls: a thousand examples cannot pay for the
-    number in the theorem (`bound` is none).
+    Deviations: the sanitiser is that of `learners.online.sanitiser`. If its calls end before it wins, its
+    last proposal is used, where the paper stops; by default few calls, since the number in the theorem needs
+    more examples (`bound` is none).
     """
 
     name = "agnostic-batched"
@@ -46,9 +44,7 @@ class AgnosticBatched(OnlineLearner):
         1e-6, unit="probability", help="δ of a batch, and of all batches", check=[at_least(0), less_than(1)]
     )
     alpha: float = setting(0.2, help="the target error of the sanitiser", check=[more_than(0), at_most(1)])
-    calls: int | None = count_setting(
-        6, help="largest number of calls of the sanitiser's discriminator; none: as its theorem requires"
-    )
+    calls: int | None = count_setting(6, help="most calls of the discriminator; none: as its theorem needs")
     rate: float | None = setting(
         None, unit="nats per mistake", help="Hedge's rate; default: from T, B and H", check=more_than(0)
     )
@@ -84,9 +80,8 @@ class AgnosticBatched(OnlineLearner):
     def bound(self, rounds: int) -> Bound | None:
         """Theorem 4.1, on the expected regret, if B examples are enough for the sanitiser's theorem.
 
-        Each of the q = ⌊rounds/B⌋ full batches is sanitised with error at most alpha, except with probability
-        1/(q·rounds), and rounded. The bound is B·R(q) + 2·(alpha + rounding)·qB + 1, plus one mistake for
-        each round of the last batch if it is not full.
+        B·R(q) + 2·(alpha + rounding)·qB + 1 for q = ⌊rounds/B⌋ full batches, plus one mistake for each
+        further round.
         """
         full = rounds // self.batch
         if rounds > self.rounds or not full or self.sanitiser.sample_size(1 / (full * rounds)) > self.batch:
@@ -135,7 +130,6 @@ class AgnosticBatchedState:
             self._sanitise(self._sequences[batches - 1])
 
     def _sanitise(self, out: np.ndarray) -> None:
-        """Sanitise the batch; write its synthetic examples in random order to out (n, B)."""
         result = self._sanitiser.run(self._rng, self._counts)
         synthetic = round_to_counts(result.distribution, self._spec.batch)
         points = np.tile(np.arange(self._counts.shape[1], dtype=out.dtype), len(out))

@@ -39,14 +39,11 @@ class AgnosticExperts(OnlineLearner):
     """Private agnostic online learner that draws among experts (Algorithms 5 to 7 of Li, Wang, Ye).
 
     An expert follows the SOA, and at ends of stretches of rounds it makes the SOA err at a candidate, a point
-    that occurred often since its last move. Some expert has little more regret than the best concept. Hedge
-    weighs the experts, and one of them is drawn.
+    that occurred often since its last move. Hedge weighs the experts, and one of them is drawn. Privacy: ε of
+    the counters plus the cost of the draws. Proofs and deviations: docs/proofs/agnostic_experts.md.
 
-    Privacy: ε of the counters plus the cost of the draws. Proofs and deviations (points of a finite domain
-    are counted instead of sanitising classes of functions): docs/proofs/agnostic_experts.md.
-
-    Memory: states × (ends + 1) numbers of 8 bytes for each game; a round's work is one number for each state.
-    Raises: Unsupported if the domain is not finite, or too large.
+    Memory: states × (ends + 1) numbers of 8 bytes for each game. Raises: Unsupported if the domain is not
+    finite, or too large.
     """
 
     name = "agnostic-experts"
@@ -56,12 +53,8 @@ class AgnosticExperts(OnlineLearner):
     rounds: int = count_setting(10_000, help="T, the largest number of rounds")
     epsilon: float = setting(1.0, unit="nats", help="ε of counters and draws together")
     delta: float = setting(1e-6, unit="probability", help="δ of all draws", check=[at_least(0), less_than(1)])
-    stretches: int | None = count_setting(
-        None, help="K, the stretches of rounds after which experts may move; default: √T"
-    )
-    mistakes: int | None = count_setting(
-        None, help="M, the largest number of moves of an expert; default: the SOA's mistakes", least=0
-    )
+    stretches: int | None = count_setting(None, help="K, stretches after which experts may move; default: √T")
+    mistakes: int | None = count_setting(None, help="M, most moves of an expert; default: the SOA's", least=0)
     share: float = setting(0.2, help="share of ε for counters; 0: none", check=[at_least(0), less_than(1)])
     threshold: float = setting(
         2.0,
@@ -69,9 +62,7 @@ class AgnosticExperts(OnlineLearner):
         help="the occurrences since the last move that make a point a candidate",
         check=[more_than(-math.inf), less_than(math.inf)],
     )
-    draws: str = setting(
-        FRESH, help="fresh: every round; lazy: rarely, for oblivious adversaries", check=one_of(FRESH, LAZY)
-    )
+    draws: str = setting(FRESH, help="fresh, or lazy, for oblivious adversaries", check=one_of(FRESH, LAZY))
     rate: float | None = setting(
         None, unit="nats per mistake", help="Hedge's rate; default: the best within ε", check=more_than(0)
     )
@@ -84,8 +75,6 @@ class AgnosticExperts(OnlineLearner):
                 f"which exceeds {MOST_NUMBERS_PER_GAME:,}",
                 remedy="Choose a smaller domain, fewer stretches or fewer mistakes.",
             )
-
-    # --- parameters in use ------------------------------------------------------------------------------
 
     @property
     def automaton(self) -> Automaton:
@@ -170,8 +159,6 @@ class AgnosticExperts(OnlineLearner):
     def _best_rate(self) -> float:
         return math.sqrt(8 * self._log_experts(self.ends) / self._hedge_rounds) if self._hedge_rounds else 1.0
 
-    # --- guarantees -------------------------------------------------------------------------------------
-
     def _cost(self) -> Guarantee:
         draws = Guarantee(0.0, 0.0)
         if self._hedge_rounds >= 2 and self.draws == LAZY:
@@ -196,7 +183,6 @@ class AgnosticExperts(OnlineLearner):
         return Bound(regret, REGRET, beta=None, theorem=self.theorem, oblivious=self.draws == LAZY)
 
     def _regret_of_draws(self, rounds: int) -> float:
-        """The regret against the expert that follows a concept; 0 in the first stretch."""
         ends = (rounds - 1) // self.stretch_length
         if not (ends and self.ends):
             return 0.0
@@ -237,7 +223,6 @@ class AgnosticExperts(OnlineLearner):
         )
 
     def start(self, games: int, rng: np.random.Generator) -> AgnosticExpertsState:
-        """Raises: Unsupported if the games need too much memory."""
         check_memory(games, (len(self.transitions.states) + self.transitions.points) * (self.ends + 1))
         return AgnosticExpertsState(self, games, rng)
 
@@ -286,15 +271,12 @@ class AgnosticExpertsState:
 
 
 class Candidates:
-    """At the end of each stretch e of rounds, S'(i, e]: the points that occurred often since the end of
-    stretch i.
+    """At the end of each stretch e, S'(i, e]: the points that occurred often since the end of stretch i.
 
-    Every point of a finite domain has a `BinaryCounter`, whose rounds are stretches. S'(i, e] contains x if
-    the noisy counts of x at the ends i and e differ by at least `threshold`
-    (docs/proofs/agnostic_experts.md). All sets together are (epsilon, 0)-DP for one replaced example, since
-    it changes two counts by 1 in one stretch.
-
-    Shapes: n games, X points. Units: epsilon in nats, or 0 for no counters: then every point is a candidate.
+    S'(i, e] contains x if the noisy counts of x (`BinaryCounter`) at the ends i and e differ by at least
+    `threshold`. All sets together are (epsilon, 0)-DP for one replaced example
+    (docs/proofs/agnostic_experts.md). Shapes: n games, X points. epsilon: 0 for no counters: then every point
+    is a candidate.
     """
 
     def __init__(
@@ -308,7 +290,6 @@ class Candidates:
         epsilon: float,
         threshold: float,
     ) -> None:
-        """length: of a stretch, in rounds. ends: the number of stretches that end."""
         self._rows = np.arange(games)
         self._length = length
         self._threshold = threshold
@@ -323,7 +304,6 @@ class Candidates:
             self._noisy_counts = np.zeros((games, ends + 1, points))
 
     def observe(self, place: np.ndarray) -> None:
-        """Count this round's points (n,), given by their numbers."""
         self._counts[self._rows, place] += 1
 
     def end_stretch(self) -> np.ndarray:
@@ -343,10 +323,8 @@ def counter_noise_scale(ends: int, epsilon: float) -> float:
 
 
 def largest_missed_count(ends: int, epsilon: float, *, threshold: float, beta: float) -> int:
-    """The largest number of occurrences of a point between two ends at which it may not be a candidate.
-
-    It holds for all sets of the point's counter, except with probability `beta`.
-    """
+    """The largest number of occurrences of a point between two ends at which it may not be a candidate, for
+    all sets of its counter, except with probability `beta`."""
     if not (ends and epsilon):
         return 0
     # Two counts are subtracted, and each has at most this error.

@@ -1,8 +1,5 @@
-"""Learners that change only after a mistake (halving, soa, sparse-majority), which are not private; and
-their automata as tables, to be run on many short sequences of examples.
-
-Golowich and Livni (2021) and Li, Wang, Ye run the SOA on many short sequences. A sequence is represented by
-the state of its automaton; sequences are compared, counted and released by the function of that state."""
+"""Learners that change only after a mistake (halving, soa, sparse-majority), which are not private; and their
+automata as tables, to be run on many short sequences of examples, each represented by its state."""
 
 from __future__ import annotations
 
@@ -37,8 +34,7 @@ def _check_finite(instance: Learner, attribute: object, value: ConceptClass) -> 
 
 @attrs.frozen
 class WithoutPrivacy(OnlineLearner):
-    """Base of the online learners that protect nothing (ε = ∞), baselines for the private ones. To see a
-    claim refuted, audit one against a claim of your own (`--epsilon`)."""
+    """Base of the online learners that protect nothing (ε = ∞), baselines for the private ones."""
 
     common_random_numbers = True  # it draws no random numbers, or one in each round of every game
 
@@ -49,11 +45,9 @@ class WithoutPrivacy(OnlineLearner):
 
 @attrs.frozen
 class ConservativeLearner(WithoutPrivacy):
-    """Base of the deterministic learners that are automata: the state, whose function is the hypothesis,
-    changes after a mistake.
+    """Base of the deterministic learners that are automata, whose state changes after a mistake.
 
-    If no concept is consistent with the examples on which it erred, it predicts 0 at every point for the rest
-    of the game, which does not happen in realizable games.
+    If no concept is consistent with the examples on which it erred, it predicts 0 for the rest of the game.
     """
 
     @abstractmethod
@@ -114,9 +108,8 @@ class ConservativeLaw(OnlineLaw[int]):
 class Halving(ConservativeLearner):
     """Predicts at each point the label that most consistent concepts give, and 1 at a tie.
 
-    Halving (Littlestone 1988) in its conservative form: consistency refers to the examples on which it erred.
-    Each of these removes at least half of the concepts, so it makes at most log2 |H| mistakes. Its bound is
-    exact, and often below that.
+    Littlestone (1988), in the conservative form: consistency refers to the examples on which it erred, of
+    which each removes at least half of the concepts. Its bound is exact, and often below log2 |H|.
     """
 
     name = "halving"
@@ -131,9 +124,8 @@ class Soa(ConservativeLearner):
     """Predicts at each point the label for which the consistent concepts have the larger Littlestone
     dimension.
 
-    The Standard Optimal Algorithm of Littlestone (1988) in its conservative form: consistency refers to the
-    examples on which it erred. In a realizable game it makes at most Ldim mistakes, and no deterministic
-    learner has a smaller bound.
+    The Standard Optimal Algorithm of Littlestone (1988), in the conservative form: consistency refers to the
+    examples on which it erred. It makes at most Ldim mistakes; no deterministic learner has a smaller bound.
     """
 
     name = "soa"
@@ -145,13 +137,11 @@ class Soa(ConservativeLearner):
 
 @attrs.frozen
 class SparseMajorityLearner(ConservativeLearner):
-    """Predicts with a majority of a few concepts of the class that minimises the worst-case number of
-    mistakes.
+    """Predicts with a majority of a few concepts that minimises the worst-case number of mistakes.
 
-    After Hanneke, Livni, Moran, Online Learning with Simple Predictors (COLT 2021), computed for the given
-    class; the guarantees are those of `arena.littlestone.sparse_majority_automaton`. Its hypotheses are
-    majorities of at most `automaton().most_members` concepts, consistent or not. For thresholds that number
-    is 1, so it is proper.
+    After Hanneke, Livni, Moran, Online Learning with Simple Predictors (COLT 2021), with the guarantees of
+    `arena.littlestone.sparse_majority_automaton`: majorities of at most `automaton().most_members` concepts,
+    one for thresholds, so that it is proper.
     """
 
     name = "sparse-majority"
@@ -175,12 +165,10 @@ MOST_ENTRIES = 2**26  # states x points, in the table of successors
 class AutomatonTables:
     """A conservative learner of a class as tables.
 
-    Functions are numbered from 0. The last number, `no_function`, belongs to the dead state (⊥), which is
-    reached by examples that no concept explains.
-
-    concepts: H. automaton: the learner. function (S,): of each of S states. after (S, P) int32: the state
-    after a mistake at each of P points. labels (F + 1, P) bool: of each of F functions, 0 for `no_function`.
-    released (F,): the functions as concepts of `automaton.hypotheses`.
+    Functions are numbered from 0; the last number, `no_function`, belongs to the dead state (⊥). function
+    (S,): of each of S states. after (S, P) int32: the state after a mistake at each of P points. labels (F +
+    1, P) bool: of each of F functions, 0 for `no_function`. released (F,): the functions as concepts of
+    `automaton.hypotheses`.
     """
 
     concepts: ConceptClass
@@ -200,7 +188,6 @@ class AutomatonTables:
 
     @property
     def dead(self) -> int:
-        """The state of sequences that no concept explains."""
         return self.automaton.dead
 
     @property
@@ -214,21 +201,17 @@ class AutomatonTables:
         return len(self.released)
 
     def domain_indices(self, x: np.ndarray) -> np.ndarray:
-        """The columns of points (n,)."""
         return self.concepts.domain_indices(self.concepts.check(x))
 
     def hypothesis(self, functions: np.ndarray) -> Hypothesis:
         return Hypothesis(self.automaton.hypotheses, self.released[functions])
 
     def play_tournaments(self, first: np.ndarray, second: np.ndarray, guess: np.ndarray) -> np.ndarray:
-        """The winners of pairs of states with different functions: steps 6 and 7 of Algorithm 1 of Li, Wang,
-        Ye.
+        """The winners (k,) of pairs of states with different functions: steps 6 and 7 of Algorithm 1 of Li,
+        Wang, Ye.
 
-        The tournament example is the middle one, in the order of the domain, of the points at which the
-        functions differ, with the guessed label. It extends the sequence whose function labels it
-        differently.
-
-        Shapes: states (k,), guess (k,) bool; result (k,).
+        The middle one of the points at which the functions differ, with the guessed label (k,) bool, extends
+        the sequence whose function labels it differently.
         """
         labels = self.labels[self.function[first]]
         differ = labels != self.labels[self.function[second]]

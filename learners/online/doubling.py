@@ -33,21 +33,18 @@ def _check_inner(instance: object, attribute: attrs.Attribute[Learner], value: L
 class Doubling(OnlineLearner):
     """Fresh instances of an online learner on stretches of first, 2·first, 4·first, … rounds.
 
-    The doubling trick (section 5 of Li, Wang, Ye). An instance is told the length of its stretch, so nothing
-    that is shown depends on `rounds`, which only says how far the claim is computed. Regret of order √T grows
-    by at most √2/(√2 − 1) = 3.4, and mistakes of order ln T become ln²T.
+    The doubling trick (section 5 of Li, Wang, Ye): nothing that is shown depends on `rounds`, which only says
+    how far the claim is computed. Regret of order √T grows by at most √2/(√2 − 1) = 3.4, and mistakes of
+    order ln T become ln²T.
 
-    Privacy (docs/proofs/doubling.md): an example is read by one instance, so ε is that of the worst instance.
-    Their δ add up, since an adversary may wait for an instance that fails: instance k = 0, 1, … gets δ/((k +
-    1)(k + 2)).
+    Privacy (docs/proofs/doubling.md): ε is that of the worst instance, and δ add up: instance k = 0, 1, …
+    gets δ/((k + 1)(k + 2)).
     """
 
     name = "doubling"
     theorem = "the doubling trick, section 5 of Li, Wang, Ye; privacy: docs/proofs/doubling.md"
 
-    inner: Learner = setting(
-        RealizableLearner(), help="the learner; its rounds and delta are set", check=_check_inner
-    )
+    inner: Learner = setting(RealizableLearner(), help="its rounds and delta are set", check=_check_inner)
     first: int = setting(1, unit="rounds", help="the length of the first stretch", check=[whole, at_least(1)])
     rounds: int = count_setting(10_000, help="the largest number of rounds")
 
@@ -79,7 +76,6 @@ class Doubling(OnlineLearner):
         return self.inner.common_random_numbers
 
     def online_law(self) -> DoublingLaw:
-        """Raises: Unsupported unless the inner learner declares its output distribution."""
         return DoublingLaw(self)
 
     def start(self, games: int, rng: np.random.Generator) -> DoublingState:
@@ -110,8 +106,6 @@ class DoublingState:
 
 
 class DoublingLaw(OnlineLaw[State]):
-    """The distribution of what doubling shows."""
-
     def __init__(self, spec: Doubling) -> None:
         self.rounds = spec.rounds
         self._first = spec.first

@@ -26,15 +26,15 @@ _SLAB = 2**22  # leaves counted at a time
 class GolowichLivni(OnlineLearner):
     """Private online learner of Littlestone classes by a forest of sequences (Golowich and Livni 2021).
 
-    Follows section 3 of Li, Wang, Ye. Each example goes to the sequence at a random leaf of a forest of
-    binary trees of depth d = Ldim(H), and extends it if the SOA errs. Sibling sequences with different
-    functions play a tournament, and one becomes the sequence of the parent. A function is shown while
-    AboveThreshold reports that more than about `level` sequences have it; then the most frequent function of
-    a private histogram is shown, at most `switches` times. With `reduction`, h_t is the last function of a
-    fresh instance that is run on all examples before round t, for adaptive adversaries.
+    Each example goes to the sequence at a random leaf of binary trees of depth d = Ldim(H), and extends it if
+    the SOA errs; sibling sequences with different functions play a tournament, and one becomes the sequence
+    of the parent. A function is shown while AboveThreshold reports that more than about `level` sequences
+    have it; then the most frequent one of a private histogram is shown, at most `switches` times. With
+    `reduction`, h_t is the last function of a fresh instance on all examples before round t, for adaptive
+    adversaries.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries, in both modes. Proofs and choices that the paper leaves
-    open: docs/proofs/golowich_livni.md. Raises: Unsupported if the domain is not finite.
+    Privacy: (ε, δ)-DP against adaptive adversaries. Proofs and choices that the paper leaves open:
+    docs/proofs/golowich_livni.md.
     """
 
     name = "golowich-livni"
@@ -44,22 +44,13 @@ class GolowichLivni(OnlineLearner):
     rounds: int = count_setting(1_000, help="T, the largest number of rounds")
     epsilon: float = setting(1.0, unit="nats", help="ε of a game")
     delta: float = setting(1e-6, unit="probability", help="δ of a game")
-    beta: float = setting(
-        0.05, unit="probability", help="β, failure probability of AboveThreshold: sets the default level"
-    )
-    nodes: int = setting(
-        2**10, help="number of leaves of the forest, a power of two", check=[whole, at_least(1), power_of_two]
-    )
+    beta: float = setting(0.05, unit="probability", help="β of AboveThreshold: sets the default level")
+    nodes: int = setting(2**10, help="leaves, a power of two", check=[whole, at_least(1), power_of_two])
     switches: int = count_setting(8, help="the largest number of times that it changes its hypothesis")
     level: float | None = setting(
-        None,
-        unit="nodes",
-        help="the least nodes of a function shown; default: by the error of AboveThreshold",
-        check=at_least(0),
+        None, unit="nodes", help="least of a function; default: AboveThreshold's error", check=at_least(0)
     )
-    reduction: bool = setting(
-        False, help="whether each round has a fresh instance, for few mistakes against adaptive adversaries"
-    )
+    reduction: bool = setting(False, help="a fresh instance each round, for adaptive adversaries")
 
     def _cost(self) -> Guarantee:
         cost = self.instance_cost
@@ -118,17 +109,12 @@ class GolowichLivni(OnlineLearner):
 
 
 def _share(k: int, epsilon: float, *, slack: float) -> float:
-    """The largest ε such that the composition of k mechanisms with this ε has at most `epsilon`."""
     return largest_affordable(lambda each: best_composition(k, each, slack=slack).epsilon, epsilon)
 
 
 class GolowichLivniState:
-    """A running golowich-livni.
-
-    A row is an instance. Without the reduction row g is game g. With it there are rounds x games rows,
-    ordered by round: h_t comes from the rows of round t, and an example is read by the rows of all later
-    rounds.
-    """
+    """A running golowich-livni. A row is an instance: with the reduction there are rounds x games, ordered by
+    round, and an example is read by the rows of all later rounds."""
 
     def __init__(self, spec: GolowichLivni, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
@@ -163,7 +149,6 @@ class GolowichLivniState:
             self._switch(fired[start : start + step])
 
     def _switch(self, rows: np.ndarray) -> None:
-        """Show the most frequent function of a private histogram; keep the old one if all counts are 0."""
         counts = self._forests.counts(rows)
         noisy = private_histogram(self._rng, counts, self._noise)
         best = np.where(noisy.any(axis=1), noisy.argmax(axis=1), self._forests.function[rows])
@@ -171,8 +156,8 @@ class GolowichLivniState:
 
 
 class TournamentForests:
-    """The forests of all instances. A leaf stores the state and the height of its pertinent node, whose
-    leaves are a block of 2^height; `count` is the number of pertinent nodes that have the function shown."""
+    """The forests of all instances. A leaf stores the state and the height of its pertinent node; `count` is
+    the number of pertinent nodes that have the function shown."""
 
     def __init__(self, soa: AutomatonTables, rows: int, leaves: int, rng: np.random.Generator) -> None:
         self._soa = soa

@@ -1,12 +1,7 @@
 """hedge, weighted-majority and bps-experts: an expert drawn by weight in every round, without privacy.
 
-Each mistake multiplies a weight by exp(-η). With N experts of equal initial weight, every sequence of T
-examples satisfies
-
-    Σ_t p_t·loss_t - min over experts of its loss  ≤  ln N / η + η T / 8,
-
-where p_t are the normalised weights in round t: Theorem 2.2 of Cesa-Bianchi and Lugosi (2006). For
-η = sqrt(8 ln N / T) the bound is sqrt(T ln N / 2).
+Each mistake multiplies a weight by exp(-η). With N experts, every sequence of T examples satisfies Σ_t
+p_t·loss_t - min over experts of its loss ≤ ln N / η + η T / 8: Theorem 2.2 of Cesa-Bianchi and Lugosi (2006).
 """
 
 from __future__ import annotations
@@ -45,11 +40,7 @@ class HedgeLearner(WithoutPrivacy):
 
     rounds: int = count_setting(100, help="T, the largest number of rounds")
     rate: float | None = setting(
-        None,
-        help="η, the decrease of the logarithm of a weight after a mistake; default: sqrt(8 ln N / T) for N "
-        "experts",
-        unit="nats",
-        check=[more_than(0), at_most(LARGEST_RATE)],
+        None, help="η; default: sqrt(8 ln N / T)", unit="nats", check=[more_than(0), at_most(LARGEST_RATE)]
     )
 
     @property
@@ -59,7 +50,7 @@ class HedgeLearner(WithoutPrivacy):
 
     @property
     def eta(self) -> float:
-        """The rate in use, in nats; by default that of the least bound, 0 if there is only one expert."""
+        """The rate in use, in nats; by default that of the least bound."""
         return self.rate or min(math.sqrt(8 * self.log_experts / self.rounds), LARGEST_RATE)
 
     def bound(self, rounds: int) -> Bound | None:
@@ -70,15 +61,13 @@ class HedgeLearner(WithoutPrivacy):
 
 
 class HedgeWeights:
-    """The weights of m experts, or of groups of experts, in each of n games.
+    """The weights of m experts, or of groups of experts, in each of n games; start: (m,), in every game.
 
-    Doubles represent weights whose ratio is up to 2^1400; smaller weights are raised to that. The probability
-    of drawing such an expert is at most 2^-800.
+    Ratios are at most 2^1400, so that an expert whose weight was raised to that is drawn with probability at
+    most 2^-800. Raises: Unsupported for too many experts.
     """
 
     def __init__(self, games: int, start: np.ndarray, rate: float, log_experts: float) -> None:
-        """start: (m,), of every game. log_experts: ln of how many they represent. Raises: Unsupported if
-        too many."""
         check_memory(games, len(start))
         bits = (log_experts + math.log(len(start))) / math.log(2)
         if bits > _MOST_BITS:
@@ -89,7 +78,6 @@ class HedgeWeights:
         self._rounds = 0
 
     def slabs(self) -> Iterator[slice]:
-        """The games in portions that fit into a core's cache."""
         games, size = self.values.shape
         step = max(1, _SLAB // size)
         return (slice(start, start + step) for start in range(0, games, step))
@@ -107,10 +95,8 @@ class HedgeWeights:
 
 
 def draw_experts(weights: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An expert for each game, drawn by its weight, and a number that is uniform given the expert.
-
-    Shapes: weights (n, m), u (n,) uniform in [0, 1); results (n,) and (n,) in [0, 1).
-    """
+    """An expert for each game, drawn by its weight, and a number that is uniform given the expert, by uniform
+    u (n,); weights (n, m)."""
     sums = weights.cumsum(axis=1)
     target = u * sums[:, -1]
     experts = (sums > target[:, None]).argmax(axis=1)
@@ -125,13 +111,11 @@ MOST_POINTS = 4_096
 
 @attrs.frozen
 class WeightedMajority(HedgeLearner):
-    """h_t is a concept c drawn afresh with probability proportional to exp(-η·(number of mistakes of c so
-    far)).
+    """h_t is a concept drawn afresh with probability proportional to exp(-η·(number of its mistakes so far)).
 
-    The randomised weighted majority algorithm of Littlestone and Warmuth (1994), with one concept for each of
-    the C labellings of the domain that the class realises. The expected regret after t ≤ T rounds is at most
-    ln C / η + η t / 8, also against adaptive adversaries: for the sequence that was in fact played, in
-    expectation over the random numbers of both players.
+    Randomised weighted majority of Littlestone and Warmuth (1994), with one concept for each of the C
+    labellings of the domain. The expected regret after t ≤ T rounds is at most ln C / η + η t / 8, also
+    against adaptive adversaries, for the sequence that was in fact played.
     """
 
     name = "weighted-majority"
@@ -226,11 +210,10 @@ MOST_ENTRIES = 2**22  # groups x points, about thirty bytes each
 class BpsExperts(HedgeLearner):
     """Hedge over an expert for every set of at most d of the T rounds, where d = Ldim.
 
-    The learner of Ben-David, Pál, Shalev-Shwartz, Agnostic Online Learning (COLT 2009). An expert follows the
-    SOA. In a round of its set it predicts the opposite, and the SOA is updated as if it had erred. There are
-    N = Σ_{j≤d} C(T, j) experts; those in the same state of the SOA, after the same number of rounds of their
-    sets, are kept as one group (docs/online.md). The expected regret after t ≤ T rounds is at most ln N / η +
-    η t / 8, also against adaptive adversaries, in the sense stated in `WeightedMajority`.
+    Ben-David, Pál, Shalev-Shwartz, Agnostic Online Learning (COLT 2009). An expert follows the SOA; in a
+    round of its set it predicts the opposite, and the SOA is updated as if it had erred. N = Σ_{j≤d} C(T, j);
+    experts with the same future are one group (docs/online.md). Regret: as for `WeightedMajority`, with N for
+    C.
     """
 
     name = "bps-experts"
@@ -286,8 +269,8 @@ class BpsExpertsState:
         self._weights.end_round()
 
     def _completions(self) -> tuple[np.ndarray, np.ndarray]:
-        """(groups,) each: in how many ways the sets can continue, divided by N, for the experts that follow
-        the SOA in this round and for those that oppose it."""
+        """(groups,) each: the shares of ways to continue the sets, of experts that follow the SOA and that
+        oppose it."""
         counts = count_subsets(self._rounds.left, self._groups.depth)
         shares = np.array([0.0] + [count / self._experts for count in counts])
         unused = self._groups.depth - self._groups.used
@@ -309,10 +292,10 @@ class BpsExpertsState:
 class ExpertGroups:
     """The groups of experts of a class, by level: experts at level j have used j rounds of their sets.
 
-    hypotheses: the functions of the SOA's states and their complements. depth: d, the last level. used
-    (groups,): the levels. function, complement (groups,): rows of `hypotheses`. wrong (2 points, groups)
-    bool: whether an expert that follows errs on example (x, y), in row 2x + y. after (points, groups below
-    the last level): the next group of an expert that opposes.
+    hypotheses: the functions of the SOA's states and their complements. depth: d. used (groups,): the levels.
+    function, complement (groups,): rows of `hypotheses`. wrong (2 points, groups) bool: whether an expert
+    that follows errs on (x, y), in row 2x + y. after (points, groups below level d): the next group of one
+    that opposes.
     """
 
     hypotheses: Functions

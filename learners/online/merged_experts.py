@@ -1,7 +1,5 @@
-"""Experts that follow a mistake-bound learner through private candidates: Appendix E of Li, Wang, Ye.
-
-For classes on finite domains. Experts with the same future are merged, so that there are few; one of them is
-drawn in every round, or kept and moved."""
+"""Experts that follow a mistake-bound learner through private candidates: Appendix E of Li, Wang, Ye, for
+finite domains. Experts with the same future are merged; one is drawn in every round, or kept and moved."""
 
 from __future__ import annotations
 
@@ -26,16 +24,12 @@ MOST_PAIRS = 2**26  # transitions x concepts
 
 @attrs.frozen(eq=False)
 class Transitions:
-    """The part of an automaton within a number of mistakes of the start; states are renumbered from 0, the
-    start.
+    """The states of an automaton within a number of mistakes of the start, renumbered from 0, the start.
 
-    A mistake that no concept explains is not a transition, nor is one beyond the given number.
-
-    Shapes: S states, X points, A transitions, sorted by target. states (S,): the numbers in the automaton.
-    wrong (2·X, S) uint8: row X·y + x says whether a state errs on (x, y). live (S, X) bool: whether a mistake
-    at x is a transition. after (S, X): the next state, arbitrary where there is no transition. source, point,
-    target (A,): the transitions. reached (R,): the distinct targets; starts (R,): the first transition to
-    each.
+    Shapes: S states, X points, A transitions, mistakes that some concept explains, sorted by target. states
+    (S,): the numbers in the automaton. wrong (2·X, S) uint8: row X·y + x says whether a state errs on (x, y).
+    live (S, X) bool: whether a mistake at x is a transition. after (S, X): the next state. source, point,
+    target (A,). reached (R,): the distinct targets; starts (R,): the first transition to each.
     """
 
     states: np.ndarray = attrs.field(converter=freeze)
@@ -60,11 +54,8 @@ class Transitions:
 
 
 def largest_difference(transitions: Transitions, labellings: np.ndarray) -> int:
-    """The most points at which a state differs from a concept that explains all mistakes before it.
-
-    With more than `MOST_PAIRS` pairs of transitions and concepts it is not computed, and is |X|. Shapes:
-    labellings (H, X) bool, those of the concepts.
-    """
+    """The most points at which a state differs from one of the labellings (H, X) that explains all mistakes
+    before it; |X| for more than `MOST_PAIRS` pairs."""
     source, point, target = transitions.source, transitions.point, transitions.target
     if len(source) * len(labellings) > MOST_PAIRS:
         return transitions.points
@@ -85,8 +76,7 @@ def largest_difference(transitions: Transitions, labellings: np.ndarray) -> int:
 
 @lru_cache(maxsize=32)
 def build_transitions(automaton: Automaton, points: int, mistakes: int) -> Transitions:
-    """The states within `mistakes` mistakes of the start, and their transitions. Raises: Unsupported if
-    too many."""
+    """The states within `mistakes` mistakes of the start. Raises: Unsupported for too many."""
     columns = np.arange(points)
     states = _reachable_states(automaton, columns, mistakes)
     after = automaton.after_mistake(states[:, None], columns)
@@ -134,13 +124,9 @@ class MergedExperts:
     """The exact weights of Hedge over all experts, merged by what they do from now on.
 
     At every end e of a stretch an expert may move: it is updated with a mistake at a candidate x of S'(i, e],
-    where i is the end of its last move (0: none), and continues from the resulting state s. Experts with the
-    same (s, i) are merged. Where moves are possible, an expert moves with probability `move_probability` < 1,
-    to each with equal probability.
-
-    Within a stretch the loss depends on s alone, so a round costs one number for each state. Logarithms are
-    kept, so that no weight underflows. Shapes: n games, S states, X points, A transitions; n·(ends + 1)·S
-    numbers are kept. Units: rate in nats for each mistake. ends: the number of stretches that may end.
+    where i is the end of its last move (0: none). Experts with the same state s and i are merged. Where moves
+    are possible, one moves with probability `move_probability` < 1, to each with equal probability. Shapes: n
+    games, S states, X points; n·(ends + 1)·S log-weights are kept. rate: nats for each mistake.
     """
 
     def __init__(
@@ -168,7 +154,7 @@ class MergedExperts:
         return self._state_logs[games] - self._rate * self._mistakes[games]
 
     def last_move_scores(self, games: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """(g, stretches_ended + 1): the log-weights by i of one state in each game, up to a constant."""
+        """(g, stretches_ended + 1): the log-weights by i of one state in each game."""
         return self._logs[games, : self.stretches_ended + 1, states]
 
     def end_stretch(self, candidates: np.ndarray) -> None:
@@ -231,7 +217,6 @@ class FreshDraws:
         self._rng = rng
 
     def draw(self) -> np.ndarray:
-        """The states of this round, (n,)."""
         if not self._experts.stretches_ended:
             return self._start
         return _choose(self._rng, self._experts.scores())
@@ -244,11 +229,8 @@ class FreshDraws:
 
 
 class LazyDraws:
-    """Keeps an expert as `mechanisms.experts.lazy_experts` does; where experts move, it moves as they do.
-
-    In every round the pair of a state and a last move has the distribution of Hedge, against oblivious
-    adversaries (docs/proofs/agnostic_experts.md).
-    """
+    """Keeps an expert as `mechanisms.lazy_experts` does; where experts move, it moves as they do:
+    docs/proofs/agnostic_experts.md."""
 
     def __init__(
         self, experts: MergedExperts, games: int, rng: np.random.Generator, *, lazy: LazyParameters
@@ -262,7 +244,6 @@ class LazyDraws:
         self._redraws_left = np.full(games, lazy.max_draws)
 
     def draw(self) -> np.ndarray:
-        """The states of this round, (n,)."""
         return self._state.copy()
 
     def observe(self, losses: np.ndarray) -> None:
@@ -299,11 +280,8 @@ Stretches = tuple[tuple[int, ...], ...]
 
 
 class FreshDrawsLaw(OnlineLaw[Stretches]):
-    """The hypotheses of `FreshDraws` on the experts that `build` returns.
-
-    A state holds, for each stretch so far, the sorted examples of its rounds, where an example stands for all
-    on which the same states of the automaton err. length: of a stretch, in rounds.
-    """
+    """The hypotheses of `FreshDraws` on the experts that `build` returns. A state holds, for each stretch,
+    the sorted examples of its rounds, where one stands for all on which the same states err."""
 
     def __init__(
         self,

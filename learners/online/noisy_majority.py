@@ -19,8 +19,7 @@ from learners.mechanisms.noise import laplace, laplace_cdf
 class NoisyMajority(OnlineLearner):
     """h_t is constant: 1 if (number of ones) − (number of zeros) + Lap(2T/ε) ≥ 0, else 0.
 
-    A replaced example changes the difference by at most 2 in every later round, so each of the T releases is
-    (ε/T)-DP, and all of them together are ε-DP by basic composition.
+    The sensitivity is 2, so each of the T releases is (ε/T)-DP, and all are ε-DP by basic composition.
     """
 
     name = "noisy-majority"

@@ -38,17 +38,13 @@ class RealizableLearner(OnlineLearner):
     """Private online learner for the realizable setting (Algorithms 1 and 2 of Li, Wang, Ye).
 
     Runs a conservative learner (`base`) on many short sequences of examples and publishes a hypothesis once a
-    private histogram shows that many sequences agree on it. AboveThreshold decides when the published
-    hypothesis has made too many mistakes and the next one is due. The base is the Standard Optimal Algorithm
-    (SOA), or any learner whose hypothesis is a function of the examples on which it erred. If its hypotheses
-    are concepts of H (`proper`), so are all that are published.
+    private histogram shows that many sequences agree on it. AboveThreshold decides when that has made too
+    many mistakes. Privacy: (ε, δ)-DP against adaptive adversaries, computed from the noise in use. Proof, and
+    the choice of the defaults: docs/proofs/realizable.md. Mistakes: Theorem 3.1; see `bound`.
 
-    Privacy: (ε, δ)-DP against adaptive adversaries, computed from the noise in use. Proof, and the choice of
-    the defaults: docs/proofs/realizable.md. Mistakes: Theorem 3.1; see `bound`.
-
-    Deviations: update="keep" (default) carries sequences that already contain a mistake to the next layer, so
-    that far fewer initial sequences suffice. A game that would halt keeps showing its last hypothesis.
-    update="printed", growth=1, watching=0.5, patience=1, frequent=None is Algorithm 2 as printed.
+    Deviations: update="keep" carries sequences that already contain a mistake to the next layer, so that far
+    fewer suffice. A game that would halt keeps showing its last hypothesis. update="printed", growth=1,
+    watching=0.5, patience=1, frequent=None is Algorithm 2 as printed.
     """
 
     name = "realizable"
@@ -58,34 +54,22 @@ class RealizableLearner(OnlineLearner):
     rounds: int = count_setting(10_000, help="T, the largest number of rounds")
     epsilon: float = setting(1.0, unit="nats", help="ε of a game")
     delta: float = setting(1e-6, unit="probability", help="δ of a game")
-    beta: float = setting(
-        0.05, unit="probability", help="β, failure probability of AboveThreshold: adds mistakes to patience"
-    )
+    beta: float = setting(0.05, unit="probability", help="β of AboveThreshold: adds mistakes to patience")
     nodes: int | None = setting(
-        None,
-        help="N_0, the initial sequences, a power of two; default: as the histograms' noise requires",
-        check=[whole, at_least(2), power_of_two],
+        None, help="N_0, a power of two; default: as noise requires", check=[whole, at_least(2), power_of_two]
     )
     base: str = setting(
-        SOA,
-        help="the learner of short sequences: soa, halving, or sparse-majority, which is proper",
-        check=one_of(*AUTOMATA),
+        SOA, help="soa, halving, or sparse-majority, which is proper", check=one_of(*AUTOMATA)
     )
-    update: str = setting(
-        KEEP, help="how a layer is merged: printed, or keep unguessed sequences", check=one_of(KEEP, PRINTED)
-    )
+    update: str = setting(KEEP, help="printed, or keep unguessed sequences", check=one_of(KEEP, PRINTED))
     watching: float = setting(
         0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
     )
-    growth: float = setting(
-        2.0, help="ratio of the ε of successive layers' histograms; 1 in the paper", check=more_than(0)
-    )
+    growth: float = setting(2.0, help="ratio of successive histograms' ε; 1 in the paper", check=more_than(0))
     frequent: float | None = setting(
         0.05, help="a frequent function's share of pairs; none: the paper's", check=[more_than(0), at_most(1)]
     )
-    patience: float = setting(
-        1.0, help="allowed mistakes of a function, in units of N_s; 1 in the paper", check=more_than(0)
-    )
+    patience: float = setting(1.0, help="mistakes of a function over N_s; 1 in the paper", check=more_than(0))
 
     def _cost(self) -> Guarantee:
         costs = [noise.guarantee for noise in self.noises]
@@ -105,8 +89,7 @@ class RealizableLearner(OnlineLearner):
 
     @property
     def effective_nodes(self) -> int:
-        """N_0: `nodes`, or the least power of two that gives every layer six times the pairs of its
-        threshold."""
+        """N_0: `nodes`, or the least power of two with six times the pairs of every layer's threshold."""
         if self.nodes is not None:
             return self.nodes
         needed = [6 * noise.threshold * 2 ** (s + 2) for s, noise in enumerate(self.noises)]
@@ -140,10 +123,8 @@ class RealizableLearner(OnlineLearner):
         return 0.75 * lwy_pairs(layer) * nodes if self.frequent is None else self.frequent * nodes / 2
 
     def bound(self, rounds: int) -> Bound | None:
-        """Theorem 3.1 as Lemma B.3 proves it, if the settings are those of the paper and N_0 is large enough.
-
-        A list has at most N_s/M_s functions, each of which makes at most N_s + 2α + 1 mistakes.
-        """
+        """Theorem 3.1 as Lemma B.3 proves it, if the settings are those of the paper and N_0 is large enough:
+        at most N_s/M_s functions on a list, with N_s + 2α + 1 mistakes each."""
         depth = self.tables.depth
         if depth == 0:
             return Bound(0, of=MISTAKES, beta=0, theorem="there is one labelling")
@@ -232,7 +213,6 @@ class RealizableState:
         self._watch.restart(self._rows[game : game + 1], self._thresholds[self._layer[game]])
 
     def _merge_layer(self, game: int) -> None:
-        """Algorithm 1, or its variant that keeps more sequences."""
         pairs = int(self._pairs[game])
         first, second = self._states[game, : 2 * pairs].reshape(pairs, 2).T.copy()
         places, guess = self._rng.permutation(pairs), self._rng.integers(0, 2, pairs, dtype=bool)
@@ -262,10 +242,8 @@ def merge_pairs(
     guess: np.ndarray,
     extended: np.ndarray | None,
 ) -> np.ndarray:
-    """The state (k,) that each of k pairs of sequences contributes to the next layer.
-
-    extended: for update="keep", the pairs that received an example; None: Algorithm 1 as printed.
-    """
+    """The state (k,) that each of k pairs of sequences contributes to the next layer. extended: for
+    update="keep", the pairs that received an example; None: Algorithm 1 as printed."""
     first_function, second_function = tables.function[first], tables.function[second]
     rivals = first_function != second_function
     rivals &= (first_function != tables.no_function) & (second_function != tables.no_function)
@@ -281,8 +259,8 @@ def merge_pairs(
 def lwy_pairs(layer: int) -> float:
     """M_s/N_s of Li, Wang, Ye (2025): the share of a layer that agrees on one function by Lemma B.3.
 
-    Algorithm 2 prints 128·2^(-6·2^s). That would make M_0 = 2 N_0, but layer 0 has only N_0/2 pairs. From M_0
-    = N_0/2, Lemma B.1, M_{s+1} = M_s²/(512 N_{s+1}), gives 128·2^(-8·2^s).
+    Algorithm 2 prints 128·2^(-6·2^s), so that M_0 = 2 N_0, where layer 0 has N_0/2 pairs; from these, Lemma
+    B.1 gives 128·2^(-8·2^s).
     """
     return float(128 * 2.0 ** -(8 * 2**layer))
 

@@ -1,7 +1,6 @@
 """Private synthetic data for a finite class of functions: section 2.3 and Appendix D of Li, Wang, Ye.
 
-Datasets are counts of the points of the domain, one row for each game. Algorithms and proofs:
-docs/proofs/sanitiser.md.
+Datasets are counts of the points of the domain, one row for each game. Proofs: docs/proofs/sanitiser.md.
 """
 
 from __future__ import annotations
@@ -22,14 +21,11 @@ from learners.mechanisms.selection import exponential_mechanism
 
 
 class EmpiricalLearner(Protocol):
-    """The interface that the discriminator uses."""
-
     def guarantee(self, size: int) -> Guarantee:
         """The privacy of one run on `size` examples, for one replaced example."""
 
     def excess_errors(self, functions: int, beta: float) -> float:
-        """The errors in excess of the best of `functions` functions, except with probability at most `beta`;
-        infinite if no bound is known."""
+        """The errors in excess of the best, except with probability at most `beta`; infinite if unknown."""
 
     def learn(
         self,
@@ -39,10 +35,10 @@ class EmpiricalLearner(Protocol):
         ones: np.ndarray,
         allowed: np.ndarray,
     ) -> np.ndarray:
-        """A row of `functions` for each game, (n,).
+        """A row of `functions` (F, D) bool for each game, (n,).
 
-        Shapes: functions (F, D) bool; zeros, ones (n, D): how often each point occurs with each label, as
-        many examples in every game; allowed (n, F) bool: the class to learn, the same for neighbours.
+        zeros, ones (n, D): how often each point occurs with each label, as many examples in every game;
+        allowed (n, F) bool: the class to learn, the same for neighbours.
         """
 
 
@@ -50,9 +46,8 @@ class EmpiricalLearner(Protocol):
 class ExponentialLearner:
     """The exponential mechanism: f has probability proportional to exp(−epsilon·errors(f)/2).
 
-    Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011). Theorem D.2 of Li, Wang, Ye uses the learner of
-    Ghazi et al. (2021) for classes of finite Littlestone dimension d; here ln|F| takes the place of d⁶.
-    epsilon: of one run, nats.
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011), where Theorem D.2 of Li, Wang, Ye uses the
+    learner of Ghazi et al. (2021) for classes of finite Littlestone dimension.
     """
 
     epsilon: float = attrs.field()
@@ -81,11 +76,8 @@ class ExponentialLearner:
 
 
 class ProposalGenerator:
-    """Multiplicative weights over the points of the domain, starting from the uniform distribution.
-
-    In place of the generator of Lemma D.8 of Li, Wang, Ye; the bound on its rounds has ln|D| instead of the
-    dual Littlestone dimension (docs/proofs/sanitiser.md).
-    """
+    """Multiplicative weights over the points of the domain, starting from the uniform distribution, in place
+    of the generator of Lemma D.8 of Li, Wang, Ye (docs/proofs/sanitiser.md)."""
 
     def __init__(self, games: int, points: int, *, rate: float) -> None:
         self._rate = rate
@@ -93,7 +85,6 @@ class ProposalGenerator:
 
     @property
     def proposals(self) -> np.ndarray:
-        """The distributions P, (n, points)."""
         weights = np.exp(self._log_weights)
         return weights / weights.sum(axis=1, keepdims=True)
 
@@ -124,14 +115,11 @@ WIN = -1  # the answer if no function was found
 
 @attrs.frozen(eq=False)
 class Discriminator:
-    """Lemma D.7 of Li, Wang, Ye: a function whose mean on the data exceeds its mean under the proposal, or
-    `WIN`.
+    """Lemma D.7 of Li, Wang, Ye: a function with a larger mean on the data than under the proposal, or `WIN`.
 
-    A block of functions is chosen by the exponential mechanism, a function of the block is learned privately,
-    and it is the answer if its noisy mean is large enough. Each of the three steps costs `epsilon`; the
-    learner's privacy is its own. Details and deviations: docs/proofs/sanitiser.md.
-
-    functions: (F, D) bool, with the complement of each. alpha: the error of the proposals that win.
+    A block of functions is chosen by the exponential mechanism, a function of it is learned privately, and it
+    is the answer if its noisy mean is large enough. Each step costs `epsilon`; the learner's privacy is its
+    own. functions: (F, D) bool, with the complement of each. alpha: the error of the proposals that win.
     """
 
     functions: np.ndarray
@@ -150,8 +138,8 @@ class Discriminator:
         return max(choice, noise, self.learner.excess_errors(len(self.functions), beta))
 
     def respond(self, rng: np.random.Generator, counts: np.ndarray, proposals: np.ndarray) -> np.ndarray:
-        """(n,): rows of `functions`, or `WIN`; counts (n, D), as many examples in every game; proposals
-        (n, D)."""
+        """(n,): rows of `functions`, or `WIN`, for counts and proposals (n, D), as many examples in every
+        game."""
         if not len(counts):
             return np.empty(0, np.intp)
         size = int(counts[0].sum())
@@ -165,7 +153,6 @@ class Discriminator:
         return np.where(exceeds, learned, WIN)
 
     def _block(self, proposals: np.ndarray) -> np.ndarray:
-        """(n, F): the number of the block of each function."""
         means = proposals @ self.functions.T
         return np.clip(np.ceil(means * self.blocks).astype(int) - 1, 0, self.blocks - 1)
 
@@ -198,13 +185,10 @@ class Sanitiser:
     4.2).
 
     The generator proposes a distribution; the discriminator answers with a function that distinguishes it
-    from the data, until it answers WIN or the calls are used up. Error bound: `sample_size` and
-    docs/proofs/sanitiser.md.
-
-    functions: (C, D) bool. epsilon (nats), delta: of one run, for one replaced example; they determine the ε
-    of a step. alpha: the target error. calls: the largest number of calls of the discriminator. rate: of the
-    generator, default 2·alpha. learner: default the exponential mechanism at the ε of a step; the privacy of
-    another learner is added to that of the steps.
+    from the data, until it answers WIN or the calls are used up. functions: (C, D) bool. epsilon, delta: of
+    one run, for one replaced example. alpha: the target error. rate: of the generator, default 2·alpha.
+    learner: default the exponential mechanism at the ε of a step; the privacy of another is added to that of
+    the steps.
     """
 
     functions: np.ndarray
@@ -242,11 +226,8 @@ class Sanitiser:
         return Guarantee(steps.epsilon + learned.epsilon, steps.delta + learned.delta)
 
     def sample_size(self, beta: float) -> float:
-        """The least number of examples with error at most `alpha`, except with probability at most `beta`.
-
-        Lemma D.7: each of the three steps of a call is off by at most alpha/10. Infinite if there is no
-        bound: with too few calls, or for a learner without one.
-        """
+        """The least number of examples with error at most `alpha`, except with probability at most `beta`:
+        each step of a call is off by at most alpha/10 (Lemma D.7). Infinite if there is no bound."""
         enough = 0 < self._rate < 4 * self.alpha and self.most_calls > answers_bound(
             self.functions.shape[1], self.alpha, self._rate
         )
@@ -254,8 +235,7 @@ class Sanitiser:
         return math.ceil(10 / self.alpha * slack) if enough and slack < math.inf else math.inf
 
     def run(self, rng: np.random.Generator, counts: np.ndarray) -> SanitisedData:
-        """Sanitise one dataset for each game: counts (n, D), how often each point occurs, as many examples
-        in each."""
+        """Sanitise one dataset for each game: counts (n, D), as many examples in each."""
         if len(counts) and (counts.sum(axis=1) != counts[0].sum()).any():
             raise InvalidArgument("games that are sanitised together must have as many examples each")
         discriminator = self._discriminator
@@ -295,30 +275,25 @@ def error_functions(labellings: np.ndarray) -> np.ndarray:
 
 
 def round_to_counts(distribution: np.ndarray, size: int) -> np.ndarray:
-    """Synthetic data: counts (n, D) of `size` examples in each game that follow the distributions (n, D).
-
-    Every partial sum of counts is rounded to the nearest integer; `rounding_error` bounds the error of a
-    function's mean.
-    """
+    """Synthetic data: counts (n, D) of `size` examples in each game that follow the distributions (n, D):
+    partial sums are rounded to the nearest integer."""
     sums = np.floor(np.cumsum(distribution, axis=1) * size + 0.5).astype(np.int64)
     sums[:, -1] = size  # exactly, whatever the rounding errors of the sum
     return np.diff(sums, axis=1, prepend=0)
 
 
 def rounding_error(functions: np.ndarray, size: int) -> float:
-    """The largest change of a function's mean under `round_to_counts` with `size` examples: half an example
-    for every change between 0 and 1 along a row of functions (C, D)."""
+    """The largest change of a function's mean by `round_to_counts`: half an example for every change between
+    0 and 1 along a row of functions (C, D)."""
     return float((functions[:, 1:] != functions[:, :-1]).sum(axis=1).max(initial=0)) / (2 * size)
 
 
 @lru_cache(maxsize=64)  # sanitisers are made anew in every stretch of every batch of games
 def _find_largest_step(steps: int, epsilon: float, delta: float) -> float:
-    """The largest ε of a step at which so many satisfy (epsilon, delta)."""
     return largest_affordable(lambda step: _compose(steps, step, 0.0, delta).epsilon, epsilon)
 
 
 def _compose(k: int, epsilon: float, delta: float, slack: float) -> Guarantee:
-    """`best_composition`, or basic composition for slack = 0."""
     if slack > 0:
         return best_composition(k, epsilon, delta, slack=slack)
     return Guarantee(k * epsilon, k * delta)

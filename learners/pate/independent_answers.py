@@ -7,11 +7,12 @@ from math import log, sqrt, ulp
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.messages import UNSTABLE
 from arena.privacy_curves import GaussianCurve
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, less_than, more_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.mechanisms.accounting import optimal_composition
 from learners.mechanisms.noise import gaussian_delta, gaussian_sigma, laplace, laplace_cdf
 from learners.pate.screening import check_reach, distances, majorities
@@ -24,12 +25,9 @@ ANALYTIC, PRINTED = "analytic", "printed"
 class PateGaussian(Voters):
     """Answers 1[Σ_k h_k(x) + N(0, σ²) ≥ K/2] to ℓ queries, and halts.
 
-    Algorithm 1 (standard PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. ℓ
-    adaptive answers are one Gaussian mechanism of sensitivity √ℓ (Dong, Roth, Su, 2022, Corollary 3.3), whose
-    exact δ (Theorem 8 of Balle and Wang, 2018) is claimed for either calibration:
-
-    analytic: the least σ that is (ε, δ)-DP, as in the paper's experiments. printed: step 1, √(2ℓ ln(1/δ))/σ +
-    ℓ/(2σ²) = ε, which is (ε, δ)-DP by ℓ/(2σ²)-zCDP and larger than necessary.
+    Algorithm 1 (standard PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. The
+    exact δ of ℓ adaptive answers, one Gaussian mechanism of sensitivity √ℓ, is claimed for either
+    calibration: analytic, the least σ that is (ε, δ)-DP; printed, step 1, which is larger than necessary.
     """
 
     name = "pate-gaussian"
@@ -41,9 +39,7 @@ class PateGaussian(Voters):
     calibration: str = setting(
         ANALYTIC, help="calibration of σ: analytic, or printed (step 1)", check=one_of(ANALYTIC, PRINTED)
     )
-    sigma: float | None = setting(
-        None, unit="votes", help="σ; default: calibrated for ε and δ", check=more_than(0)
-    )
+    sigma: float | None = setting(None, unit="votes", help="σ; default: for ε and δ", check=more_than(0))
 
     @property
     def effective_sigma(self) -> float:
@@ -56,15 +52,9 @@ class PateGaussian(Voters):
 
     @property
     def claim(self) -> Claim:
-        delta = gaussian_delta(
-            epsilon=self.epsilon, sigma=self.effective_sigma, sensitivity=sqrt(self.queries)
-        )
-        return Claim(
-            epsilon=self.epsilon,
-            delta=delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            curve=GaussianCurve(sqrt(self.queries) / self.effective_sigma),
-        )
+        sigma, sensitivity = self.effective_sigma, sqrt(self.queries)
+        delta = gaussian_delta(epsilon=self.epsilon, sigma=sigma, sensitivity=sensitivity)
+        return claim_for_example(self.epsilon, delta, curve=GaussianCurve(sensitivity / sigma))
 
     def law(self, sample: Sample) -> GaussianVotes:
         return GaussianVotes(self, sample)
@@ -74,18 +64,13 @@ class PateGaussian(Voters):
 
 
 def sigma_of_step_1(*, epsilon: float, delta: float, answers: int) -> float:
-    """σ by step 1 of Algorithm 1: √(2ℓ ln(1/δ))/σ + ℓ/(2σ²) = ε for ℓ `answers`.
-
-    With ρ = ℓ/(2σ²) this is ρ + 2√(ρ ln(1/δ)) = ε, so √ρ = √(ln(1/δ) + ε) − √ln(1/δ).
-    """
+    """σ by step 1 of Algorithm 1: √(2ℓ ln(1/δ))/σ + ℓ/(2σ²) = ε for ℓ `answers`."""
     log_delta = log(1 / delta)
     root = epsilon / (sqrt(log_delta + epsilon) + sqrt(log_delta))  # the difference, without cancellation
     return sqrt(answers / 2) / root
 
 
 class PateGaussianState(VotersState):
-    """A running pate-gaussian."""
-
     def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
         self._rng = rng
@@ -100,8 +85,6 @@ class PateGaussianState(VotersState):
 
 
 class GaussianVotes(VotingLaw):
-    """The output distribution of pate-gaussian: independent answers, hence one state."""
-
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         from scipy.special import ndtr  # slow to import
 
@@ -113,14 +96,10 @@ class GaussianVotes(VotingLaw):
 class DistanceToInstability(Voters):
     """Answers 1[Σ_k h_k(x) ≥ K/2] if dist + Lap(1/ε) > Γ = ln(1/δ)/ε, else ⊥.
 
-    Algorithm 7 (the distance to instability framework) of Liu, Zhu, Chaudhuri, Wang, Revisiting
-    Model-Agnostic Private Learning, for the majority's label; for dist see `distances`. ℓ answers are
-    composed.
-
-    Privacy: one answer is (ε, δ/2)-DP, where Lemma 48 has δ, and ℓ answers compose by Theorem 3.3 of Kairouz,
-    Oh, Viswanath (2015). Proof: docs/proofs/pate.md.
-
-    Raises: InvalidArgument if Γ is so high that the answer is usually ⊥ even if all teachers agree.
+    Algorithm 7 (the distance to instability framework) of Liu, Zhu, Chaudhuri, Wang, for the majority's
+    label; for dist see `distances`. One answer is (ε, δ/2)-DP, where Lemma 48 has δ, and ℓ answers compose by
+    Theorem 3.3 of Kairouz, Oh, Viswanath (2015): docs/proofs/pate.md. Raises: InvalidArgument if Γ is so high
+    that the answer is usually ⊥.
     """
 
     name = "distance-to-instability"
@@ -132,10 +111,7 @@ class DistanceToInstability(Voters):
     delta: float = setting(1e-5, unit="probability", help="δ of one answer, for which Γ is chosen")
     threshold: float | None = setting(None, unit="votes", help="Γ; default: ln(1/δ)/ε", check=at_least(0))
     slack: float = setting(
-        0.0,
-        unit="probability",
-        help="δ for the composition of answers; 0: basic composition",
-        check=[at_least(0), less_than(1)],
+        0.0, unit="probability", help="δ for composition; 0: basic", check=[at_least(0), less_than(1)]
     )
 
     def __attrs_post_init__(self) -> None:
@@ -154,8 +130,7 @@ class DistanceToInstability(Voters):
     @property
     def claim(self) -> Claim:
         leak = max(float(laplace_cdf(np.array(-self.effective_threshold * self.epsilon))), ulp(0.0))
-        epsilon, delta = optimal_composition(self.queries, self.epsilon, leak, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(*optimal_composition(self.queries, self.epsilon, leak, slack=self.slack))
 
     def law(self, sample: Sample) -> DistancesLaw:
         return DistancesLaw(self, sample)
@@ -165,8 +140,6 @@ class DistanceToInstability(Voters):
 
 
 class DistanceToInstabilityState(VotersState):
-    """A running distance-to-instability."""
-
     def __init__(self, spec: DistanceToInstability, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
         self._rng = rng
@@ -181,8 +154,6 @@ class DistanceToInstabilityState(VotersState):
 
 
 class DistancesLaw(VotingLaw):
-    """The output distribution of distance-to-instability: independent answers, hence one state."""
-
     outcomes = ((0, False), (1, False), (UNSTABLE, False))
 
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:

@@ -19,10 +19,7 @@ from learners.common.learner_bases import FittedLearner, RunningRelease
 
 @attrs.frozen
 class LinearRules(ConceptClass):
-    """1[w·x + b > 0] for real weights. A concept is a row (w, b).
-
-    d: the coordinates of a point.
-    """
+    """1[w·x + b > 0] for real weights. A concept is a row (w, b)."""
 
     name: ClassVar[str] = "linear"
     concept_ndim: ClassVar[int] = 1
@@ -50,7 +47,6 @@ class LinearRules(ConceptClass):
         return rows
 
     def rules(self, concept: np.ndarray, names: Sequence[str], labels: tuple[str, str]) -> list[str]:
-        """The rule as lines of text: its weights, the largest first."""
         order = np.argsort(-np.abs(concept[:-1]), kind="stable")
         terms = [f"{concept[i]:+.3g} if {names[i]}" for i in order]
         return [f"{labels[1]} if this is above 0, else {labels[0]}:", *terms, f"{concept[-1]:+.3g}"]
@@ -72,9 +68,7 @@ class LinearRules(ConceptClass):
 class Logistic(FittedLearner):
     """Logistic regression with an L2 penalty, a baseline without privacy (ε = ∞) for private decision lists.
 
-    On a sample with one label it releases that label.
-
-    Raises: InvalidArgument at `start` if scikit-learn is not installed.
+    On a sample with one label it releases that. Raises: InvalidArgument at `start` without scikit-learn.
     """
 
     name = "logistic"
@@ -92,7 +86,6 @@ class Logistic(FittedLearner):
         return LinearRules(self.variables)
 
     def fit(self, sample: Sample) -> np.ndarray:
-        """(d + 1,): the weights and the offset for a sample."""
         from sklearn.linear_model import LogisticRegression  # an optional dependency, and slow to import
 
         if sample.labels.min() == sample.labels.max():

@@ -47,8 +47,7 @@ class PublicPoints:
 
     @classmethod
     def from_text(cls, text: str) -> PublicPoints:
-        """Read FILE.csv, with one point on each line and no header; or numbers separated by commas, each a
-        point.
+        """Read FILE.csv, with one point on each line and no header, or numbers separated by commas.
 
         Raises: InvalidArgument, naming the file and the line.
         """
@@ -95,11 +94,7 @@ _CACHED_RULES = 4_096
 
 @attrs.frozen(eq=False)
 class LearnedRule:
-    """A rule that a student has learned.
-
-    label: points (m, ...) -> their labels (m,) bool.
-    concept: the rule as a concept of `rule_class`; None if there is no such class.
-    """
+    """A rule of a student. label: points (m, ...) -> (m,) bool. concept: of `rule_class`, if there is one."""
 
     label: Callable[[np.ndarray], np.ndarray]
     concept: Any = None
@@ -107,10 +102,8 @@ class LearnedRule:
 
 @lru_cache(maxsize=32)
 def rule_class(student: Teacher) -> ConceptClass:
-    """The concept class of a student's rules: that of a minimiser, or linear rules for a linear classifier.
-
-    Raises: Unsupported for other classifiers.
-    """
+    """The concept class of a student's rules: that of a minimiser, or linear rules. Raises: Unsupported for
+    others."""
     if isinstance(student, Minimiser):
         return student.concepts
     if isinstance(student, Classifier) and student.features is not None:
@@ -125,11 +118,8 @@ def rule_class(student: Teacher) -> ConceptClass:
 
 
 def fit_rule(student: Teacher, points: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> LearnedRule:
-    """The rule for weighted examples; those of weight 0 are ignored.
+    """The rule for weighted examples (m, ...), (m,), (m,); without any, that for no data, or 0 everywhere.
 
-    Without any examples it is the class's concept for no data, or a classifier's rule that is 0 everywhere.
-
-    Shapes: points (m, ...), labels (m,) of 0 and 1, weights (m,) of at least 0.
     Raises: InvalidArgument for points outside the domain, or if the classifier cannot be trained.
     """
     if isinstance(student, Minimiser):
@@ -173,7 +163,6 @@ def _fit_from_bytes(
 
 
 def stack_concepts(student: Teacher, rules: list[LearnedRule]) -> np.ndarray:
-    """The concepts of the rules of n games, (n, ...)."""
     if rules:
         return np.stack([rule.concept for rule in rules])
     kind = rule_class(student)
@@ -224,7 +213,6 @@ def _thread_controller() -> Any:
 
 
 def _linear_weights(model: Any) -> np.ndarray | None:
-    """(d + 1,): the weights and the offset of a linear classifier of two labels."""
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         return None
     return np.append(np.ravel(model.coef_), np.ravel(model.intercept_))

@@ -10,11 +10,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument
 from arena.messages import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, count_setting, more_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.mechanisms.accounting import least_sufficient, optimal_composition, pure_curve
 from learners.mechanisms.noise import NoisyValues, laplace, laplace_cdf, laplace_nodes
 from learners.mechanisms.sparse_vector import AboveThreshold, RestartBudget
@@ -26,10 +27,8 @@ Nodes = tuple[np.ndarray, np.ndarray]
 
 
 def distances(teachers: int) -> np.ndarray:
-    """(K + 1,) int64: dist = max(0, ⌈|2·ones − K|/2⌉ − 1) for each number of votes for label 1 among K.
-
-    This is how many votes may change without changing the majority's label 1[ones ≥ K/2]. If one vote
-    changes, it changes by at most 1, and is 0 before and after if that changes the label.
+    """(K + 1,) int64: dist = max(0, ⌈|2·ones − K|/2⌉ − 1) for each number of votes for label 1 among K: how
+    many votes may change without changing the majority's label.
 
     >>> distances(5).tolist(), distances(4).tolist()
     ([2, 1, 0, 0, 1, 2], [1, 0, 0, 0, 1])
@@ -44,7 +43,6 @@ def majorities(teachers: int) -> np.ndarray:
 
 
 def largest_distance(teachers: int) -> int:
-    """The distance if all teachers agree."""
     return (teachers + 1) // 2 - 1
 
 
@@ -65,10 +63,8 @@ class Screening(Voters):
     """Base of the aggregators that screen their answers with the sparse vector technique.
 
     A query is answered if its noisy distance from a tie is above a noisy threshold, and ⊥ otherwise; after
-    the T-th ⊥ the game halts. The threshold has noise Lap(λ), fresh after each ⊥, and a distance Lap(2λ).
-
-    A run, up to and including its ⊥, is AboveThreshold (Dwork and Roth, Theorem 3.23) of minus the distances,
-    hence (2/λ, 0)-DP, and there are at most min(T, ℓ) runs.
+    the T-th ⊥ the game halts. The noise is Lap(λ) on the threshold, fresh after each ⊥, and Lap(2λ) on
+    distances, so a run up to its ⊥ is (2/λ, 0)-DP (Dwork and Roth, Theorem 3.23).
     """
 
     epsilon: float = setting(1.0, unit="nats", help="ε of all answers together, for which λ is chosen")
@@ -77,9 +73,7 @@ class Screening(Voters):
     scale: float | None = setting(
         None, unit="votes", help="λ; default: the algorithm's, for ε and δ", check=more_than(0)
     )
-    threshold: float | None = setting(
-        None, unit="votes", help="w; default: the algorithm's", check=at_least(0)
-    )
+    threshold: float | None = setting(None, unit="votes", help="w; default: its own", check=at_least(0))
 
     @property
     def runs(self) -> int:
@@ -128,8 +122,6 @@ class Screening(Voters):
 
 
 class ScreeningState(VotersState):
-    """A running aggregator that screens its answers."""
-
     def __init__(self, spec: Screening, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
         self._labels_above = spec.labels_above
@@ -145,16 +137,13 @@ class ScreeningState(VotersState):
         self.halted = self._screen.halted
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
-        """The answers; also ⊥ in games that have halted."""
         below = self._screen.respond(self._nearness[ones])
         return np.where(below | self._screen.halted, np.int8(UNSTABLE), self._labels_above[ones])
 
 
 def threshold_nodes(spec: Screening) -> Nodes:
-    """Nodes and weights of the threshold's noise, with cuts where the threshold equals a distance.
-
-    Of more than 64 distances 64 are used, with an error of at most 2e-7 in the probability of an answer.
-    """
+    """Nodes and weights of the threshold's noise, with cuts where it equals one of at most 64 distances (an
+    error of at most 2e-7)."""
     largest = largest_distance(spec.teachers)
     cuts = np.round(np.linspace(0, largest, min(largest + 1, _MOST_KINKS)))
     return laplace_nodes(spec.effective_scale, cuts - spec.effective_threshold)
@@ -164,13 +153,12 @@ class ScreeningLaw(VotingLaw):
     """The distribution of screened answers, given the hidden noise of the threshold.
 
     States: the q nodes of the noise before the first ⊥, then those of the next noise for each ⊥ after which
-    the game continues. A game that halts keeps its state.
+    the game continues. first, later: nodes and weights of these.
     """
 
     outcomes = ((0, False), (1, False), (UNSTABLE, False), (UNSTABLE, True))
 
     def __init__(self, spec: Screening, sample: Sample, *, first: Nodes, later: Nodes, halts: int) -> None:
-        """first, later: nodes and weights of the noise before the first ⊥, and after each ⊥."""
         super().__init__(spec, sample)
         self._weights, self._fresh_weights = first[1], later[1]
         self._thresholds = spec.effective_threshold + np.concatenate([first[0], np.tile(later[0], halts - 1)])
@@ -204,15 +192,10 @@ class PateSvt(Screening):
     """Answers 1[Σ_k h_k(x) ≥ K/2] if dist + Lap(2λ) > w + Lap(λ), else ⊥; halts after T answers ⊥, or ℓ
     answers.
 
-    Algorithm 2 (SVT-based PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning; for
-    dist see `distances`. Two calibrations of λ and w:
-
-    printed: λ = (√(2T(ε + ln(2/δ))) + √(2T ln(2/δ)))/ε and w = 3λ ln(2(ℓ + T)/δ), steps 2 and 3.
-    tight: the least λ and w at which the claim is ε at δ, with half of δ for the labels.
-
-    Privacy: the claim follows from λ, w, T and ℓ in use, by a sharper proof than the paper's
-    (docs/proofs/pate.md): the least ε at the δ asked for, or at the δ that the labels alone need if that is
-    larger.
+    Algorithm 2 (SVT-based PATE) of Liu, Zhu, Chaudhuri, Wang; for dist see `distances`. λ and w are printed:
+    λ = (√(2T(ε + ln(2/δ))) + √(2T ln(2/δ)))/ε, w = 3λ ln(2(ℓ + T)/δ) (steps 2 and 3); or tight: the least at
+    which the claim is ε at δ. The claim follows from λ, w, T and ℓ in use, by a sharper proof than the
+    paper's: docs/proofs/pate.md.
     """
 
     name = "pate-svt"
@@ -221,9 +204,7 @@ class PateSvt(Screening):
     # The printed threshold needs at least 1,767.
     teachers: int = count_setting(2_001, help="K, the number of teachers")
     calibration: str = setting(
-        PRINTED,
-        help="choice of λ and w: printed (steps 2 and 3), or tight, which needs far fewer teachers",
-        check=one_of(PRINTED, TIGHT),
+        PRINTED, help="λ and w: printed, or tight, for far fewer teachers", check=one_of(PRINTED, TIGHT)
     )
 
     def __attrs_post_init__(self) -> None:
@@ -234,8 +215,7 @@ class PateSvt(Screening):
         leak = probability_above(self.effective_threshold, self.effective_scale)
         # The δ for the patterns: (1 − leak)^runs · (1 − slack) = 1 − δ.
         slack = max(0.0, -expm1(log1p(-self.delta) - self.runs * log1p(-leak)))
-        epsilon, delta = optimal_composition(self.runs, 2 / self.effective_scale, leak, slack=slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(*optimal_composition(self.runs, 2 / self.effective_scale, leak, slack=slack))
 
     @property
     def labels_above(self) -> np.ndarray:
@@ -287,13 +267,10 @@ def _half(delta: float) -> float:
 class SparseVector(Screening):
     """Answers 1 if dist + Lap(2λ) > w + Lap(λ), else ⊥; halts after T answers ⊥, or ℓ answers.
 
-    Algorithm 6 (the sparse vector technique) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private
-    Learning, in the form of Dwork and Roth (2014, Algorithm 2): λ = √(32T ln(1/δ))/ε, and a threshold with
-    fresh noise after each ⊥. The queries are the `distances`. `sparse-vector-printed` is the algorithm as the
-    paper prints it.
-
-    Privacy: a run is (2/λ, 0)-DP. The claim is the least ε at δ of min(T, ℓ) runs by Theorem 3.3 of Kairouz,
-    Oh, Viswanath (2015), about half of the ε for which λ is chosen.
+    Algorithm 6 (the sparse vector technique) of Liu, Zhu, Chaudhuri, Wang, in the form of Dwork and Roth
+    (2014, Algorithm 2), with λ = √(32T ln(1/δ))/ε and the `distances` as queries. Privacy: min(T, ℓ) runs
+    that are (2/λ, 0)-DP compose by Theorem 3.3 of Kairouz, Oh, Viswanath (2015), to about half of the ε for
+    which λ is chosen.
     """
 
     name = "sparse-vector"
@@ -304,13 +281,8 @@ class SparseVector(Screening):
     @property
     def claim(self) -> Claim:
         run = 2 / self.effective_scale
-        epsilon, delta = optimal_composition(self.runs, run, slack=self.delta)
-        return Claim(
-            epsilon=epsilon,
-            delta=delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            curve=pure_curve(self.runs, run),
-        )
+        cost = optimal_composition(self.runs, run, slack=self.delta)
+        return claim_for_example(*cost, curve=pure_curve(self.runs, run))
 
     @property
     def _default_scale(self) -> float:
@@ -326,14 +298,9 @@ class SparseVector(Screening):
 class SparseVectorPrinted(SparseVector):
     """Algorithm 6 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, as printed.
 
-    The errors, compared with `sparse-vector`:
-
-    - λ = √(32T ln(1/δ)/ε), with ε under the root: too little noise for ε < 1.
-    - After the first ⊥ the threshold is w + 1 without noise for the rest of the game.
-    - It continues while c ≤ T, so up to T + 1 answers ⊥.
-
-    The claim is that of Lemma 45: (ε, δ) with ε = 32T ln(1/δ)/λ². The constant 32 is so large that it is
-    false only for small ε.
+    The errors, compared with `sparse-vector`: λ = √(32T ln(1/δ)/ε), with ε under the root; after the first ⊥
+    the threshold is w + 1 without noise for the rest of the game; it continues while c ≤ T, so up to T + 1
+    answers ⊥. The claim is that of Lemma 45, ε = 32T ln(1/δ)/λ², which is false only for small ε.
     """
 
     name = "sparse-vector-printed"
@@ -344,7 +311,7 @@ class SparseVectorPrinted(SparseVector):
     def claim(self) -> Claim:
         variance = 32 * self.unstable * log(1 / self.delta)
         epsilon = self.epsilon if self.scale is None else variance / self.scale**2
-        return Claim(epsilon=epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(epsilon, self.delta)
 
     @property
     def _default_scale(self) -> float:
@@ -361,8 +328,6 @@ class SparseVectorPrinted(SparseVector):
 
 
 class SparseVectorPrintedState(VotersState):
-    """A running sparse-vector-printed."""
-
     def __init__(self, spec: SparseVectorPrinted, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
         unit = 2 * spec.effective_scale  # of noisy values
@@ -374,7 +339,6 @@ class SparseVectorPrintedState(VotersState):
         self._later_threshold = (spec.effective_threshold + 1) / unit
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
-        """The answers; also ⊥ in games that have halted."""
         below = self._noisy.draw(self._distances[ones]) <= self._thresholds
         if below.any():
             self._thresholds[self._budget.spend(below)] = self._later_threshold

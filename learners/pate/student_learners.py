@@ -37,24 +37,18 @@ V = TypeVar("V", bound=Voters)
 
 @attrs.frozen
 class StudentLearner(EnsembleLearner, ReleaseLearner):
-    """Base of the learners with teachers, an aggregator of their votes, and a student.
-
-    The student uses only public points and the aggregator's answers, which is post-processing. So the claim
-    is the aggregator's.
-    """
+    """Base of the learners with teachers, an aggregator of their votes, and a student, who uses only public
+    points and the answers: the claim is the aggregator's."""
 
     teacher: Teacher = teacher_setting(Thresholds(range(1, 17)), "thresholds:1..16")
     student: Teacher | None = setting(None, help="the type of the student; default: that of the teachers")
     public: PublicPoints | None = setting(
-        None,
-        unit="points",
-        help="the public points, as 0.5,1,2 or FILE.csv; default: each point of a finite domain once",
+        None, unit="points", help="the public points, as 0.5,1,2 or FILE.csv; default: a finite domain"
     )
     epsilon: float = setting(1.0, unit="nats", help="ε of all answers together")
     delta: float = setting(1e-5, unit="probability", help="δ of all answers together")
 
     def with_public_points(self, points: np.ndarray) -> Self:
-        """The same learner with public points (m, ...)."""
         return attrs.evolve(self, public=PublicPoints(points))
 
     @property
@@ -64,10 +58,7 @@ class StudentLearner(EnsembleLearner, ReleaseLearner):
 
     @property
     def points(self) -> np.ndarray:
-        """(m, ...): the public points.
-
-        Raises: Unsupported if there are none; InvalidArgument if their shape is wrong.
-        """
+        """(m, ...): the public points. Raises: Unsupported without any; InvalidArgument for a wrong shape."""
         domain = self.teacher.domain
         if self.public is not None:
             points = self.public.points
@@ -99,8 +90,7 @@ class StudentLearner(EnsembleLearner, ReleaseLearner):
         return self.aggregator_learner.claim
 
     def check_numeric(self) -> None:
-        """Raises: Unsupported if released concepts are not numbers, so that there is no output
-        distribution."""
+        """Raises: Unsupported if concepts are not numbers, so that there is no output distribution."""
         if rule_class(self.effective_student).concept_ndim:
             raise Unsupported(
                 f"{self.name} has an exact output distribution only if concepts are numbers",
@@ -109,7 +99,6 @@ class StudentLearner(EnsembleLearner, ReleaseLearner):
             )
 
     def law_of_rules(self, rules: list[LearnedRule], probabilities: np.ndarray) -> Finite:
-        """The distribution of the released concept, if these rules have these probabilities."""
         values, which = np.unique(stack_concepts(self.effective_student, rules), return_inverse=True)
         return Finite(values, np.bincount(which.ravel(), weights=probabilities))
 
@@ -136,26 +125,18 @@ _MOST_SEQUENCES = 2**14  # sequences of answers that an output distribution enum
 class PatePsq(StudentLearner):
     """Releases what a student learns from an aggregator's answers on all public points.
 
-    Algorithm 3 (PATE-PSQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, with ℓ =
-    m answers for m public points, all post-processed. Points without a label, or with ⊥, are left out.
-
-    Shapes: releases a Hypothesis of the student's class, or of linear rules (n, d + 1).
-    Raises: Unsupported without public points, for fewer examples than teachers, or a student whose rules are
-    not concepts; InvalidArgument for public points outside the domain.
+    Algorithm 3 (PATE-PSQ) of Liu, Zhu, Chaudhuri, Wang, with ℓ = m answers for m public points; those with ⊥,
+    or without a label, are left out. Releases a Hypothesis of the student's class, or of linear rules (n, d +
+    1). Raises: Unsupported without public points, for fewer examples than teachers, or a student whose rules
+    are not concepts; InvalidArgument for public points outside the domain.
     """
 
     name = "pate-psq"
     theorem = "Theorem 2 (Algorithms 1 and 2) of Liu et al., and post-processing"
 
-    aggregator: str = setting(
-        GAUSSIAN,
-        help="the aggregator that labels the public points: gaussian (pate-gaussian) or svt (pate-svt)",
-        check=one_of(GAUSSIAN, SVT),
-    )
+    aggregator: str = setting(GAUSSIAN, help="gaussian or svt, as in pate-svt", check=one_of(GAUSSIAN, SVT))
     unstable: int = count_setting(3, help="T, the number of answers ⊥ before pate-svt halts")
-    calibration: str | None = setting(
-        None, help="calibration of the aggregator's noise, as in its setting; default: its default"
-    )
+    calibration: str | None = setting(None, help="calibration of the aggregator's noise; default: its own")
 
     @property
     def common_random_numbers(self) -> bool:
@@ -173,11 +154,8 @@ class PatePsq(StudentLearner):
         return fit_answers(self.effective_student, self.points, collect_answers(service, self.points))
 
     def law(self, sample: Sample) -> Finite:
-        """The exact output distribution, over all sequences of answers.
-
-        Raises: Unsupported for more than 16,384 (15 public points, with Gaussian noise), or concepts that are
-        no numbers.
-        """
+        """The exact output distribution. Raises: Unsupported for more than 16,384 sequences of answers (15
+        public points, with Gaussian noise), or concepts that are no numbers."""
         self.check_numeric()
         answers, probabilities = _answer_sequences(self.aggregator_learner, sample, self.points)
         return self.law_of_rules(fit_answers(self.effective_student, self.points, answers), probabilities)
@@ -221,25 +199,18 @@ _MOST_STUDENTS = 2**12  # sequences of answers that an output distribution enume
 class PateAsq(StudentLearner):
     """Releases what a student learns from answers on public points that it chooses itself, at most ℓ of them.
 
-    Algorithm 5 (PATE-ASQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning; the
-    labelling service is pate-gaussian with ℓ answers. The student goes through the public points in a public
-    random order and queries those that it is uncertain of: `DisagreementStudent` (Algorithm 4) or
-    `ForcedLabelStudent` (as in the paper's experiments). The claim is that of ℓ answers, used or not; their
-    number is not released.
-
-    The ε that the paper calls ex post is no guarantee, since their number depends on noisy answers.
-    `odometer` is one, for runs that release the number too.
-
-    Raises: as pate-psq.
+    Algorithm 5 (PATE-ASQ) of Liu, Zhu, Chaudhuri, Wang, with pate-gaussian. The student goes through the
+    public points in a public random order and queries those that it is uncertain of: `DisagreementStudent`
+    (Algorithm 4) or `ForcedLabelStudent`. The claim is that of ℓ answers, used or not. The paper's ex-post ε
+    is no guarantee, as the number of answers depends on noisy answers; `odometer` is one, for runs that
+    release the number too. Raises: as pate-psq.
     """
 
     name = "pate-asq"
     theorem = "Theorem 2 (Algorithm 1) of Liu et al., and post-processing"
     common_random_numbers = True  # every game draws one random number for each of ℓ answers, used or not
 
-    queries: int | None = count_setting(
-        None, help="ℓ, the largest number of answers; default: three in ten of the public points"
-    )
+    queries: int | None = count_setting(None, help="ℓ, most answers; default: 3 in 10 of the public points")
     method: str | None = setting(
         None,
         help="how it chooses queries: disagreement (Algorithm 4) or forced (by fitting weighted labels); "
@@ -289,18 +260,14 @@ class PateAsq(StudentLearner):
         )
 
     def odometer(self, answers: int) -> float:
-        """ε of the run, nats, if `answers` answers were given and their number is released too (`odometer`).
-
-        It holds except with probability δ, and is below the claim's ε only if few answers were given.
-        """
+        """ε of the run, nats, if `answers` answers were given and their number is released too
+        (`odometer`)."""
         service = self.aggregator_learner
         return odometer(answers, most=service.queries, sigma=service.effective_sigma, delta=self.delta)
 
     def law(self, sample: Sample) -> Finite:
-        """The exact output distribution, over all sequences of answers.
-
-        Raises: Unsupported for more than 4,096 (12 answers), or concepts that are no numbers.
-        """
+        """The exact output distribution. Raises: Unsupported for more than 4,096 sequences of answers (12
+        answers), or concepts that are no numbers."""
         service = self.aggregator_learner
         self.check_numeric()
         if 2**service.queries > _MOST_STUDENTS:
@@ -340,11 +307,8 @@ class _EveryAnswerService:
 
 
 def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:
-    """ε(c) for c `answers`, nats, where c may depend on the answers, of which there are at most ℓ (`most`):
-
-        ε(c) = c/(2σ²) + (1 + c/ℓ)·√(ℓ·ln(1/δ)/2)/σ.
-
-    It holds if c is released together with the result, except with probability δ. Proof: docs/proofs/pate.md.
+    """ε(c) = c/(2σ²) + (1 + c/ℓ)·√(ℓ·ln(1/δ)/2)/σ for c `answers`, nats, of at most ℓ (`most`), where c may
+    depend on the answers and is released with the result, except with probability δ: docs/proofs/pate.md.
 
     Raises: InvalidArgument if there are more answers.
     """

@@ -29,10 +29,7 @@ class LabellingService(Protocol):
 
 
 def collect_answers(service: LabellingService, points: np.ndarray) -> np.ndarray:
-    """The answers to all points in order, `NO_LABEL` after the service has halted.
-
-    Shapes: points (m, ...); result (n, m) int8.
-    """
+    """(n, m) int8: the answers to all points (m, ...) in order, `NO_LABEL` after the service has halted."""
     prepare_service(service, points)
     answers = np.full((len(service.halted), len(points)), NO_LABEL, np.int8)
     for position, point in enumerate(points):
@@ -43,36 +40,27 @@ def collect_answers(service: LabellingService, points: np.ndarray) -> np.ndarray
 
 
 def prepare_service(service: LabellingService, points: np.ndarray) -> None:
-    """Announce the points that may be queried to a service that can make use of it."""
     prepare = getattr(service, "prepare", None)
     if prepare is not None:
         prepare(points)
 
 
 def ask(service: LabellingService, x: np.ndarray) -> np.ndarray:
-    """The answers (n,) to x (n, ...), `NO_LABEL` where the service had halted before."""
     halted = service.halted.copy()
     return np.where(halted, NO_LABEL, service.predict(x)).astype(np.int8)
 
 
 def fit_answers(student: Teacher, points: np.ndarray, answers: np.ndarray) -> list[LearnedRule]:
-    """The rule of each game, fitted to its answers (steps 4 and 5 of Algorithm 3).
-
-    Points without a label are left out. A minimiser would find the same rule if they had its labels.
-
-    Shapes: points (m, ...), answers (n, m).
-    """
+    """The rule of each game, fitted to its answers (n, m) at points (m, ...), without those that are no label
+    (steps 4 and 5 of Algorithm 3)."""
     labelled = (answers == 0) | (answers == 1)
     return fit_rules(student, points, np.where(labelled, answers, 0), labelled.astype(np.int8))
 
 
 @attrs.frozen(eq=False)
 class LearningResult:
-    """The result of an active student.
-
-    asked: the positions of the points that it queried, in order. answers: 0, 1 or ⊥. seen: the number of
-    points of the stream that it examined. cut: whether it stopped because the service gave no more answers.
-    """
+    """The result of an active student. asked: the positions of the points that it queried. answers: 0, 1 or
+    ⊥. seen: the points that it examined. cut: whether the service gave no more answers."""
 
     rule: LearnedRule
     asked: tuple[int, ...]
@@ -96,10 +84,10 @@ class ActiveStudent(ABC):
 
 
 def learn(student: ActiveStudent, service: LabellingService, points: np.ndarray) -> list[LearningResult]:
-    """The results of the students, one for each game of the service.
+    """The results of the students, one for each game of the service, which query at once.
 
-    All games query at once, each its own point. A student that has finished queries the first point and
-    ignores the answer; one that needs more answers than there are receives NO_LABEL and returns its result.
+    One that has finished queries the first point and ignores the answer; one that needs more answers than
+    there are receives NO_LABEL.
     """
     prepare_service(service, points)
     games = [_Dialogue(student.questions(points), len(points)) for _ in range(len(service.halted))]
@@ -115,8 +103,6 @@ def learn(student: ActiveStudent, service: LabellingService, points: np.ndarray)
 
 
 class _Dialogue:
-    """The queries of one student about `points` points; the next one is about the point at `position`."""
-
     def __init__(self, questions: Questions, points: int) -> None:
         self._questions = questions
         self._points = points
@@ -127,7 +113,6 @@ class _Dialogue:
         self.advance(None)
 
     def advance(self, answer: int | None) -> None:
-        """Give the answer to the last query, or NO_LABEL; None before the first query."""
         if answer is not None and answer != NO_LABEL:
             self._asked.append(self.position)
             self._answers.append(answer)
@@ -144,19 +129,13 @@ class _Dialogue:
 class DisagreementStudent(ActiveStudent):
     """Queries a point if two concepts of the version space label it differently.
 
-    Algorithm 4 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning (after Hanneke,
-    2014). The version space is kept as the labellings that the class realises on the stream. After points j =
-    1, 2, 4, 8, ... a concept remains if it errs on at most j·U(j, γ_j) answers more than the best,
-    γ_j) answers more than the best,
-
-        j·U = c'·(d·ln θ + ln(1/γ_j)) + c'·√(j·Err(h*)·(d·ln θ + ln(1/γ_j))),  γ_j = γ/log₂(2j)².
+    Algorithm 4 of Liu, Zhu, Chaudhuri, Wang (after Hanneke, 2014). After j = 1, 2, 4, 8, ... points a concept
+    remains if it errs on at most j·U(j, γ_j) (`slack`) answers more than the best, with γ_j = γ/log₂(2j)².
 
     Deviations: θ is one number instead of θ(d/j) and θ(Err(h*)), which it should bound. The result is the
-    first concept with the fewest errors at the end, where the paper uses any of the last version space. An
-    answer ⊥ counts as a query and removes no concept.
-
-    constant: c'; 0 keeps only the best concepts, for labels without noise. theta: 2 for thresholds.
-    best_error: Err(h*), 0 in the realizable case.
+    first concept with the fewest errors, where the paper uses any of the last version space. An answer ⊥
+    counts as a query and removes no concept. constant: c'; 0 keeps only the best concepts. best_error:
+    Err(h*).
     """
 
     concepts: ConceptClass
@@ -166,7 +145,7 @@ class DisagreementStudent(ActiveStudent):
     best_error: float = attrs.field(default=0.0, validator=[at_least(0), at_most(1)])
 
     def slack(self, j: int) -> float:
-        """j·U(j, γ_j): the errors in excess of the best at which a concept remains after j points."""
+        """j·U(j, γ_j) = c'·(k + √(j·Err(h*)·k)) with k = d·ln θ + ln(1/γ_j)."""
         complexity = self.concepts.vc_dimension * log(self.theta) + log(log2(2 * j) ** 2 / self.gamma)
         return self.constant * (complexity + sqrt(j * self.best_error * complexity))
 
@@ -197,18 +176,14 @@ _WEIGHT_FACTOR = 4  # between successive weights
 class ForcedLabelStudent(ActiveStudent):
     """Queries a point if the best rule that labels it differently is nearly as good as the best rule.
 
-    After t points, let the best rule err on a share e of them, and the best rule that labels the new point
-    differently on e'. The point is queried if e' − e ≤ β² + β·√e with β² = c·ln(t + 1)/t. Otherwise it gets
-    the label of the best rule and counts among the t points. A point with the answer ⊥ does not count.
+    After t points, let the shares of errors be e of the best rule and e' of the best that labels the new
+    point differently. It is queried if e' − e ≤ β² + β·√e with β² = c·ln(t + 1)/t; otherwise it gets the
+    label of the best rule. The other rule is fitted with the other label at weight 1, 4, 16, ...: exact for
+    minimisers.
 
-    The other rule is fitted to the point with the other label and weight 1, 4, 16, ... until it gives it that
-    label: exact for the minimiser of a class; logistic regression may miss a better rule.
-
-    Source: Dasgupta, Hsu, Monteleoni (2007), with inferred labels and the threshold as in the experiments of
-    Yan, Chaudhuri, Javidi (2018). Deviations: the other rule is fitted instead of estimated by one gradient
-    step, and the best rule is refitted after every answer.
-
-    student: fits the rules; it must accept weights. constant: c.
+    Source: Dasgupta, Hsu, Monteleoni (2007), with the threshold of Yan, Chaudhuri, Javidi (2018). Deviations:
+    the other rule is fitted instead of estimated by a gradient step, and the best rule is refitted after
+    every answer.
     """
 
     student: Teacher
@@ -235,9 +210,7 @@ class ForcedLabelStudent(ActiveStudent):
         return labels.best_rule()
 
     def _queries(self, labels: _Labels, position: int) -> bool:
-        """Whether the student queries the point at this position; a minimiser's errors do not fall with the
-        weight.
-        """
+        """Whether it queries this point; a minimiser's errors do not fall with the weight."""
         total, weight = int(labels.weights.sum()), 1
         while True:
             errors, relabelled = labels.force_label(position, weight)
@@ -250,10 +223,7 @@ class ForcedLabelStudent(ActiveStudent):
 
 
 class _Labels:
-    """The labels of one student: labels (m,), and weights (m,), which are 1 where there is a label.
-
-    errors: the number of errors of the best rule.
-    """
+    """The labels of one student (m,), weights (m,) of 1 where there is one, and `errors` of the best rule."""
 
     def __init__(self, student: Teacher, points: np.ndarray) -> None:
         self._student = student
@@ -263,17 +233,14 @@ class _Labels:
         self._fit_best()
 
     def best_rule(self) -> LearnedRule:
-        """The best rule for the labels."""
         return self._fit(self.labels, self.weights)[0]
 
     def infer(self, position: int) -> None:
-        """Give a point the label of the best rule."""
         self.labels[position], self.weights[position] = self._best_labels[position], 1
 
     def force_label(self, position: int, weight: int) -> tuple[int, bool]:
-        """The errors of a rule fitted to the opposite label for a point at this weight, and whether it gives
-        that label.
-        """
+        """The errors of a rule fitted to the opposite label at this weight, and whether it gives that
+        label."""
         labels, weights = self.labels.copy(), self.weights.copy()
         labels[position], weights[position] = not self._best_labels[position], weight
         predictions = self._fit(labels, weights)[1]

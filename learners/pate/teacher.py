@@ -31,16 +31,13 @@ _REPETITIONS = 64  # predictions for one point that must agree
 
 
 class TrainedTeacher(Protocol):
-    """A trained teacher."""
-
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """(m,) bool: the labels of points (m, ...)."""
 
 
 @attrs.frozen
 class Teacher(ABC):
-    """A type of teacher, which can be trained. Training is deterministic: equal samples give equal
-    teachers."""
+    """A type of teacher. Training is deterministic: equal samples give equal teachers."""
 
     @property
     @abstractmethod
@@ -58,15 +55,12 @@ class Teacher(ABC):
 
     @staticmethod
     def from_text(text: str) -> Teacher:
-        """The teacher that `text` describes.
-
-        A concept class as in `arena show`, or a classifier of scikit-learn with its settings and, after a
-        colon, the number of features of a point.
+        """The teacher that `text` describes: a concept class as in `arena show`, or a classifier of
+        scikit-learn with its settings and, after a colon, the number of features. Raises: InvalidArgument for
+        neither.
 
         >>> str(Teacher.from_text("points:4")), str(Teacher.from_text("LogisticRegression(C=0.5):112"))
         ('points:4', 'LogisticRegression(C=0.5):112')
-
-        Raises: InvalidArgument if it describes neither.
         """
         name = text.split("(")[0].split(":")[0].strip()
         if name.rpartition(".")[2][:1].isupper():
@@ -82,10 +76,7 @@ class Teacher(ABC):
 
 @attrs.frozen
 class Minimiser(Teacher):
-    """The empirical risk minimiser of a concept class.
-
-    text: the class as the user wrote it.
-    """
+    """The empirical risk minimiser of a concept class; text: the class as the user wrote it."""
 
     concepts: ConceptClass
     text: str = attrs.field(default="", eq=False)
@@ -112,11 +103,10 @@ class Minimiser(Teacher):
 class Classifier(Teacher):
     """A classifier of scikit-learn, or another class with its `fit` and `predict`.
 
-    path: its name, with its module if it is not in one of scikit-learn's usual modules. settings: of its
-    constructor. features: the length of a point; None: a point is one number.
-
-    `random_state` is 0 unless set. A sample with one label gives a teacher that always predicts that label. A
-    classifier that predicts random labels is refused.
+    path: its name, with its module if it is not one of scikit-learn's usual ones. settings: of its
+    constructor; `random_state` is 0 unless set. features: the length of a point; None: a number. A sample
+    with one label gives a teacher that always predicts it; a classifier that predicts random labels is
+    refused.
     """
 
     path: str
@@ -145,7 +135,6 @@ class Classifier(Teacher):
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The top-level module of its package."""
         return (self.path.partition(".")[0] if "." in self.path else "sklearn",)
 
     def model(self) -> Any:
@@ -186,7 +175,7 @@ class Classifier(Teacher):
         return teacher
 
     def fit_model(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Any:
-        """A trained classifier; it receives weights if they are not all 1. Raises whatever the classifier
+        """A trained classifier, by weights only if they are not all 1. Raises whatever the classifier
         raises."""
         keywords = {} if weights is None or (weights == 1).all() else {"sample_weight": weights}
         model = self.model()
@@ -194,8 +183,8 @@ class Classifier(Teacher):
         return model
 
     def labels(self, model: Any, points: np.ndarray) -> np.ndarray:
-        """(m,) bool: the predictions of the trained model; raises InvalidArgument if it fails, or predicts
-        other labels than 0 and 1."""
+        """(m,) bool: the predictions of the model; raises InvalidArgument if it fails, or for other
+        labels."""
         try:
             labels = np.asarray(model.predict(_as_rows(points)))
         except Exception as error:
@@ -277,7 +266,7 @@ def _is_classifier(candidate: Any) -> bool:
 
 
 def _suggest_classifiers(name: str) -> str:
-    """A question that suggests classifiers of scikit-learn with similar names; empty if there are none."""
+    """A question that suggests classifiers with similar names; empty if there are none."""
     if importlib.util.find_spec("sklearn") is None:
         return ""
     modules = [importlib.import_module(f"sklearn.{module}") for module in _MODULES]

@@ -46,10 +46,8 @@ class Ensemble:
 def train_ensemble(teacher: Teacher, sample: Sample, size: int, split: int) -> Ensemble:
     """The ensemble of `size` teachers, each trained on its part of the sample (steps 1 and 2 of Algorithm 3).
 
-    The division of positions depends only on `split` and the size of the sample, so it is public, and
-    neighbouring samples share all teachers except one. Teachers with equal parts are trained once.
-
-    Raises: Unsupported if there are fewer examples than teachers; InvalidArgument as `Teacher.train` does.
+    The division is public, so neighbouring samples share all teachers except one; equal parts are trained
+    once. Raises: Unsupported if there are fewer examples than teachers; InvalidArgument as `Teacher.train`.
     """
     if sample.size < size:
         raise Unsupported(
@@ -61,9 +59,7 @@ def train_ensemble(teacher: Teacher, sample: Sample, size: int, split: int) -> E
 
 
 def divide_sample(sample: Sample, size: int, split: int) -> list[Sample]:
-    """The parts of a sample for `size` teachers: disjoint, of equal size up to 1, random by the seed
-    `split`.
-    """
+    """Disjoint random parts for `size` teachers, of equal size up to 1, by the seed `split`."""
     first, which = sample.kinds()
     points, labels = sample.points[first], sample.labels[first]
     order = np.random.default_rng([split, sample.size]).permutation(sample.size)
@@ -91,7 +87,6 @@ def _check_teacher(instance: Any, attribute: attrs.Attribute[Any], value: Any) -
 
 
 def teacher_setting(concepts: ConceptClass, text: str) -> Any:
-    """The setting `teacher`; its default is the minimiser of a class, which is written as `text`."""
     return setting(
         Minimiser(concepts, text),
         help="the type of each teacher: a concept class, for its empirical risk minimiser, or a classifier "
@@ -102,11 +97,8 @@ def teacher_setting(concepts: ConceptClass, text: str) -> Any:
 
 @attrs.frozen
 class EnsembleLearner(Learner):
-    """Base of the learners with K teachers, each trained on its own part of the sample.
-
-    A replaced example changes the part of one teacher, so that vote counts change by at most 1. The division
-    of the sample is public.
-    """
+    """Base of the learners with K teachers on public parts of the sample: a replaced example changes one
+    vote."""
 
     teacher: Teacher
     teachers: int = count_setting(101, help="K, the number of teachers")
@@ -114,7 +106,6 @@ class EnsembleLearner(Learner):
 
     @property
     def concepts(self) -> ConceptClass | None:
-        """The concept class of the teachers, if they are minimisers of a class."""
         return self.teacher.concepts if isinstance(self.teacher, Minimiser) else None
 
     @property
@@ -144,7 +135,6 @@ class Voters(EnsembleLearner):
         return 0.0
 
     def ensemble(self, sample: Sample) -> Ensemble:
-        """The teachers, trained on a sample."""
         if sample.points.shape[1:] != self.point_shape:
             raise InvalidArgument(
                 f"{self.teacher} takes points of shape {self.point_shape}",
@@ -173,8 +163,7 @@ class VoteCounts:
         self._prepared = self._keys, self._counts
 
     def ones(self, x: np.ndarray, which: Any) -> np.ndarray:
-        """(n,) int64: the votes for label 1 of ensemble which[g] at the point of game g; x is (n, ...), or
-        one point (1, ...)."""
+        """(n,) int64: the votes for label 1 of ensemble which[g] at point g of x, (n, ...) or (1, ...)."""
         keys = _keys(x)
         position, cached = self._find(keys)
         if not cached.all():
@@ -192,7 +181,6 @@ class VoteCounts:
         self._prepared = self._keys, self._counts
 
     def _find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n,) each: the position of each key in the cache, and whether it is there."""
         if not len(self._keys):
             return np.zeros(len(keys), np.intp), np.zeros(len(keys), bool)
         position = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
@@ -224,8 +212,7 @@ def _keys(points: np.ndarray) -> np.ndarray:
 
 
 class VotersState:
-    """Base of the running learners: trains teachers and counts their votes. A subclass implements
-    `_answer`."""
+    """Base of the running learners: trains teachers and counts votes. A subclass implements `_answer`."""
 
     def __init__(self, spec: Voters, games: int) -> None:
         self._spec = spec
@@ -234,22 +221,18 @@ class VotersState:
         self.halted = np.zeros(games, bool)
 
     def train(self, training: Training) -> None:
-        """Train the teachers of every sample of the batch, once for all its games."""
         self.use_ensembles([self._spec.ensemble(sample) for sample in training.samples], training.which)
 
     def use_ensembles(self, ensembles: Sequence[VotingTeachers], which: np.ndarray) -> None:
-        """Use teachers that have been trained elsewhere; which (n,) is the ensemble of each game."""
+        """Use trained teachers; which (n,) is the ensemble of each game."""
         self._vote_counts = vote_counts(*ensembles)
         self._which = which
 
     def prepare(self, points: np.ndarray) -> None:
-        """Count the votes at points (m, ...) that may be queried at once; it changes no answer. After
-        `train`.
-        """
+        """Count the votes at points (m, ...) that may be queried, after `train`; it changes no answer."""
         self._vote_counts.prepare(points)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        """One answer for each game; after ℓ answers every game has halted."""
         if self._answered == self._spec.queries:
             return np.zeros(self._games, np.int8)
         self._answered += 1
@@ -276,15 +259,8 @@ class VotingLaw(AnswerLaw):
 
     def __init__(self, spec: Any, sample: Sample) -> None:
         self._spec = spec
-        self._ensemble = spec.ensemble(sample)
-        self._vote_counts = vote_counts(self._ensemble)
-
-    @property
-    def last(self) -> int:
-        return self._spec.queries
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
+        self._vote_counts = vote_counts(spec.ensemble(sample))
+        self.last = spec.queries
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         ones = self._vote_counts.ones(x[:1] if is_shared(x) else x, 0)

@@ -1,7 +1,4 @@
-"""static-erm, and predictors that answer from the mean vote of teachers, one trained on each example.
-
-above-threshold and between-thresholds compare noisy votes with hidden noisy thresholds; noisy-votes and
-steady-thresholds add fresh noise to every vote."""
+"""static-erm, and predictors that answer from the mean vote of teachers, one trained on each example."""
 
 from __future__ import annotations
 
@@ -11,13 +8,13 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
 from arena.privacy_curves import PrivacyCurve, PureCurve
 from arena.sample import Sample, Training, is_shared
 from arena.settings import at_least, at_most, count_setting, less_than, more_than, setting
-from learners.common.learner_bases import BaselineLearner, FixedSizeLearner
+from learners.common.learner_bases import BaselineLearner, FixedSizeLearner, claim_for_example
 from learners.common.teacher_votes import (
     Electorate,
     NoisyVotesLaw,
@@ -34,8 +31,8 @@ from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_thres
 
 @attrs.frozen
 class VotePredictor(FixedSizeLearner):
-    """Base of the predictors with a teacher on each of `size` examples, which moves the mean vote by at
-    most 1/size."""
+    """Base of the predictors with a teacher on each of `size` examples, of which one moves the mean vote by
+    1/size."""
 
     protocols = ("Figure1",)
 
@@ -44,10 +41,7 @@ class VotePredictor(FixedSizeLearner):
 
     @property
     def claim(self) -> Claim:
-        epsilon, delta = self._cost()
-        return Claim(
-            epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,), curve=self._curve()
-        )
+        return claim_for_example(*self._cost(), curve=self._curve())
 
     @abstractmethod
     def _cost(self) -> Guarantee:
@@ -62,14 +56,11 @@ class VotePredictor(FixedSizeLearner):
         return True
 
     def train_electorate(self, sample: Sample) -> Electorate:
-        """The teachers of a sample. Raises: Unsupported for another size; otherwise as `Electorate.train`."""
         self.check_sample_size(sample)
         return Electorate.train(sample, self.concepts)
 
 
 class VoteMechanism(Protocol):
-    """What answers from the mean votes of n games."""
-
     @property
     def halted(self) -> np.ndarray:
         """(n,) bool."""
@@ -91,7 +82,6 @@ class VotePredictorState:
         return self._mechanism.halted
 
     def train(self, training: Training) -> None:
-        """Train one teacher on each example of every game. Raises: as `VotePredictor.train_electorate`."""
         electorates = [self._learner.train_electorate(sample) for sample in training.samples]
         all_concepts = np.concatenate([electorate.concepts for electorate in electorates])
         concepts, columns = np.unique(all_concepts, axis=0, return_inverse=True)
@@ -114,8 +104,8 @@ class VotePredictorState:
 class AboveThresholdPredictor(VotePredictor):
     """Answers 1 if the noisy mean vote of the teachers is at or above a noisy threshold; halts after c ones.
 
-    AboveThreshold (Algorithm 1) of Dwork and Roth (2014): votes have noise Lap(4/(εn)), and the threshold
-    Lap(2/(εn)), drawn anew after every 1. Answers 0 cost nothing, each 1 costs ε.
+    Algorithm 1 of Dwork and Roth (2014): votes have noise Lap(4/(εn)), and the threshold Lap(2/(εn)), drawn
+    anew after every 1, which costs ε.
     """
 
     name = "above-threshold"
@@ -139,7 +129,7 @@ class AboveThresholdPredictor(VotePredictor):
         return self.halts == 1
 
     def law(self, sample: Sample) -> SparseVotesLaw:
-        """The hidden number is the noise of the threshold; kinks are where the threshold equals a vote."""
+        """The hidden number is the noise of the threshold; kinks are where that equals a vote."""
         unit = 4 / (self.epsilon * self.size)
 
         def probabilities(votes: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -180,10 +170,8 @@ class CloseVotesPredictor(VotePredictor):
 
 @attrs.frozen
 class BetweenThresholdsPredictor(CloseVotesPredictor):
-    """Answers every query by BetweenThresholds on the mean vote of one teacher per training example.
-
-    The central mechanism of GenericBBL, v1, without its subsets and rounds.
-    """
+    """Answers every query by BetweenThresholds on the mean vote of one teacher per training example: the
+    central mechanism of GenericBBL, v1, without its subsets and rounds."""
 
     name = "between-thresholds"
     theorem = "Lemma C.3 and Observation 2 of Private Everlasting Prediction, v1"
@@ -213,8 +201,7 @@ class BetweenThresholdsPredictor(CloseVotesPredictor):
 class NoisyVotes(VotePredictor):
     """Answers 1 if the mean vote of the teachers plus Lap(1/(n·ε′)) is at least 1/2; halts after R answers.
 
-    Step 3(d) of GenericBBL, v2, without its subsets and rounds. It halts with its last answer, in all games
-    at once.
+    Step 3(d) of GenericBBL, v2, without its subsets and rounds.
     """
 
     name = "noisy-votes"
@@ -239,8 +226,6 @@ class NoisyVotes(VotePredictor):
 
 
 class NoisyAnswers:
-    """The mechanism of noisy-votes."""
-
     def __init__(self, learner: NoisyVotes, games: int, rng: np.random.Generator) -> None:
         self._rng = rng
         self._scale = 1 / (learner.size * learner.epsilon)
@@ -288,8 +273,6 @@ class SteadyThresholdsPredictor(CloseVotesPredictor):
 
 
 class SteadyThresholdsState(VotePredictorState):
-    """steady-thresholds in a batch of games; its mechanism answers several queries at once."""
-
     def predict(self, x: np.ndarray) -> np.ndarray:
         return self._mechanism.respond(self._teachers.votes(x)[:, None])[:, 0]
 
@@ -298,7 +281,7 @@ class SteadyThresholdsState(VotePredictorState):
 class StaticErm(BaselineLearner):
     """The static predictor of section 3 of Private Everlasting Prediction: h_r = h_0, fitted to the sample.
 
-    It claims nothing (ε = ∞). Audit it against a claim of your own (`--epsilon`) to see a claim refuted.
+    It claims nothing (ε = ∞). Audit it against a claim of your own (`--epsilon`).
     """
 
     name = "static-erm"
@@ -307,7 +290,6 @@ class StaticErm(BaselineLearner):
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
 
     def law(self, sample: Sample) -> StaticErmLaw:
-        """One state; every answer is certain."""
         return StaticErmLaw(self.concepts, self.concepts.erm(sample.points, sample.labels, sample.counts))
 
     def start(self, games: int, rng: np.random.Generator) -> StaticErmState:
@@ -315,14 +297,9 @@ class StaticErm(BaselineLearner):
 
 
 class StaticErmLaw(AnswerLaw):
-    """The answers of one concept."""
-
     def __init__(self, concepts: ConceptClass, fitted: np.ndarray) -> None:
         self._class = concepts
         self._fitted = fitted[None]
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         ones = self._class.labels(self._fitted, x[:1] if is_shared(x) else x)[0, :, None]

@@ -7,14 +7,19 @@ from math import exp
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit, neighbours_setting
+from arena.claims import Claim, Neighbours, neighbours_setting
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import Finite, Independent
 from arena.players import finite_domain
 from arena.sample import BLANK, Sample, Training
 from arena.settings import at_most, more_than, setting
-from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner, claim_of_monotone_choice
+from learners.common.learner_bases import (
+    FixedSizeLearner,
+    ReleaseLearner,
+    claim_for_example,
+    claim_of_monotone_choice,
+)
 from learners.mechanisms.selection import exponential_mechanism
 
 _MOST_EPSILON = 30  # beyond, a double is too coarse for the probability of a flip
@@ -33,15 +38,12 @@ class RandomisedResponse(FixedSizeLearner, ReleaseLearner):
     common_random_numbers = True  # every game draws one random number for each label
 
     epsilon: float = setting(
-        1.0,
-        unit="nats",
-        help="ε; a label is flipped with probability 1/(1 + e^ε)",
-        check=[more_than(0), at_most(_MOST_EPSILON)],
+        1.0, unit="nats", help="flips have chance 1/(1 + e^ε)", check=[more_than(0), at_most(_MOST_EPSILON)]
     )
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(self.epsilon)
 
     @property
     def flip(self) -> float:
@@ -49,7 +51,6 @@ class RandomisedResponse(FixedSizeLearner, ReleaseLearner):
         return 1 / (1 + exp(self.epsilon))
 
     def law(self, sample: Sample) -> Finite | Independent:
-        """`Finite` for up to 12 labels, otherwise `Independent`."""
         self.check_sample_size(sample)
         _, labels = sample.rows()
         ones = np.where(labels == 1, 1 - self.flip, self.flip)
@@ -72,12 +73,9 @@ _MOST_POINTS = 4_096  # concepts are distinguished by their labels at all points
 class ExponentialChoice(ReleaseLearner):
     """Releases concept c with probability proportional to exp(−ε·m(c)/2), where c mislabels m(c) examples.
 
-    The private learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011) for finite classes: the
-    exponential mechanism with score −m. The options are one concept for each labelling of the domain that the
-    class realises. Blank examples are ignored.
-
-    The released value is the number that encodes the concept in its class: t of a threshold (+∞ labels all
-    points 0), or the row of a matrix. `Hypothesis(concepts, numbers)` labels points.
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011), for one concept of each labelling of a finite
+    domain. Blank examples are ignored. What is released is the number that encodes the concept: t of a
+    threshold (+∞ labels all points 0), or the row of a matrix. `Hypothesis(concepts, numbers)` labels points.
     """
 
     name = "exponential-choice"

@@ -8,7 +8,7 @@ from math import exp, inf, log, pi, sqrt
 import attrs
 import numpy as np
 
-from arena.claims import Claim, Neighbours, PrivacyUnit, neighbours_setting, read_relation
+from arena.claims import Claim, Neighbours, neighbours_setting, read_relation
 from arena.errors import InvalidArgument
 from arena.laws import Density, Finite
 from arena.privacy_curves import GaussianCurve
@@ -17,6 +17,7 @@ from arena.settings import at_least, at_most, less_than, more_than, setting, who
 from learners.common.learner_bases import (
     FixedSizeLearner,
     ReleaseLearner,
+    claim_for_example,
     claim_for_relation,
     claim_of_sensitivity_one,
 )
@@ -24,7 +25,6 @@ from learners.mechanisms.noise import gaussian_delta, gaussian_sigma, laplace_de
 
 
 def count_ones(sample: Sample) -> int:
-    """The number of examples labelled 1."""
     return int(sample.counts[sample.labels == 1].sum())
 
 
@@ -37,8 +37,8 @@ def count_ones_by_game(training: Training) -> np.ndarray:
 class LaplaceCount(ReleaseLearner):
     """Releases #{i : y_i = 1} + Lap(1/ε): the Laplace mechanism.
 
-    The claim is exact for real numbers. But the released numbers are doubles, whose last bits distinguish the
-    counts 0 and 1: the adversary `low-bits` certifies far more than ε, and nothing against `geometric-count`.
+    The claim is exact for real numbers. But the last bits of doubles distinguish the counts 0 and 1: the
+    adversary `low-bits` certifies far more than ε, and nothing against `geometric-count`.
     """
 
     name = "laplace-count"
@@ -66,9 +66,8 @@ _REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 class GaussianCount(ReleaseLearner):
     """Releases #{i : y_i = 1} + N(0, σ²): the Gaussian mechanism for a count.
 
-    The count has sensitivity 1, or the number of examples of a group or a user. By default σ is the least
-    that gives (ε, δ), by the analytic calibration of Balle and Wang (2018); if σ is set, the claim is its δ
-    at ε. Either is exact.
+    By default σ is the least that gives (ε, δ), by the analytic calibration of Balle and Wang (2018); if σ is
+    set, the claim is its δ at ε. Either is exact.
     """
 
     name = "gaussian-count"
@@ -96,14 +95,9 @@ class GaussianCount(ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        sigma = self.sigma_run
-        return Claim(
-            epsilon=self.epsilon,
-            delta=gaussian_delta(epsilon=self.epsilon, sigma=sigma, sensitivity=self.sensitivity),
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=self.neighbours,
-            curve=GaussianCurve(self.sensitivity / sigma),
-        )
+        sigma, curve = self.sigma_run, GaussianCurve(self.sensitivity / self.sigma_run)
+        delta = gaussian_delta(epsilon=self.epsilon, sigma=sigma, sensitivity=self.sensitivity)
+        return claim_for_example(self.epsilon, delta, neighbours=self.neighbours, curve=curve)
 
     def law(self, sample: Sample) -> Density:
         count, sigma = float(count_ones(sample)), self.sigma_run
@@ -126,12 +120,9 @@ _ALL = 2**63  # the number of equally likely random integers, each of which lead
 class GeometricCount(FixedSizeLearner, ReleaseLearner):
     """Releases #{i : y_i = 1} + noise, clipped to 0..n; noise k has probability proportional to e^(-ε|k|).
 
-    The truncated geometric mechanism of Ghosh, Roughgarden, Sundararajan (2009).
-
-    Deviation: the paper's probabilities are rounded to multiples of 2^-63, and one random integer of 63 bits
-    chooses the answer. So the claim, the largest ratio of the rounded probabilities of neighbouring counts,
-    is exact for the code that runs. It exceeds the configured ε if the least probabilities are few multiples
-    (nε near 40).
+    The truncated geometric mechanism of Ghosh, Roughgarden, Sundararajan (2009). Deviation: probabilities are
+    rounded to multiples of 2^-63, and one random integer chooses the answer, so the claim, their largest
+    ratio, is exact for the code that runs. It exceeds ε if the least are few multiples (nε near 40).
     """
 
     name = "geometric-count"

@@ -22,15 +22,12 @@ class DPFedAvg(DPSGD):
     """Differentially private federated averaging, for linear models and small networks.
 
     In each round every user takes part with chance batch/size, independently, and makes `local_steps` steps
-    of gradient descent from the public model, on the mean loss of all examples of that user. The changes are
-    clipped to the length `clip` and added up with noise as in dp-sgd; the sum over `batch`, times the
-    learning rate, is added to the public model.
+    of gradient descent from the public model; the changes are clipped and added up with noise as in dp-sgd.
+    Algorithm 1 (DP-FedAvg) of McMahan, Ramage, Talwar, Zhang (2018), with the fixed denominator and users of
+    equal weight. The claim is that of dp-sgd for users.
 
-    Source: Algorithm 1 (DP-FedAvg) of McMahan, Ramage, Talwar, Zhang (2018), with the fixed denominator and
-    users of equal weight. The claim is that of dp-sgd with users in place of examples.
-
-    Points hold the number of the user in the coordinate `user_column`, which is no feature. The gradient of a
-    canary takes the place of that of its example in every local step. A change that overflows counts as 0.
+    Points hold the number of the user in the coordinate `user_column`. The gradient of a canary takes the
+    place of that of its example in every local step. A change that overflows counts as 0.
     """
 
     name = "dp-fedavg"
@@ -40,19 +37,12 @@ class DPFedAvg(DPSGD):
     batch: int = count_setting(100, help="the users of a round, on average")
     steps: int = count_setting(100, help="T, the number of rounds")
     sampling: str = setting(POISSON, help="how users are drawn", check=check_sampling(POISSON))
-    clip: float = setting(
-        1.0, unit="length of a change", help="the longest change", check=more_than(0, CLIP_REMEDY)
-    )
+    clip: float = setting(1.0, unit="length of a change", help="the longest", check=more_than(0, CLIP_REMEDY))
     learning_rate: float = setting(1.0, help="the step size of a round", check=more_than(0))
     local_steps: int = count_setting(5, help="the steps of a user in a round")
     local_rate: float = setting(1.0, help="the step size of a user", check=more_than(0))
-    user_column: int = setting(
-        -1, help="the coordinate of a point that says whose the example is; -1: the last", check=whole
-    )
-    neighbours: str = setting(
-        "add or remove a user of at most 10",
-        help="the neighbouring relation of the claim: add or remove a user of at most K",
-    )
+    user_column: int = setting(-1, help="the coordinate of the user in a point; -1: the last", check=whole)
+    neighbours: str = setting("add or remove a user of at most 10", help="the relation of the claim")
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -67,11 +57,9 @@ class DPFedAvg(DPSGD):
         return None
 
     def adapt_to(self, sample_size: int) -> Self:
-        """The same learner, since numbers of examples do not matter."""
         return self
 
     def users_of(self, points: np.ndarray) -> np.ndarray:
-        """(k,): the users of points (k, features + 1)."""
         return points[:, self.user_column]
 
     def drop_users(self, points: np.ndarray) -> np.ndarray:
@@ -94,10 +82,8 @@ class DPFedAvg(DPSGD):
 
 @attrs.frozen(eq=False)
 class _UserGroup(Group):
-    """The distinct examples of u users, e of each, where the missing ones have the count 0.
-
-    Shapes: points (u, e, features + 1), labels and counts (u, e).
-    """
+    """The distinct examples of u users, e of each, where the missing ones have the count 0: points (u, e,
+    features + 1), labels and counts (u, e)."""
 
     points: np.ndarray
     labels: np.ndarray
@@ -114,8 +100,6 @@ class _UserGroup(Group):
 
 
 class DPFedAvgState(NoisySumsState[_UserGroup]):
-    """dp-fedavg in a batch of games."""
-
     _learner: DPFedAvg
 
     def _make_group(self, games: np.ndarray, sample: Sample) -> _UserGroup:
@@ -132,7 +116,6 @@ class DPFedAvgState(NoisySumsState[_UserGroup]):
         return _UserGroup(games, sample, points, labels, counts, source)
 
     def _add_gradients(self, group: _UserGroup, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
-        """(g, P): the sums of the clipped changes of the users of a round, with the sign of gradients."""
         total = np.zeros((len(group.games), self._network.size))
         games, users = group.draw_users()
         slabs = -(-len(users) * group.points[0].size // _SLAB)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena.claims import REPLACING, Claim, Neighbours, PrivacyUnit, Relation, read_relation
+from arena.claims import REPLACING, Claim, Neighbours, Relation, read_relation
 from arena.errors import Unsupported
 from arena.messages import GradientCanary
 from arena.players import Learner
@@ -17,6 +17,7 @@ from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
 from arena.privacy_curves.gaussian_curves import NoisyStep, renyi_epsilon
 from arena.sample import BLANK, Sample
 from arena.settings import Check, count_setting, more_than, one_of, setting
+from learners.common.learner_bases import claim_for_example
 from learners.mechanisms.parameter_checks import check_batch
 from learners.training.noisy_sums_state import (
     FIXED,
@@ -46,7 +47,6 @@ CLIP_REMEDY = "The noise is a multiple of this length, for instance 1."
 
 
 def check_sampling(*names: str) -> Check:
-    """Validate a way of drawing batches, one of those whose cost is computed."""
     return one_of(*names, remedy="The accountant knows no other sampling.")
 
 
@@ -54,20 +54,16 @@ def check_sampling(*names: str) -> Check:
 class DPSGD(Learner):
     """Differentially private stochastic gradient descent, for linear models and small networks.
 
-    In each of `steps` steps the gradients of a random batch are clipped to the length `clip` and added up,
-    with Gaussian noise of standard deviation noise·clip for each parameter; the sum over `batch`, times the
-    learning rate, is subtracted from the parameters. `size` and `batch` are public numbers, not counted from
-    the data. All models may be published. Noisy sums are rounded to multiples of about a thirtieth of the
-    noise, so that their last bits show nothing.
+    Algorithm 1 of Abadi and others, Deep Learning with Differential Privacy (2016): in each step the
+    gradients of a random batch are clipped and added up, with Gaussian noise of standard deviation
+    noise·clip; the sum over `batch`, times the learning rate, is subtracted from the parameters. `size` and
+    `batch` are public numbers. Noisy sums are rounded to about a thirtieth of the noise, so that their last
+    bits show nothing.
 
-    Source: Algorithm 1 of Abadi and others, Deep Learning with Differential Privacy (2016).
-
-    Privacy: composed privacy-loss distributions (docs/proofs/loss_distribution.md) for the sampling that is
-    run. "poisson": each example is in a batch independently with chance batch/size; examples are added,
-    removed or zeroed out. "fixed": uniform subsets; examples are replaced or zeroed out. "shuffled": a
-    permutation in each epoch; examples are replaced or zeroed out, and each epoch costs one step without
-    subsampling. Noise is chosen for the relation that is named; for others by group privacy
-    (docs/proofs/neighbours.md).
+    Privacy of all models together: docs/proofs/loss_distribution.md. sampling: "poisson", each example
+    independently with chance batch/size, where examples are added, removed or zeroed out; "fixed", uniform
+    subsets, and "shuffled", a permutation in each epoch, which costs a step without subsampling; examples are
+    replaced or zeroed out. Other relations by group privacy (docs/proofs/neighbours.md).
     """
 
     name = "dp-sgd"
@@ -82,7 +78,7 @@ class DPSGD(Learner):
     steps: int = count_setting(100, help="T, the number of steps")
     sampling: str = setting(POISSON, help="how batches are drawn", check=check_sampling(*SAMPLINGS))
     clip: float = setting(
-        1.0, unit="length of a gradient", help="the longest gradient", check=more_than(0, CLIP_REMEDY)
+        1.0, unit="length of a gradient", help="the longest", check=more_than(0, CLIP_REMEDY)
     )
     learning_rate: float = setting(1.0, help="the step size", check=more_than(0))
     epsilon: float = setting(1.0, unit="nats", help="the ε for which noise is chosen, if it is not set")
@@ -93,9 +89,7 @@ class DPSGD(Learner):
         help="σ, the noise multiplier; default: the least for ε and δ",
         check=more_than(0, "Leave it out, so that it is chosen for epsilon and delta."),
     )
-    neighbours: str | None = setting(
-        None, help="the neighbouring relation of the claim; default: that of the sampling"
-    )
+    neighbours: str | None = setting(None, help="the relation of the claim; default: that of the sampling")
 
     def __attrs_post_init__(self) -> None:
         check_batch(self.batch, self.size)
@@ -111,7 +105,6 @@ class DPSGD(Learner):
         return self.size
 
     def adapt_to(self, sample_size: int) -> Self:
-        """The learner for so many examples."""
         return attrs.evolve(self, size=sample_size, batch=min(self.batch, sample_size))
 
     @property
@@ -174,16 +167,9 @@ class DPSGD(Learner):
         # A subset of fixed size without the example has another one in its place.
         replaced = relation.kind in REPLACING or (self.sampling == FIXED and not self._takes_all)
         curve = self._compose(noise, relation.size * (_REPLACED if replaced else 1.0), slack)
-        return Claim(
-            epsilon=curve.epsilon(self.delta),
-            delta=self.delta,
-            protects=(PrivacyUnit.TRAINING_EXAMPLE,),
-            neighbours=relation,
-            curve=curve,
-        )
+        return claim_for_example(curve.epsilon(self.delta), self.delta, neighbours=relation, curve=curve)
 
     def _compose(self, noise: float, shift: float, slack: float) -> PrivacyCurve:
-        """The curve of all steps, whose sums a change of neighbours moves by at most `shift` clips."""
         if self.sampling == SHUFFLED:
             epochs = -(-self.steps // (self.size // self.batch))
             return GaussianCurve(shift * epochs**0.5 / noise, slack)
@@ -232,9 +218,9 @@ def _bound(points: np.ndarray) -> np.ndarray:
 class _ExampleGroup(Group):
     """Games with equal training sets.
 
-    points: (k, d), int8 if these hold them, of which more fit in a cache. lengths: (k,), their squared
-    lengths. present: (k,), 0 for blank examples and otherwise 1. canaries: for each canary, which examples
-    are equal to it, (k,) bool; None if the canary differs between games.
+    points: (k, d), int8 if these hold them, of which more fit in a cache. lengths: (k,), squared. present:
+    (k,), 0 for blank examples. canaries: which examples are equal to each, (k,) bool; None if it differs
+    between games.
     """
 
     points: np.ndarray
@@ -254,7 +240,6 @@ class _ExampleGroup(Group):
         return cls(games, sample, points, lengths, labels, present, source)
 
     def find_canaries(self, canaries: tuple[GradientCanary, ...]) -> None:
-        """Compare the examples with the canaries of the next steps."""
         self.canaries[:] = [
             (self.points == _bound(canary.x[0])).all(axis=1) & (self.labels == canary.label)
             if len(canary.x) and (canary.x == canary.x[:1]).all()
@@ -264,8 +249,6 @@ class _ExampleGroup(Group):
 
 
 class DPSGDState(NoisySumsState[_ExampleGroup]):
-    """dp-sgd in a batch of games."""
-
     _learner: DPSGD
     _canaries: tuple[GradientCanary, ...] = ()
 
@@ -281,7 +264,6 @@ class DPSGDState(NoisySumsState[_ExampleGroup]):
         return super().advance(steps, canaries)
 
     def _add_gradients(self, group: _ExampleGroup, canaries: tuple[GradientCanary, ...]) -> np.ndarray:
-        """(g, P): the sums of the clipped gradients of a batch, for the games of a group."""
         if group.source.draws_counts:
             return self._add_clipped(group, group.games, canaries, group.source.draw_counts(), None)
         chosen, inside = group.source.draw_positions()
@@ -303,10 +285,8 @@ class DPSGDState(NoisySumsState[_ExampleGroup]):
         copies: np.ndarray,
         chosen: np.ndarray | None,
     ) -> np.ndarray:
-        """(g, P): the same for some games of the group, with `copies` (g, k) of the examples `chosen` (g, k).
-
-        chosen: None for all examples of the sample.
-        """
+        """(g, P): the same for some games of the group, with `copies` (g, k) of the examples `chosen` (g, k),
+        or of all."""
 
         def choose(values: np.ndarray) -> np.ndarray:
             return values if chosen is None else values.take(chosen, axis=0)
@@ -333,15 +313,10 @@ class DPSGDState(NoisySumsState[_ExampleGroup]):
 class DPFTRL(DPSGD):
     """Follow the regularised leader with noise from a binary tree, for linear models and small networks.
 
-    The model after t steps is that before training, less the learning rate over `batch` times the sum of all
-    clipped gradients so far, whose noise is the sum of the Gaussian noises of the blocks of a binary tree
-    that it consists of. Every epoch goes through the data once, with a tree of its own.
-
-    Source: Algorithms 1 and 2 of Kairouz and others, Practical and Private (Deep) Learning without Sampling
-    or Shuffling (2021), without momentum and without the estimator of Honaker.
-
-    Privacy: an example is in one block of each level of an epoch's tree: E epochs with L levels are a
-    Gaussian mechanism of sensitivity clip·√(E·L), exactly, in any order. Examples are zeroed out or replaced.
+    Algorithms 1 and 2 of Kairouz and others, Practical and Private (Deep) Learning without Sampling or
+    Shuffling (2021), without momentum and the estimator of Honaker. The sum of all clipped gradients so far
+    has the noises of its blocks of a binary tree, one for each epoch. An example is in one block of each
+    level: E epochs with L levels are a Gaussian mechanism of sensitivity clip·√(E·L), in any order.
     """
 
     name = "dp-ftrl"
@@ -372,8 +347,6 @@ class DPFTRL(DPSGD):
 
 
 class DPFTRLState(DPSGDState):
-    """dp-ftrl in a batch of games."""
-
     _learner: DPFTRL
 
     def __init__(self, learner: DPFTRL, games: int, rng: np.random.Generator) -> None:

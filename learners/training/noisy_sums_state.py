@@ -22,9 +22,9 @@ _DEVIATIONS = 6  # of the size of a batch, for which positions are drawn at once
 class BatchSource:
     """Draws the batches of n games from one list of examples, given as runs of equal examples.
 
-    counts: (k,), the copies of each. sampling: "poisson", every example independently with chance `rate`;
-    "fixed", a uniform subset of `size` examples, anew in every step; "shuffled", the next `size` examples of
-    a permutation, which is drawn anew when fewer are left.
+    counts: (k,), the copies of each. sampling: "poisson", every example with chance `rate`; "fixed", a
+    uniform subset of `size`, anew in every step; "shuffled", the next `size` of a permutation, drawn anew
+    when fewer are left.
     """
 
     def __init__(
@@ -83,10 +83,8 @@ class BatchSource:
         return self._find_examples(positions), np.ones(positions.shape, bool)
 
     def _draw_independently(self) -> np.ndarray:
-        """Each position with the chance `rate`: (n, b), ascending, and beyond the last in a smaller batch.
-
-        The gaps between the positions that are taken have a geometric distribution.
-        """
+        """Each position with the chance `rate`, by geometric gaps: (n, b), ascending, and beyond the last in
+        a smaller batch."""
         scale = -1 / np.log1p(-self._rate) if self._rate < 1 else 0.0
         mean = self._rate * self._total
         columns = int(mean + _DEVIATIONS * np.sqrt(mean)) + 2
@@ -133,10 +131,10 @@ G = TypeVar("G", bound=Group)
 
 
 class NoisySumsState(ABC, Generic[G]):
-    """Steps of n games. A subclass says what a step adds up, for the games of a group."""
+    """Steps of n games. A subclass says what a step adds up; a learner has a `network` and is as in
+    `arena.capabilities.TrainsByNoisySteps`."""
 
     def __init__(self, learner: Any, games: int, rng: np.random.Generator) -> None:
-        """learner: has a `network` and is as in `arena.capabilities.TrainsByNoisySteps`."""
         self._learner = learner
         self._network = learner.network
         self._games = games
@@ -176,7 +174,6 @@ class NoisySumsState(ABC, Generic[G]):
         return self.parameters
 
     def _update(self, total: np.ndarray) -> None:
-        """Move against the sums (n, P) of the clipped vectors."""
         noisy = self._draw_noise()
         noisy += total
         noisy /= self._unit
@@ -188,5 +185,4 @@ class NoisySumsState(ABC, Generic[G]):
         return self._scale * self._rng.standard_normal(self.parameters.shape)
 
     def _shrink(self, norms: np.ndarray) -> np.ndarray:
-        """The factors that clip vectors with these norms."""
         return np.minimum(1.0, self._learner.clip / np.maximum(norms, 1e-300))

@@ -9,11 +9,11 @@ import attrs
 import numpy as np
 from scipy.special import expit
 
-from arena.claims import Claim, PrivacyUnit
+from arena.claims import Claim
 from arena.errors import InvalidArgument
 from arena.sample import Sample, Training
 from arena.settings import count_setting, more_than, setting
-from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner
+from learners.common.learner_bases import FixedSizeLearner, ReleaseLearner, claim_for_example
 
 _MOST_STEPS = 100  # of Newton's method, which needs about ten
 _GRADIENT = 1e-12  # the length of the gradient at which it ends
@@ -42,7 +42,7 @@ class PrivateLogistic(FixedSizeLearner, ReleaseLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return claim_for_example(self.epsilon)
 
     def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         noise = self._draw_noise(training.games, rng)
@@ -91,8 +91,7 @@ class PrivateLogistic(FixedSizeLearner, ReleaseLearner):
 class OutputPerturbation(PrivateLogistic):
     """Logistic regression whose minimiser is published with noise.
 
-    Algorithm 1 of Chaudhuri, Monteleoni, Sarwate (2011). Replacing an example moves the minimiser by at most
-    2/(nΛ) (their Corollary 8); the density of the noise is proportional to e^(−‖b‖nΛε/2).
+    Algorithm 1 of Chaudhuri, Monteleoni, Sarwate (2011); the sensitivity is 2/(nΛ) (Corollary 8).
     """
 
     name = "output-perturbation"
@@ -110,12 +109,9 @@ class OutputPerturbation(PrivateLogistic):
 class ObjectivePerturbation(PrivateLogistic):
     """Logistic regression whose objective has a random linear term.
 
-    Algorithm 2 of Chaudhuri, Monteleoni, Sarwate (2011), for the logistic loss, whose second derivative is at
-    most c = 1/4. A part of ε, ln(1 + 2c/(nΛ) + c²/(nΛ)²), pays for the change of curvature; the density of
-    the noise b is proportional to e^(−ε′‖b‖/2).
-
-    Deviation: where that part is at least ε, the paper adds regularisation. Here settings in which it is at
-    least ε/2 are refused.
+    Algorithm 2 of Chaudhuri, Monteleoni, Sarwate (2011), with c = 1/4 for the logistic loss: ln(1 + 2c/(nΛ) +
+    c²/(nΛ)²) of ε pays for the change of curvature. Deviation: settings in which that is at least ε/2 are
+    refused, where the paper adds regularisation if it is ε.
     """
 
     name = "objective-perturbation"

@@ -15,9 +15,8 @@ LOGISTIC, SQUARED = LOSSES = ("logistic", "squared")
 class SmallNetwork:
     """f(x) = w·x, or v·tanh(x·W) with hidden units, and a loss of f(x) and the label 0 or 1.
 
-    loss: "logistic", −ln of the probability 1/(1 + e^(−f)) of the label; "squared", (f − y)²/2.
-    Parameters of n games are arrays (n, P): w, or W row by row and then v. There is no intercept: add a
-    coordinate that is 1.
+    loss: "logistic", −ln of the probability 1/(1 + e^(−f)) of the label; "squared", (f − y)²/2. Parameters of
+    n games are (n, P): w, or W row by row and then v. There is no intercept: add a coordinate that is 1.
     """
 
     features: int
@@ -46,12 +45,11 @@ class SmallNetwork:
     def gradients(
         self, parameters: np.ndarray, x: np.ndarray, y: np.ndarray, lengths: np.ndarray | None = None
     ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """The norms (n, k) of the gradients of single examples, and the function that adds them up.
+        """The norms (n, k) of the gradients of single examples, and a function from weights (n, k) to their
+        weighted sums (n, P), so that no single gradient is stored.
 
-        That function takes weights (n, k) and returns the weighted sums (n, P). No single gradient is stored.
-
-        lengths: the squared lengths of the points, if they are known.
-        Shapes: x (k, d) for all games or (n, k, d); y and lengths (k,) or (n, k).
+        lengths: the squared lengths of the points, if known. Shapes: x (k, d) or (n, k, d); y and lengths
+        (k,) or (n, k).
         """
         if lengths is None:
             lengths = np.einsum("...d,...d->...", x, x)
@@ -82,7 +80,6 @@ class SmallNetwork:
         return rng.standard_normal((games, self.size)) / np.sqrt(self.features)
 
     def _slope(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The derivative of the loss by f."""
         return (expit(f) if self.loss == LOGISTIC else f) - y
 
     def _split(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +89,6 @@ class SmallNetwork:
 
 
 def _apply(x: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-    """(n, k, h): x·M for each game's matrix M (n, d, h)."""
     if x.ndim == 3:
         return np.asarray(x @ matrices)
     games, features, width = matrices.shape
@@ -101,7 +97,6 @@ def _apply(x: np.ndarray, matrices: np.ndarray) -> np.ndarray:
 
 
 def _combine(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n, d): the sums of the points with weights (n, k)."""
     return np.asarray(weights @ x if x.ndim == 2 else (weights[:, None, :] @ x)[:, 0])
 
 

@@ -1,7 +1,7 @@
 """The base of the zoo's learners, which answer counting queries, and the Laplace mechanism on them.
 
-The point of an example is a vector in [0, 1]^m and its label is ignored. Query i has the value q_i = Σ
-point_i. Replacing, adding, removing or zeroing out one example changes every query by at most 1.
+The point of an example is a vector in [0, 1]^m, and query i has the value q_i = Σ point_i. One example
+changes every query by at most 1.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _SLAB = 8_192  # games played at a time: the noise of ten queries for all fits i
 class CountingLearner(ReleaseLearner):
     """Base of the learners that answer m = `queries` counting queries.
 
-    All random numbers are drawn before any data are read, in arrays whose shapes depend only on the number of
-    games and the parameters, so that batches with common random numbers can be compared game by game.
+    All random numbers are drawn before any data are read, in arrays whose shapes depend on games and
+    parameters only.
     """
 
     common_random_numbers = True
@@ -62,10 +62,7 @@ class CountingLearner(ReleaseLearner):
         return claim_of_sensitivity_one(self.epsilon, self.neighbours)
 
     def counts(self, sample: Sample) -> np.ndarray:
-        """(m,): the value of every query on the sample.
-
-        Raises: InvalidArgument if a point is not a vector of m numbers in [0, 1].
-        """
+        """(m,): the value of every query. Raises: InvalidArgument unless points are m numbers in [0, 1]."""
         points = sample.points
         if points.shape[1:] != self.point_shape:
             raise InvalidArgument(
@@ -94,10 +91,8 @@ class CountingLearner(ReleaseLearner):
 
 @attrs.frozen(eq=False)
 class QueryValues:
-    """The values of the queries in k games.
-
-    Shapes: distinct (m, s), C-contiguous, one column for each sample; which (k,), the column of each game.
-    """
+    """The values of the queries in k games: distinct (m, s), C-contiguous, one column for each sample; which
+    (k,), the column of each game."""
 
     distinct: np.ndarray
     which: np.ndarray
@@ -120,16 +115,13 @@ class QueryValues:
 
 
 def queries_setting(default: int) -> Any:
-    """The setting `queries` with this default."""
     return count_setting(default, help="m, the number of counting queries")
 
 
 @attrs.frozen
 class ZooLaplace(CountingLearner):
-    """Releases q + Lap(1/ε), (n,) float64: the Laplace mechanism on one counting query.
-
-    Dwork, McSherry, Nissim, Smith (2006). The claim ε is exact.
-    """
+    """Releases q + Lap(1/ε), (n,) float64: the Laplace mechanism on one counting query. The claim is
+    exact."""
 
     name = "zoo-laplace"
     theorem = "the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006); tight"
@@ -149,10 +141,8 @@ _ROUNDING = 1e-9  # tolerance for rounding errors in the L1 norm of a point
 
 @attrs.frozen
 class NoisyHistogram(CountingLearner):
-    """Base of the learners that release every bin with Laplace noise, (n, m) float64.
-
-    A point holds one person's share of every bin; its L1 norm is at most 1.
-    """
+    """Base of the learners that release every bin with Laplace noise, (n, m) float64. A point holds one
+    person's share of every bin, of L1 norm at most 1."""
 
     one_number = False
 
@@ -174,10 +164,7 @@ class NoisyHistogram(CountingLearner):
         return freeze(np.concatenate([np.zeros((1, self.queries)), np.eye(self.queries)]))
 
     def counts(self, sample: Sample) -> np.ndarray:
-        """(m,): the bins.
-
-        Raises: InvalidArgument if a point is not a share of the bins.
-        """
+        """(m,): the bins. Raises: InvalidArgument if a point is not a share of the bins."""
         counts = super().counts(sample)
         norms = sample.points.sum(axis=1)
         if norms.max() > 1 + _ROUNDING:
@@ -201,8 +188,8 @@ class NoisyHistogram(CountingLearner):
 class NoisyHist1(NoisyHistogram):
     """A histogram with Laplace noise: releases every bin + Lap(1/ε).
 
-    Algorithm 9 of Ding et al. (2018). ε is exact where neighbours add, remove or zero out one; where they
-    replace one, a person may move from one bin to another, and 2ε is exact.
+    Algorithm 9 of Ding et al. (2018). ε is exact where neighbours add, remove or zero out one; 2ε where they
+    replace one.
     """
 
     name = "noisy-hist-1"
@@ -217,8 +204,8 @@ class NoisyHist1(NoisyHistogram):
 class NoisyHist2(NoisyHistogram):
     """A histogram with noise of the wrong scale: releases every bin + Lap(ε).
 
-    Algorithm 10 of Ding et al. (2018). The error: the scale of the noise is ε instead of 1/ε. The claim is
-    that of noisy-hist-1; the exact values are 1/ε and 2/ε.
+    Algorithm 10 of Ding et al. (2018), where the scale should be 1/ε. The claim is that of noisy-hist-1; the
+    exact values are 1/ε and 2/ε.
     """
 
     name = "noisy-hist-2"

@@ -1,8 +1,7 @@
 """The four variants of report noisy max: Laplace or exponential noise, and the index or the value released.
 
-Algorithms 5 to 8 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of Differential Privacy (2018). The
-variants that release the index are correct; those that release the value are not. Noise is drawn in units of
-its scale b = 2/ε, since argmax(q + b·Z) = argmax(q/b + Z).
+Algorithms 5 to 8 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of Differential Privacy (2018).
+Noise is drawn in units of its scale b = 2/ε, since argmax(q + b·Z) = argmax(q/b + Z).
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from arena.laws import Density, Finite
 from arena.sample import Sample
 from learners.mechanisms.noise import (
     REACH,
-    exponential_log_cdf,
-    exponential_log_pdf,
     fine_laplace_nodes,
     laplace,
     laplace_log_cdf,
@@ -32,10 +29,8 @@ Function = Callable[[np.ndarray], np.ndarray]
 
 @attrs.frozen
 class UnitNoise:
-    """A noise distribution of scale 1, of a random variable Z.
-
-    fill: fills an array with draws. log_pdf, log_cdf: for arguments of at least the `infimum` of Z.
-    """
+    """A noise distribution of scale 1, of Z: `fill` fills an array with draws; log_pdf, log_cdf from its
+    `infimum` on."""
 
     fill: Callable[[Generator, np.ndarray], np.ndarray]
     log_pdf: Function
@@ -45,7 +40,7 @@ class UnitNoise:
 
 LAPLACE = UnitNoise(laplace, laplace_log_pdf, laplace_log_cdf, -np.inf)
 EXPONENTIAL = UnitNoise(
-    lambda rng, out: rng.standard_exponential(out=out), exponential_log_pdf, exponential_log_cdf, 0.0
+    lambda rng, out: rng.standard_exponential(out=out), lambda u: -u, lambda u: np.log(-np.expm1(-u)), 0.0
 )
 
 
@@ -98,8 +93,8 @@ class NoisyMaximum(NoisyMax):
 class ReportNoisyMax1(NoisyArgmax):
     """The index of the largest query, with Laplace noise: releases argmax_i (q_i + Lap(2/ε)).
 
-    Algorithm 5 of Ding et al. (2018), after Dwork and Roth (2014), section 3.3. The scale is 2/ε because one
-    example may raise some queries and lower others.
+    Algorithm 5 of Ding et al. (2018). The scale is 2/ε because one example may raise some queries and lower
+    others.
     """
 
     name = "report-noisy-max-1"
@@ -111,8 +106,7 @@ class ReportNoisyMax1(NoisyArgmax):
 class ReportNoisyMax2(NoisyArgmax):
     """The index of the largest query, with exponential noise: releases argmax_i (q_i + Exp(2/ε)).
 
-    Algorithm 6 of Ding et al. (2018), after Dwork and Roth (2014), section 3.3. Exp(b) has mean b. The claim
-    ε is exact.
+    Algorithm 6 of Ding et al. (2018). Exp(b) has mean b. The claim ε is exact.
     """
 
     name = "report-noisy-max-2"
@@ -124,8 +118,8 @@ class ReportNoisyMax2(NoisyArgmax):
 class ReportNoisyMax3(NoisyMaximum):
     """The value of the largest noisy query, with Laplace noise: releases max_i (q_i + Lap(2/ε)).
 
-    Algorithm 7 of Ding et al. (2018). The error: it releases the noisy value, while the proof is about the
-    index. It claims ε; where all queries change, the exact value is m·ε/2.
+    Algorithm 7 of Ding et al. (2018). The error: the proof is about the index. It claims ε; the exact value
+    is m·ε/2.
     """
 
     name = "report-noisy-max-3"
@@ -137,8 +131,8 @@ class ReportNoisyMax3(NoisyMaximum):
 class ReportNoisyMax4(NoisyMaximum):
     """The value of the largest noisy query, with exponential noise: releases max_i (q_i + Exp(2/ε)).
 
-    Algorithm 8 of Ding et al. (2018). The error: it releases the noisy value, which is never below the
-    largest query, while the proof is about the index. It claims ε, but no ε holds.
+    Algorithm 8 of Ding et al. (2018). The error: the value is never below the largest query, and the proof is
+    about the index. It claims ε, but no ε holds.
     """
 
     name = "report-noisy-max-4"
@@ -162,8 +156,7 @@ def argmax_of_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def argmax_law(values: np.ndarray, noise: UnitNoise) -> Finite:
-    """The distribution of argmax(values + Z), by quadrature over the winner's noise, with an error of
-    1e-14."""
+    """The distribution of argmax(values + Z), by quadrature over the winner's noise, to 1e-14."""
     probabilities = []
     for index, value in enumerate(values):
         ahead = value - np.delete(values, index)
@@ -201,6 +194,5 @@ def maximum_law(values: np.ndarray, noise: UnitNoise, scale: float) -> Density:
 
 
 def _log_sum(logs: np.ndarray) -> np.ndarray:
-    """The logarithm of the sum of the exponentials of logs (m, k) along axis 0."""
     largest = logs.max(axis=0)
     return largest + np.log(np.exp(logs - largest).sum(axis=0))

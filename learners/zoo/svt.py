@@ -1,8 +1,6 @@
-"""The six sparse vector techniques: svt-1, which is correct, to svt-6.
-
-Query i is answered "above" (⊤) if q_i + ν_i >= T + ρ, otherwise "below" (⊥); only the answers are released.
-The numbering is that of Lyu, Su, Li, Understanding the Sparse Vector Technique (2017).
-"""
+"""The six sparse vector techniques: svt-1, which is correct, to svt-6, as numbered by Lyu, Su, Li,
+Understanding the Sparse Vector Technique (2017). Query i is answered "above" (⊤) if q_i + ν_i >= T + ρ,
+otherwise "below" (⊥)."""
 
 from __future__ import annotations
 
@@ -30,16 +28,13 @@ from learners.zoo.counting_queries import CountingLearner, QueryValues, queries_
 
 
 def threshold_setting(default: float) -> Any:
-    """The setting `threshold` with this default."""
     return setting(default, help="T, the threshold", unit="count", check=[more_than(-inf), less_than(inf)])
 
 
 @attrs.frozen
 class SvtLearner(CountingLearner):
-    """Base of the learners that report which of m queries are above a noisy threshold.
-
-    They release (n, m) int8: 1 for "above", 0 for "below", -1 for a query that is not answered.
-    """
+    """Base of the learners that report which of m queries are above a noisy threshold: (n, m) int8, 1 for
+    "above", 0 for "below", -1 for no answer."""
 
     one_number = False
     dtype: ClassVar[type[Any]] = np.int8
@@ -77,10 +72,8 @@ class SvtLearner(CountingLearner):
         return noisy
 
     def answer_probabilities(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The probabilities (m, 2, t) of "below" and "above" given ρ at t nodes, and the nodes' weights (t,).
-
-        Shapes: values (m,).
-        """
+        """The probabilities (m, 2, t) of "below" and "above" given ρ at t nodes, and the nodes' weights
+        (t,)."""
         rate = len(values) / self.noise_scale + 1 / self.threshold_scale
         nodes, weights = fine_laplace_nodes(self.threshold_scale, values - self.threshold, rate)
         margins = (values[:, None] - self.threshold - nodes) / self.noise_scale
@@ -89,10 +82,8 @@ class SvtLearner(CountingLearner):
 
 @attrs.frozen
 class HaltingSvtLearner(SvtLearner):
-    """Base of the learners that stop after c = `halts` answers "above".
-
-    renewed: whether the threshold's noise is drawn afresh after each "above".
-    """
+    """Base of the learners that stop after c = `halts` answers "above"; renewed: whether ρ is then drawn
+    afresh."""
 
     renewed: ClassVar[bool] = False
 
@@ -105,10 +96,8 @@ class HaltingSvtLearner(SvtLearner):
         out[:] = answer_until_halt(self.halts, self.add_noise(values, rng), thresholds).T
 
     def law(self, sample: Sample) -> Finite | Branches:
-        """The output distribution, by a forward recursion over the queries with a quadrature over ρ.
-
-        Raises: Unsupported if there are more than 16,384 sequences of answers.
-        """
+        """By a forward recursion over the queries with a quadrature over ρ. Raises: Unsupported if there are
+        more than 16,384 sequences of answers."""
         probabilities, weights = self.answer_probabilities(self.counts(sample))
         return halting_law(probabilities, weights, self.halts, renewed=self.renewed)
 
@@ -133,9 +122,6 @@ def answer_until_halt(halts: int, noisy: np.ndarray, thresholds: np.ndarray) -> 
     return answers
 
 
-# --- the six techniques -------------------------------------------------------------------------------------
-
-
 @attrs.frozen
 class Svt1(HaltingSvtLearner):
     """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(4c/ε); stops after c answers "above".
@@ -155,11 +141,10 @@ class Svt1(HaltingSvtLearner):
 
 @attrs.frozen
 class Svt2(HaltingSvtLearner):
-    """Sparse vector with ρ ~ Lap(2c/ε), drawn afresh after each "above", and ν ~ Lap(4c/ε); stops after c of
-    these.
+    """Sparse vector with ρ ~ Lap(2c/ε), drawn afresh after each "above", and ν ~ Lap(4c/ε); stops after c.
 
-    Algorithm Sparse of Dwork and Roth (2014), section 3.6; Algorithm 2 of Lyu, Su, Li (2017). The claim is ε,
-    for any number of queries.
+    Dwork and Roth (2014), section 3.6; Algorithm 2 of Lyu, Su, Li (2017). The claim is ε, for any number of
+    queries.
     """
 
     name = "svt-2"
@@ -177,14 +162,11 @@ _UNANSWERED = -2000.0  # released for a query after the last halt
 
 @attrs.frozen
 class Svt3(HaltingSvtLearner):
-    """Sparse vector with ρ ~ Lap(2/ε) and ν ~ Lap(2c/ε) that releases q_i + ν_i for "above"; stops after c of
-    these.
+    """Sparse vector with ρ ~ Lap(2/ε) and ν ~ Lap(2c/ε) that releases q_i + ν_i for "above"; stops after c.
 
-    Roth, lecture notes on The Algorithmic Foundations of Data Privacy (2011); Algorithm 3 of Lyu, Su, Li
-    (2017). The error: a released value cannot be below the noisy threshold and so reveals it. It claims ε;
-    with c = 1 the exact value is m·ε/2, where all queries change and the value is far below them.
-
-    Releases (n, m) float64: the value for "above", -1000 for "below", -2000 for a query that is not answered.
+    Roth, lecture notes (2011); Algorithm 3 of Lyu, Su, Li (2017). The error: a released value cannot be below
+    the noisy threshold and so reveals it. It claims ε; with c = 1 the exact value is m·ε/2. Releases (n, m)
+    float64: the value for "above", -1000 for "below", -2000 for a query that is not answered.
     """
 
     name = "svt-3"
@@ -205,9 +187,7 @@ class Svt3(HaltingSvtLearner):
         out[:] = noisy.T
 
     def law(self, sample: Sample) -> Branches:
-        """The output distribution. Branch i: it stopped at query i and released a value; the last: it never
-        did.
-        """
+        """Branch i: it stopped at query i and released a value; the last: it never did."""
         if self.halts > 1:
             raise Unsupported(
                 "svt-3 has an exact output distribution only for one halt",
@@ -222,7 +202,6 @@ class Svt3(HaltingSvtLearner):
         return HiddenBelow.of(self.threshold_scale, values - self.threshold, self.noise_scale)
 
     def _stop_density(self, values: np.ndarray) -> Density:
-        """The density of the value with which it stops at the last of `values`."""
         before, last = self._all_below(values[:-1]), laplace_density(values[-1], self.noise_scale)
         return Density(
             log=lambda x: last.log(x) + before.log(x - self.threshold),
@@ -234,7 +213,7 @@ class Svt3(HaltingSvtLearner):
 
 
 def _read(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The query at which each of values (n, m) stopped, m if it never did, -1 if no game can end so; and the
+    """The query at which each of values (n, m) stopped, m if at none, -1 if that is impossible; and the
     value."""
     games, queries = values.shape
     above = (values != _BELOW) & (values != _UNANSWERED)
@@ -250,9 +229,8 @@ class Svt4(HaltingSvtLearner):
     """Sparse vector with ρ ~ Lap(4/ε), drawn once, and ν ~ Lap(4/(3ε)) for every c; stops after c answers
     "above".
 
-    Lee, Clifton, Top-k Frequent Itemsets via Differentially Private FP-trees (2014); Algorithm 4 of Lyu, Su,
-    Li (2017). The error: the noise of the queries is enough only for monotone queries and one "above". It
-    claims ε; what holds is (1 + 6c)ε/4.
+    Lee and Clifton (2014); Algorithm 4 of Lyu, Su, Li (2017). The error: the noise of the queries is enough
+    only for monotone queries and one "above". It claims ε; what holds is (1 + 6c)ε/4.
     """
 
     name = "svt-4"
@@ -267,9 +245,8 @@ class Svt4(HaltingSvtLearner):
 class Svt5(SvtLearner):
     """Sparse vector with ρ ~ Lap(2/ε), drawn once, and no noise on the queries; never stops.
 
-    Stoddard, Chen, Machanavajjhala, Differentially Private Algorithms for Empirical Machine Learning (2014);
-    Algorithm 5 of Lyu, Su, Li (2017). The error: queries without noise get different answers only if the
-    threshold lies between them, which reveals the larger one. It claims ε, but no ε holds.
+    Stoddard, Chen, Machanavajjhala (2014); Algorithm 5 of Lyu, Su, Li (2017). The error: different answers
+    reveal which of two queries is larger. It claims ε, but no ε holds.
     """
 
     name = "svt-5"
@@ -294,9 +271,8 @@ class Svt5(SvtLearner):
 class Svt6(SvtLearner):
     """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(2/ε); never stops.
 
-    Chen, Xiao, Zhang, Xu, Differentially Private High-Dimensional Data Publication via Sampling-Based
-    Inference (2015); Algorithm 6 of Lyu, Su, Li (2017). The error: the number of answers "above" is not
-    limited. It claims ε; the privacy loss grows with the number of queries, without bound.
+    Chen, Xiao, Zhang, Xu (2015); Algorithm 6 of Lyu, Su, Li (2017). The error: the number of answers "above"
+    is not limited. It claims ε; the privacy loss grows with the number of queries, without bound.
     """
 
     name = "svt-6"
@@ -313,10 +289,7 @@ class Svt6(SvtLearner):
         out[:] = (self.add_noise(values, rng) >= thresholds).T
 
     def law(self, sample: Sample) -> Finite:
-        """The output distribution, over 2^m sequences of answers.
-
-        Raises: Unsupported if there are more than 16,384 of them.
-        """
+        """Over 2^m sequences of answers. Raises: Unsupported if there are more than 16,384 of them."""
         return full_law(*self.answer_probabilities(self.counts(sample)))
 
 
@@ -324,11 +297,8 @@ _LARGEST_LAW = 2**14  # sequences of answers: an output distribution holds all o
 
 
 def halting_law(probabilities: np.ndarray, weights: np.ndarray, halts: int, *, renewed: bool) -> Finite:
-    """The distribution of the answers when `halts` of them may be "above".
-
-    Shapes: probabilities (m, 2, t) of "below" and "above" at every query, given ρ at the nodes; weights (t,)
-    of the nodes.
-    """
+    """The distribution of the answers when `halts` of them may be "above"; probabilities (m, 2, t) and
+    weights (t,) as by `answer_probabilities`."""
     queries = len(probabilities)
     _check_size(sum(comb(queries, tops) for tops in range(min(halts, queries) + 1)))
     done: list[tuple[np.ndarray, float]] = []
@@ -350,10 +320,7 @@ def halting_law(probabilities: np.ndarray, weights: np.ndarray, halts: int, *, r
 
 
 def full_law(probabilities: np.ndarray, weights: np.ndarray) -> Finite:
-    """The distribution of the answers when every query is answered. Shapes as in `halting_law`.
-
-    Given ρ the two halves of the answers are independent.
-    """
+    """The same when every query is answered; given ρ the two halves of the answers are independent."""
     queries = len(probabilities)
     _check_size(2.0**queries)
     halves = probabilities[: queries // 2], probabilities[queries // 2 :]
@@ -373,8 +340,7 @@ def _sequence_probabilities(probabilities: np.ndarray) -> np.ndarray:
 
 
 def noiseless_law(margins: np.ndarray) -> Finite:
-    """The distribution of the answers margins >= Lap(1), for margins (m,): exact, without impossible
-    answers."""
+    """The distribution of the answers margins >= Lap(1), for margins (m,), without impossible answers."""
     cuts = np.unique(margins)
     below = np.concatenate([[-inf], cuts])
     above = np.concatenate([cuts, [inf]])

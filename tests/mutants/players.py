@@ -385,11 +385,7 @@ class HaltingLaw(CoinLaw):
 class LastLaw(HaltingLaw):
     """Has a last answer, with which every game halts."""
 
-    answers: int = 4
-
-    @property
-    def last(self) -> int:
-        return self.answers
+    last: int | None = 4
 
 
 @attrs.frozen

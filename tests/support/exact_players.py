@@ -170,9 +170,6 @@ class Coin(AnswerLaw):
     def __init__(self, chance: float) -> None:
         self.chance = chance
 
-    def start(self) -> np.ndarray:
-        return np.ones(1)
-
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         return np.stack([measure * (1 - self.chance), measure * self.chance])
 

@@ -80,8 +80,8 @@ FALSE_DECLARATIONS = [
     (mutants.CoinWithLaw(mutants.ShortLaw()), "shape (1, 1, 1) for 2 outcomes and 1 measures"),
     (mutants.Halting(), f"{OUTCOMES}label 1 with a halt in round 1"),
     (mutants.Budget(mutants.CoinLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
-    (mutants.HaltingBudget(mutants.LastLaw(answers=5)), f"{OUTCOMES}label 0 with a halt in round 4"),
-    (mutants.HaltingBudget(mutants.LastLaw(answers=3)), "every game halts with answer 3, which it declares"),
+    (mutants.HaltingBudget(mutants.LastLaw(last=5)), f"{OUTCOMES}label 0 with a halt in round 4"),
+    (mutants.HaltingBudget(mutants.LastLaw(last=3)), "every game halts with answer 3, which it declares"),
     (mutants.HaltingBudget(mutants.LastLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
     (mutants.Stuck(), f"{FOLLOW}round 2 with answer 0, and then round 3 with answer 1 has frequency 0 in "),
     (

@@ -129,9 +129,6 @@ class _Constant(AnswerLaw):
     def __init__(self, label: int) -> None:
         self._label = label
 
-    def start(self) -> np.ndarray:
-        return np.ones(1)
-
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         return np.stack([measure * (1 - self._label), measure * self._label])
 

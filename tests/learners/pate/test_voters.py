@@ -190,9 +190,6 @@ class ShownState(VotersState):
 
 
 class ShownLaw(VotingLaw):
-    def start(self) -> np.ndarray:
-        return np.ones(1)
-
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         one = (2 * ones >= self._spec.teachers).astype(float)
         return np.stack([1 - one, one])[:, :, None] * measure
