@@ -217,7 +217,7 @@ def test_what_is_drawn_keeps_the_protocol(data: st.DataObject) -> None:
 def test_unlabelled_points_differ_in_some_and_never_before_other_learners() -> None:
     drawn: list[Script] = []
 
-    @settings(max_examples=60, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(adversaries(FRESH, "Figure1"), adversaries(EverlastingV2(), "Figure1"))
     def collect(script: Script, other: Script) -> None:
         drawn.append(script)
