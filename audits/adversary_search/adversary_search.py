@@ -80,12 +80,11 @@ def search(
     pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
     confirm_games: games in each world for a confirmation, at most; default: what the evidence suggests.
     data: of the user, whose examples are tried, too; all of them are public to the search.
-    seed, jobs: random seed; processes, or `Workers`, which do not change the result.
+    jobs: processes, or `Workers`, which do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
 
-    If the solver finds an adversary of a few queries that breaks the claim, that is confirmed first. A
-    keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner fails
-    in some games.
+    A keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner
+    fails in some games.
 
     Raises: InvalidArgument; WorkersFailed; NotConforming if the learner fails `arena.testing.check_learner`;
     NothingTested if it fails in, or declines, every game; whatever a referee raises in other games.

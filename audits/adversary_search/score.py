@@ -48,7 +48,7 @@ _MIN_PATTERN_ANSWERS = 8  # in shorter games whole views are learned
 
 @attrs.frozen
 class Score:
-    """A simple score: one number per game.
+    """A simple score: one number per game. Raises: InvalidArgument.
 
     feature: "halted", "answers" (their number), "answers 1" (how many were 1), "answer 3" (the third, −1 if
         there is none), "failed" (the learner raised), "value" or "value[2]" (of the released value),
@@ -62,7 +62,6 @@ class Score:
     sign: 1, or −1 if small values indicate world 1.
     irregular: whether releases hold text, are not finite or have different entries; their features are finite
         numbers all the same. `arena.released` says what else of a "value" is a feature.
-    Raises: InvalidArgument.
     """
 
     feature: str

@@ -58,10 +58,8 @@ def challenge_game(
 ) -> tuple[LinearGame, np.ndarray]:
     """The game of Figure 1 with one sample and one challenge: in one round the queries of the worlds differ.
 
-    The answer to the challenge is withheld, and a halt that it causes shows in the next round, as silence.
-    Outcomes are those of the learner, then "withheld", then "silence". Moves are equal queries, then pairs of
-    different ones; a second challenge, which Figure 1 refuses, ends the game.
-
+    Outcomes are those of the learner, then "withheld" after a challenge, then "silence" after a halt in one.
+    Moves are equal queries, then pairs of different ones; a second challenge, which is refused, ends it.
     Also the queries (moves, 2, ...) of each move in worlds 0 and 1.
     Raises: Unsupported if queries are public, or the learner tells no distribution of answers.
     """
@@ -193,12 +191,9 @@ Transitions = list[list[tuple[int, int, float]]]
 def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, np.ndarray, np.ndarray]:
     """The game of Definition 2.4 in T rounds, in which an adversary sees the hypotheses h_1 to h_T.
 
-    Examples are those of the learner's points, of which one stands for all with the same effect. In one
-    special round the examples of the worlds differ: any two of them, since neighbours replace one. Moves are
-    equal examples, then pairs; a second special round, which is refused, ends the game. The first move only
-    asks for h_1, whatever it is: move t makes the example of round t - 1, and that of round T has no effect.
-    Outcomes are the numbers of the hypotheses in the learner's `OnlineLaw`, then "over".
-
+    Moves are equal examples, of which one stands for all with the same effect, then pairs of different ones;
+    a second special round, which is refused, ends the game. The first move only asks for h_1: move t makes
+    the example of round t - 1. Outcomes are the numbers of the hypotheses in the `OnlineLaw`, then "over".
     Also the examples of each move in worlds 0 and 1: points (moves, 2, ...) and labels (moves, 2).
     Raises: Unsupported if the learner does not declare what it shows, plays fewer rounds, or has too many
     states.

@@ -1,8 +1,7 @@
 """Brackets on the value of games that are too large for a graph of all beliefs.
 
-Point-based value iteration with bounds from both sides, after Smith and Simmons, Heuristic Search Value
-Iteration for POMDPs (2004): pairs of measures that good adversaries reach are solved, from the last rounds to
-the first, until the bounds at the start of the game are close. See docs/proofs/solver.md.
+Point-based value iteration after Smith and Simmons, Heuristic Search Value Iteration for POMDPs (2004): pairs
+of measures that good adversaries reach are solved until bounds at the start are close: docs/proofs/solver.md.
 """
 
 from __future__ import annotations
@@ -28,11 +27,8 @@ _PIECE = 50  # pairs that are solved together
 
 @attrs.frozen(kw_only=True)
 class SearchLimits:
-    """How close the bounds are to be, and how long the search may take.
-
-    gap: between the bounds, as a part of the upper one. floor: a gap that is small enough in any case.
-    pairs: how often a pair is solved, at most.
-    """
+    """When a search ends: the gap between the bounds is a part of the upper one or at most `floor`, or pairs
+    were solved so often."""
 
     gap: float = 0.01
     floor: float = 1e-5
