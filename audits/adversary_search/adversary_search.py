@@ -256,8 +256,7 @@ class _SearchPlan:
         return SearchTarget(learner=self.learner, claim=self.claim, pairs=pairs, seed=seed)
 
     def _choose_score(self, explored: Exploration) -> tuple[Script, bool, float]:
-        """The adversary, with a simple score if one is nearly as good; whether failures are in the view; and
-        the evidence that a pair of games brings, in nats."""
+        """The adversary, with a simple score if one is good; whether it sees failures; nats per pair."""
         script, evidence = explored.adversary, explored.evidence
         assert script is not None
         assert evidence is not None
@@ -279,8 +278,7 @@ class _SearchPlan:
     def _confirm(
         self, script: Script, faults: bool, rate: float, number: int
     ) -> tuple[int, tuple[Plan, Verdict] | None]:
-        """The number of attempts so far, and the success, if any. A game that fails in a way that the plan
-        did not foresee is tried again with a plan that allows it."""
+        """The number of attempts so far, and the success; a plan that learners fail is tried with faults."""
         while True:
             number += 1
             plan = self._plan(script, faults, rate, number)

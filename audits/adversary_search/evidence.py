@@ -281,8 +281,7 @@ def _drop_unused_rows(views: ViewCounts) -> ViewCounts:
 def _count_events(
     values: np.ndarray, thresholds: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How many pairs reach thresholds: by world (2, e), and in both worlds (e,). Shapes: values (2, k),
-    thresholds (e,) increasing, counts (k,)."""
+    """How many pairs (k,) of values (2, k) reach thresholds: by world (2, e), and in both worlds (e,)."""
     levels = np.searchsorted(thresholds, values, side="right")
 
     def count(level: np.ndarray) -> np.ndarray:
@@ -293,8 +292,7 @@ def _count_events(
 
 
 def _discount_fit(z: np.ndarray, score: Score | None) -> np.ndarray:
-    """z-scores without what the F weights of a sum gain by being fitted to the games that they are chosen by:
-    about F, added to the square."""
+    """z-scores less what F fitted weights of a sum add to the square, about F."""
     if score is None or not score.weights:
         return z
     return np.sign(z) * np.sqrt(np.maximum(z**2 - (z > 0) * len(score.weights), 0.0))

@@ -240,8 +240,7 @@ def bound_log_ratios(
 def _bound_quadrants(
     views: ViewCounts, bins: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]
 ) -> np.ndarray:
-    """The bounds (2, K, L) of a plane; shape: K and L, the numbers of bins. Shapes: bins, of each column (2,
-    k), the bins of the two games of each pair."""
+    """The bounds (2, K, L) of a plane, from the bins (2, k) of the games of each pair in both columns."""
     largest = np.zeros((2, *shape))
     for flips in product((1, -1), repeat=2):  # quadrants hold all bins from one on, or up to one
         first, second = (

@@ -91,8 +91,7 @@ def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:
 
 
 def _describe_moves(parameters: np.ndarray) -> np.ndarray:
-    """(n, F): how models (n, j, P) move from 0 on; in long runs, how far in all along the first coordinates,
-    and the squared lengths of the first moves."""
+    """(n, F): the moves of models (n, j, P) from 0 on; of long runs, their sums and squared lengths."""
     moves = np.diff(parameters, axis=1, prepend=0.0)
     if moves.shape[1] * moves.shape[2] <= MAX_MOVES:
         return moves.reshape(len(moves), -1)

@@ -93,8 +93,7 @@ class PathEnumeration:
         self._check_prefixes()
 
     def _refuse_too_many(self) -> None:
-        """Estimate the number of paths from a few, and refuse at once if there are far too many: wrongly with
-        probability at most SAMPLED / SURELY, by Markov's inequality."""
+        """Refuse at once by an estimate; wrongly with probability at most SAMPLED / SURELY, by Markov."""
         paths = [Path(world=number % 2 == 1) for number in range(_SAMPLED)]
         limit, rng = math.log(self._max_paths * _SURELY), generator(block_seed(0, 0))
         sampler = partial(PathSampler, laws=AnswerLaws(self._learner), limit=limit, rng=rng)

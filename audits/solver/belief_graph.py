@@ -159,8 +159,7 @@ class BeliefGraph:
         self.stages.append(Stage(worlds, *nodes))
 
     def _check_size(self, most: int) -> None:
-        """Refuse a game whose largest stage will probably have too many pairs of beliefs. Pairs grow about as
-        multisets of k queries of M kinds, by (M + k - 1)/k from k - 1 to k queries."""
+        """Refuse a game whose largest stage will be too large; pairs grow about as multisets of queries."""
         counts = [stage.beliefs.shape[1] for stage in self.stages]
         length = len(counts) - 1
         kinds = max(1.0, length * counts[-1] / counts[-2] - length + 1)
@@ -186,8 +185,7 @@ class BeliefGraph:
     def _choose_families(
         self, beliefs: np.ndarray, limits: GraphLimits
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The nodes of the next stage: pairs of beliefs (2, n), families and offsets. In `after` of this
-        stage, the numbers of pairs become those of nodes."""
+        """Pairs (2, n), families and offsets of the next nodes, whose numbers `after` of this stage becomes."""
         stage, time, pairs = self.stages[-1], len(self.stages), beliefs.shape[1]
         family, offset = np.zeros(pairs, np.intp), np.zeros(pairs)
         for found in self._arrivals(stage):

@@ -261,8 +261,7 @@ class BeliefPoints:
         return np.asarray(np.minimum(by_coordinates, by_norms) + (mass[..., 0] - mass[..., 1]) / 2)
 
     def _compose(self, pairs: np.ndarray) -> tuple[csr_array, np.ndarray]:
-        """Shares (n, known pairs), not negative, of the known pairs in pairs (n, 2, m), and what their
-        remainders add to the values at most, (n,)."""
+        """Shares (n, known pairs) ≥ 0 in pairs (n, 2, m), and what the remainders add at most, (n,)."""
         known = self._leading.rows
         if not len(known):
             return csr_array((len(pairs), 0)), self._bound_remainders(pairs)

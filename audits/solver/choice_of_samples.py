@@ -207,8 +207,7 @@ def pose_smallest(
 
 
 def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tuple[Sample, Sample]]:
-    """One pair of neighbours for each pair of ways to answer, which differ in the last example. Raises:
-    Unsupported if there are none or too many, or if the order of examples matters."""
+    """One pair of neighbours, which differ in the last example, for each pair of ways to answer."""
     kinds = range(2 * len(points))  # the label is the last bit
     known = AnswerLaws(learner)
 

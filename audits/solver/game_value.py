@@ -89,8 +89,7 @@ class GameSolution:
         watch: Watch = ignore_progress,
     ) -> None:
         """ends: for outcomes that end the game of the graph but not the whole game, the values of what
-        follows with 1, 2, ... rounds left.
-        """
+        follows with 1, 2, ... rounds left."""
         self.graph = graph
         self._ends = ends or {}
         self.families: dict[int, FamilyValues] = {}

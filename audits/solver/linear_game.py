@@ -149,9 +149,7 @@ def _reachable_axes(
     negligible: float,
     watch: Watch = ignore_progress,
 ) -> np.ndarray:
-    """Orthonormal axes (d, m) of the measures (n, m) before each round, up to small parts. A last axis makes
-    the masses (m,), a functional, one of the axes' span: then measures after the last round keep their mass,
-    though they are not held."""
+    """Axes (d, m) of the measures before each round but for small parts, with `masses` in their span."""
     size = start.shape[1]
     basis, reached = np.empty((0, size)), start
     for done in range(rounds):

@@ -96,8 +96,7 @@ def number_points(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
 
 @attrs.frozen(eq=False)
 class _ChallengeRounds:
-    """How a query is answered, with the hidden states of a learner twice: before and after the challenge.
-    A last state is that of games in which the learner halted in the challenge round, which is not shown."""
+    """How queries are answered; states: those before the challenge, after it, and halted in it, silently."""
 
     step: Step
     halts: np.ndarray
@@ -123,8 +122,7 @@ class _ChallengeRounds:
 
 
 def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
-    """The states of all laws side by side, unless they have equally many: the start of each, and its place.
-    Quadratures of different samples may have different nodes. Raises: Unsupported for too many states."""
+    """The start and the place of the states of each law: side by side, unless they are equally many."""
     starts = [np.asarray(law.start(), float) for law in laws]
     sizes = [len(start) for start in starts]
     if max(sizes) > _MOST_STATES:
@@ -146,8 +144,7 @@ def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
 def _number_steps(
     laws: Sequence[AnswerLaw], points: np.ndarray, places: Sequence[slice], size: int
 ) -> tuple[list[Step], np.ndarray]:
-    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point. places: of
-    the states of each law, among `size` states."""
+    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point."""
     probes = np.random.default_rng(0).uniform(size=(_PROBES, size))
     steps: list[Step] = []
     numbers: dict[bytes, int] = {}
@@ -262,8 +259,7 @@ def _check_size(learner: Learner, rounds: int, sizes: list[int], examples: int, 
 
 
 def _list_states(law: OnlineLaw[Any], rounds: int) -> tuple[dict[Any, int], list[int]]:
-    """The states in which hypotheses are shown, in the order of rounds; their number after each round. The
-    list stops after the first round in which there are too many."""
+    """The states in which hypotheses are shown, and their number after each round, while not too many."""
     states: dict[Any, int] = {}
     sizes, new = [], [law.start()]
     for _ in range(rounds):

@@ -101,8 +101,7 @@ class SearchBounds(Bounds):
             wide = np.flatnonzero(self._upper - lower > np.maximum(limits.gap * self._upper, limits.floor))
 
     def _explore(self, roots: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """The pairs (n, 2, m) that the best adversaries by the upper bounds reach, for each round. Pairs that
-        add little to the gap at the start are left out."""
+        """For each round the pairs (n, 2, m) that the best adversaries reach, if they add to the gap."""
         rounds, pairs, layers = self._game.rounds, roots, []
         upper = np.minimum(self._levels[rounds].bound(roots), roots[:, 0] @ self._final.masses)
         allowed = np.maximum(self._limits.gap * upper, self._limits.floor) * _SHARE
@@ -199,8 +198,7 @@ class SearchBounds(Bounds):
             self._levels[left].add_line(int(self._mirrored[move]), self._final.masses - line[::-1])
 
     def _add_mirrored(self, left: int, pairs: np.ndarray, upper: np.ndarray, highest: np.ndarray) -> None:
-        """Keep the bounds of pairs with the worlds exchanged, if that gives the same game. The value of a
-        pair then changes by the difference of its masses (docs/proofs/solver.md)."""
+        """Keep the bounds of pairs with the worlds exchanged, if that gives the same game."""
         if self._mirrored is not None:
             change = (pairs[:, 1] - pairs[:, 0]) @ self._final.masses
             mirrored = upper[:, self._mirrored] + change[:, None]

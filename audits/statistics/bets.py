@@ -185,8 +185,7 @@ def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _lower_expectations(cells: np.ndarray, pairs: int) -> np.ndarray:
-    """The cell probabilities (4, 2, K) with gains less and losses more frequent by one standard error, since
-    the best of many events looks better than it is."""
+    """Cell probabilities (4, 2, K) by one standard error worse: the best of many events looks too good."""
     gain, loss, both, _ = cells
     error = np.sqrt(np.clip(cells[:2] * (1 - cells[:2]), 0, None) / pairs)
     gain, loss = np.maximum(gain - error[0], gain / (pairs + 1)), loss + error[1]

@@ -164,8 +164,7 @@ EXACT = ScoreBins(None)
 
 
 def _shorten(levels: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Edges that separate the same levels as the edges `levels[places]`, but have few binary digits, which
-    ledgers compress to a third. A level that is alone in its bin is the edge of that bin."""
+    """Edges that separate the same levels as `levels[places]` with fewer digits, which ledgers compress."""
     upper, lower = levels[places], levels[np.maximum(places - 1, 0)]
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         step = np.ldexp(0.5, np.frexp(upper - lower)[1])  # the largest power of two that is no larger

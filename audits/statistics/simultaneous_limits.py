@@ -153,8 +153,7 @@ def _guess_local_level(pairs: int, error: float) -> float:
 
 
 def _find_local_level(pairs: int, index: np.ndarray, error: float) -> float:
-    """The largest level, to within `_SLACK`, at which the limits are left with probability at most `error`.
-    The secant method on the logarithms of level and probability, which are nearly proportional."""
+    """The largest level, to within `_SLACK`, with a crossing probability of at most `error`, by secants."""
     smallest, largest = error / (2 * len(index)), error / 2  # a union bound, and a single index
     if error < _SMALLEST_ERROR:
         return smallest

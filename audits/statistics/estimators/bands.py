@@ -82,8 +82,7 @@ class ThresholdCounter:
         return CountBounds.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
 
     def _count_bounds_at(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """At edges that include the old ones: bounds (2, k) on the earlier scores below each, and the largest
-        possible score (k,) in each bin."""
+        """Bounds (2, k) on earlier scores below new edges, and the largest possible score (k,) of bins."""
         nothing, everything = np.zeros((2, 1), dtype=np.int64), np.full((2, 1), self.pairs)
         least = np.concatenate([nothing, self._least, everything], axis=1)
         most = np.concatenate([self._most, everything], axis=1)
