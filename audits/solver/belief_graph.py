@@ -185,7 +185,7 @@ class BeliefGraph:
     def _choose_families(
         self, beliefs: np.ndarray, limits: GraphLimits
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Pairs (2, n), families and offsets of the next nodes, whose numbers `after` of this stage becomes."""
+        """Pairs (2, n), families and offsets of the next nodes; their numbers go into `after`."""
         stage, time, pairs = self.stages[-1], len(self.stages), beliefs.shape[1]
         family, offset = np.zeros(pairs, np.intp), np.zeros(pairs)
         for found in self._arrivals(stage):
