@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import attrs
 import numpy as np
 import pytest
@@ -114,19 +116,18 @@ def test_the_bound_of_a_quadrant_is_that_of_its_games(rng: np.random.Generator) 
     block = rare_block(rng, 300)
     distinguisher = QuadrantEvents.fit(block, NO_RATIOS)
     plane = distinguisher.planes[0]
-    columns = [distinguisher.columns(block)[index] for index in (plane.first, plane.second)]
+    columns = distinguisher.columns(block)
     bins = [
-        np.searchsorted(distinguisher.cuts[index], column, side="right")
-        for index, column in zip((plane.first, plane.second), columns, strict=True)
+        np.searchsorted(distinguisher.cuts[index], columns[index], side="right")
+        for index in (plane.first, plane.second)
     ]
     bounds = [0.0]
-    for in_first in (np.less_equal, np.greater_equal):
-        for in_second in (np.less_equal, np.greater_equal):
-            for cell in np.ndindex(*plane.bounds.shape[1:]):
-                held = (in_first(bins[0], cell[0]) & in_second(bins[1], cell[1]))[block.which]
-                both = held.all(axis=1).sum()
-                of_worlds = bound_log_ratios(held.sum(axis=0), both, pairs=300, delta=0.0, errors=2.0)
-                bounds.append(of_worlds.max())
+    for in_first, in_second in product((np.less_equal, np.greater_equal), repeat=2):
+        for cell in np.ndindex(*plane.bounds.shape[1:]):
+            held = (in_first(bins[0], cell[0]) & in_second(bins[1], cell[1]))[block.which]
+            both = held.all(axis=1).sum()
+            of_worlds = bound_log_ratios(held.sum(axis=0), both, pairs=300, delta=0.0, errors=2.0)
+            bounds.append(of_worlds.max())
     assert plane.bounds.max() == pytest.approx(max(bounds))
 
 

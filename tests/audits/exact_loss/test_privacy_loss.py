@@ -41,10 +41,8 @@ def test_randomised_response() -> None:
 def test_delta_is_the_best_event(counts: list[tuple[int, int]], epsilon: float) -> None:
     p0, p1 = (np.array(column) / max(sum(column), 1) for column in zip(*counts, strict=True))
     events = chain.from_iterable(combinations(range(len(counts)), size) for size in range(len(counts) + 1))
-    best = max(
-        max(a[list(event)].sum() - np.exp(epsilon) * b[list(event)].sum() for a, b in ((p1, p0), (p0, p1)))
-        for event in events
-    )
+    sums = ((p0[list(event)].sum(), p1[list(event)].sum()) for event in events)
+    best = max(max(a - np.exp(epsilon) * b, b - np.exp(epsilon) * a) for a, b in sums)
     loss = PrivacyLoss.of_views(p0, p1)
     found = loss.delta(epsilon)
     assert found.lower - 1e-12 <= best <= found.upper + 1e-12

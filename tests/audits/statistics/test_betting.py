@@ -181,11 +181,8 @@ def test_the_bound_ends_at_the_first_eps_that_stands() -> None:
     stands = int(np.searchsorted(test.hypotheses.epsilons, 0.7))
     test._peak[:] = test.threshold
     test._peak[stands] = 0.25
-    assert (test.epsilon_lower, test.refuted, test.log_evidence) == (
-        test.hypotheses.epsilons[stands - 1],
-        False,
-        0.25,
-    )
+    bound = test.hypotheses.epsilons[stands - 1]
+    assert (test.epsilon_lower, test.refuted, test.log_evidence) == (bound, False, 0.25)
     test._peak[stands] = test.threshold
     test._peak[test.hypotheses.epsilons > 1.005] = 0.0
     assert (test.epsilon_lower, test.refuted, test.log_evidence) == (1.005, True, test.threshold)
@@ -291,9 +288,8 @@ def test_stakes_are_the_best_ones(pairs: float, delta: float, rng: np.random.Gen
     hits = np.concatenate([np.zeros(50), rare, pairs - rare, pairs * rng.random(300)])
     loss = (hits + 0.5) / (pairs + 1)
     gain = rng.permutation(loss)
-    chances = np.stack([gain * (1 - loss), loss * (1 - gain), gain * loss, (1 - gain) * (1 - loss)])[
-        :, :, None
-    ]
+    cells = [gain * (1 - loss), loss * (1 - gain), gain * loss, (1 - gain) * (1 - loss)]
+    chances = np.stack(cells)[:, :, None]
     returns = single_returns(np.array([0.0, 0.01, 0.3, 1.0, 3.0, 8.0, 20.0]), delta)[:, None, :]
     most = 1 - 0.5 / (pairs + 1)
     stake, growth = kelly_stakes(chances, returns, most)
@@ -455,9 +451,7 @@ def test_log_likelihood_ratios_need_fewer_games(rng: np.random.Generator) -> Non
     for seed in rng.integers(2**32, size=80):
         for log_ratios in pairs:
             games = np.random.default_rng(seed)
-            test = Betting(
-                delta=0.0, confidence=0.95, epsilon_claim=0.5, epsilon_max=0.5, log_ratios=log_ratios
-            )
+            test = betting(epsilon_claim=0.5, epsilon_max=0.5, log_ratios=log_ratios)
             while not test.refuted:
                 outputs = laplace_at_1(games, max(10, test.pairs // 20))
                 test.update(PairCounts.of(*np.clip(2 * outputs - 1, -1.0, 1.0)))

@@ -115,20 +115,15 @@ def test_the_guess_at_what_follows_tells_how_rare_an_event_to_choose() -> None:
 
 
 @pytest.mark.parametrize("score", [0.0, math.inf, -math.inf])
-def test_constant_scores_show_nothing(score: float) -> None:
-    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
+def test_constant_scores_show_nothing_and_infinite_ones_are_scores(score: float) -> None:
+    constant, apart = (HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1) for _ in range(2))
     for _ in range(3):
-        test.update(PairCounts.of(np.full(5, score), np.full(5, score)))
-    assert test.epsilon_lower == 0.0
-    assert test.bound is not None
-    assert test.bound.event == EVERYTHING
-
-
-def test_infinite_scores_are_scores() -> None:
-    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
-    for _ in range(2):
-        test.update(PairCounts.of(np.full(100, -math.inf), np.full(100, math.inf)))
-    assert (test.epsilon_lower or 0) > 3
+        constant.update(PairCounts.of(np.full(100, score), np.full(100, score)))
+        apart.update(PairCounts.of(np.full(100, -math.inf), np.full(100, math.inf)))
+    assert constant.epsilon_lower == 0.0
+    assert constant.bound is not None
+    assert constant.bound.event == EVERYTHING
+    assert (apart.epsilon_lower or 0) > 3
 
 
 def test_one_block_and_no_games_show_nothing() -> None:
@@ -232,19 +227,20 @@ def test_the_bound_errs_no_more_often_than_it_says(law: str, pairs: int, rng: np
 
 
 @statistical(rate=RATE)
-@pytest.mark.parametrize("law", ["response with delta", "leak at rate delta"])
-def test_a_bound_that_forgets_delta_is_caught(law: str, rng: np.random.Generator) -> None:
-    """It errs at rates of about 0.7 and 1."""
+@pytest.mark.parametrize(
+    ("kind", "law", "blocks"),
+    [
+        (Forgetful, "response with delta", 2),
+        (Forgetful, "leak at rate delta", 2),
+        pytest.param(Reusing, "identical worlds", 1, marks=pytest.mark.thorough),
+    ],
+)
+def test_bounds_that_forget_delta_or_reuse_games_are_caught(
+    kind: type[HeldOutEstimator], law: str, blocks: int, rng: np.random.Generator
+) -> None:
+    """They err at rates of about 0.7, 1 and 0.6."""
     with expect_rejection("errors in"):
-        check_bounds(errors(LAWS[law], rng, pairs=400, kind=Forgetful))
-
-
-@pytest.mark.thorough
-@statistical(rate=RATE)
-def test_a_bound_on_the_games_that_chose_is_caught(rng: np.random.Generator) -> None:
-    """It errs at a rate of about 0.6."""
-    with expect_rejection("errors in"):
-        check_bounds(errors(LAWS["identical worlds"], rng, pairs=400, kind=Reusing, blocks=1))
+        check_bounds(errors(LAWS[law], rng, pairs=400, kind=kind, blocks=blocks))
 
 
 @statistical(rate=2 * RATE)
