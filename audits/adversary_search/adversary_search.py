@@ -80,12 +80,11 @@ def search(
     pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
     confirm_games: games in each world for a confirmation, at most; default: what the evidence suggests.
     data: of the user, whose examples are tried, too; all of them are public to the search.
-    seed, jobs: random seed; processes, or `Workers`, which do not change the result.
+    jobs: processes, or `Workers`, which do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
 
-    If the solver finds an adversary of a few queries that breaks the claim, that is confirmed first. A
-    keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner fails
-    in some games.
+    A keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner
+    fails in some games.
 
     Raises: InvalidArgument; WorkersFailed; NotConforming if the learner fails `arena.testing.check_learner`;
     NothingTested if it fails in, or declines, every game; whatever a referee raises in other games.
@@ -257,8 +256,7 @@ class _SearchPlan:
         return SearchTarget(learner=self.learner, claim=self.claim, pairs=pairs, seed=seed)
 
     def _choose_score(self, explored: Exploration) -> tuple[Script, bool, float]:
-        """The adversary, with a simple score if one is nearly as good; whether failures are in the view; and
-        the evidence that a pair of games brings, in nats."""
+        """The adversary, with a simple score if one is good; whether it sees failures; nats per pair."""
         script, evidence = explored.adversary, explored.evidence
         assert script is not None
         assert evidence is not None
@@ -280,8 +278,7 @@ class _SearchPlan:
     def _confirm(
         self, script: Script, faults: bool, rate: float, number: int
     ) -> tuple[int, tuple[Plan, Verdict] | None]:
-        """The number of attempts so far, and the success, if any. A game that fails in a way that the plan
-        did not foresee is tried again with a plan that allows it."""
+        """The number of attempts so far, and the success; a plan that learners fail is tried with faults."""
         while True:
             number += 1
             plan = self._plan(script, faults, rate, number)

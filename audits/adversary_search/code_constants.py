@@ -1,8 +1,8 @@
-"""The constants in the code of a user's learner: values that it may treat in a way of their own.
+"""The constants in the code of a user's learner, which it may treat in a way of their own, as a code for
+missing values.
 
-A missing value that is coded as 999, or a limit above which something else happens, occurs in the code that
-treats it, as Hypothesis' own pool of constants assumes. Code is followed from the learner by name, and never
-by what else is loaded, so that the same learner has the same constants in every process.
+Code is followed from the learner by name, whatever else is loaded, so that the same learner has the same
+constants in every process.
 """
 
 from __future__ import annotations
@@ -35,12 +35,8 @@ _IGNORED = {"__hash__", "__eq__", "__repr__", "__firstlineno__", "__doc__", "__m
 
 @lru_cache(maxsize=64)
 def list_constants(learner: Learner) -> tuple[float, ...]:
-    """The numbers in the code and the values that a learner of the user's reaches, those of its own first.
-
-    Looked at are the functions among its settings and its own class; of each function its code, defaults,
-    enclosed values and the global names that it uses, with their attributes; of each class its attributes and
-    methods; of containers and instances their entries. Libraries and dp-arena itself are left out.
-    """
+    """The numbers in the code and the values that a learner of the user's reaches, from the functions among
+    its settings and its own class on, nearest first. Libraries and dp-arena itself are left out."""
     settings = [getattr(learner, field.name) for field in attrs.fields(type(learner))]
     start: list[Any] = [value for value in settings if callable(value)]
     if _is_own(type(learner)):

@@ -1,8 +1,7 @@
 """Evidence against a claim in a few games of one adversary.
 
 The event and the stake that would win most on one half of the games are bet on the other half, and the other
-way round. If the claim is a privacy curve, half of the wealth is bet against the curve. Under a true claim,
-evidence of x nats has probability at most exp(−x): docs/proofs/search.md.
+way round. Under a true claim evidence of x nats has probability at most exp(−x): docs/proofs/search.md.
 """
 
 from __future__ import annotations
@@ -42,11 +41,8 @@ DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such samp
 
 @attrs.frozen(kw_only=True)
 class SearchTarget:
-    """What adversaries are weighed against.
-
-    claim: under test, with finite ε in nats. pairs: games in each world to begin with.
-    seed: together with the adversary, whose class and field names enter, it determines all random numbers.
-    """
+    """What adversaries are weighed against. claim: under test, with finite ε. pairs: games in each world to
+    begin with. seed: with the adversary, whose class and field names enter, it determines all coins."""
 
     learner: Learner
     claim: Claim
@@ -58,11 +54,10 @@ class SearchTarget:
 class Evidence:
     """The evidence in the games of one adversary.
 
-    nats: the logarithm of the wealth won against the claim, at least 0.
-    z: by how many standard deviations the claim fails at the chosen event, at (ε, δ) or a point of its curve.
-    score: the simple score that was bet on; None if it was a learned one or nothing was bet.
-    games: played in each world. faults: whether the adversary saw failures of the learner.
-    changed: with common random numbers, the share of games whose view the other world changes; else None.
+    nats: the log wealth won against the claim, at least 0. z: by how many standard deviations the claim fails
+    at the chosen event. score: the simple score that was bet on, if any. games: played in each world. faults:
+    whether the adversary saw failures of the learner. changed: with common random numbers, the share of games
+    whose view the other world changes; else None.
     """
 
     nats: float
@@ -77,11 +72,8 @@ Halves = tuple[ViewCounts, ViewCounts]
 
 
 def weigh_adversary(target: SearchTarget, script: Script) -> Evidence:
-    """Play an adversary and weigh the games; play more games while the evidence is promising.
-
-    Raises: whatever `arena.play` raises, except the learner's own errors, which become part of the view. If
-    the learner fails in, or declines, every game in both worlds, its error is raised.
-    """
+    """Play an adversary and weigh the games; play more games while the evidence is promising. Raises: as
+    `arena.play`; the learner's errors only if it fails in, or declines, every game in both worlds."""
     games = 0
     for stage, (factor, promising) in _STAGES.items():
         pairs = limit_pairs(script, target.pairs, _FIRST_ROUNDS) * factor
@@ -191,11 +183,8 @@ def weigh_halves(
 
 @attrs.frozen(eq=False)
 class _CrossFit:
-    """The best event of one half, its simple score, and its result on the other half.
-
-    z: the z-score of the event on the other half. inside: for the choosing half and for the other, whether
-        the games of each pair are in the event (2, k), and how often each pair occurs (k,).
-    """
+    """The best event of one half, its simple score, and its z-score on the other. inside: for both halves,
+    whether the games of each pair are in the event (2, k), and how often each pair occurs (k,)."""
 
     z: float
     score: Score | None
@@ -292,8 +281,7 @@ def _drop_unused_rows(views: ViewCounts) -> ViewCounts:
 def _count_events(
     values: np.ndarray, thresholds: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How many pairs reach thresholds: by world (2, e), and in both worlds (e,). Shapes: values (2, k),
-    thresholds (e,) increasing, counts (k,)."""
+    """How many pairs (k,) of values (2, k) reach thresholds: by world (2, e), and in both worlds (e,)."""
     levels = np.searchsorted(thresholds, values, side="right")
 
     def count(level: np.ndarray) -> np.ndarray:
@@ -304,8 +292,7 @@ def _count_events(
 
 
 def _discount_fit(z: np.ndarray, score: Score | None) -> np.ndarray:
-    """z-scores without what the weights of a sum gain by being fitted to the games that they are chosen by. F
-    fitted weights add about F to the square of a z-score; of many numbers, they always look best."""
+    """z-scores less what F fitted weights of a sum add to the square, about F."""
     if score is None or not score.weights:
         return z
     return np.sign(z) * np.sqrt(np.maximum(z**2 - (z > 0) * len(score.weights), 0.0))

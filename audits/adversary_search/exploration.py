@@ -1,8 +1,7 @@
 """One seeded exploration: Hypothesis draws adversaries, and shrinks the first whose evidence passes.
 
-A loss little above the claim shows in no few hundred games. If nothing passes, the best adversaries are
-played again by successive halving: ever more games, fresh ones each time, for ever fewer of them. What this
-can find: docs/proofs/search.md.
+If nothing passes, the best adversaries are played again by successive halving: ever more fresh games for ever
+fewer of them. What this can find: docs/proofs/search.md.
 """
 
 from __future__ import annotations
@@ -55,11 +54,8 @@ class Rung:
 
 @attrs.define(kw_only=True)
 class Exploration:
-    """The result of one exploration.
-
-    adversary: the adversary that passed the threshold, shrunk, or None. evidence: its evidence. rungs: those
-    that were played after nothing had passed it. Other fields are as in `SearchResult`.
-    """
+    """The result of one exploration. adversary: that passed the threshold, shrunk. rungs: those played after
+    nothing had. Other fields are as in `SearchResult`."""
 
     adversary: Script | None = None
     evidence: Evidence | None = None
@@ -199,11 +195,8 @@ class HypothesisRun:
 
 
 def detectable_loss(rungs: tuple[Rung, ...], claim: Claim, *, pairs: int, threshold: float) -> float | None:
-    """The least x such that a loss of ε + x would have been found with probability 90 %, in nats.
-
-    It is that of an adversary whose games are those of randomised response with loss ε + x; pairs: of its
-    first games. None if no loss would have been.
-    """
+    """The least x in nats such that an adversary whose games are those of randomised response with loss ε + x
+    would have been found with probability 90 %, if any. pairs: of its first games."""
 
     def power(x: float) -> float:
         chance, before = 1.0, pairs

@@ -62,11 +62,8 @@ def points_of(learner: Learner) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=64)
 def far_points_of(learner: Learner) -> tuple[Point, ...]:
-    """Points beyond `points_of`: others of a finite domain; powers of ten of both signs; of vectors, halves.
-
-    None lies outside the learner's `domain`, nor outside its concept class. A learner that has `some_points`
-    of its own gets these only, since they may be of a kind that nothing else describes.
-    """
+    """Points beyond `points_of`, within the learner's domain and concept class: others of a finite domain;
+    powers of ten of both signs; of vectors, halves. None for a learner that has `some_points` of its own."""
     if type(learner).some_points is not Learner.some_points:
         return ()
     domain, near = finite_domain(learner), points_of(learner)

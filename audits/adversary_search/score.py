@@ -48,7 +48,7 @@ _MIN_PATTERN_ANSWERS = 8  # in shorter games whole views are learned
 
 @attrs.frozen
 class Score:
-    """A simple score: one number per game.
+    """A simple score: one number per game. Raises: InvalidArgument.
 
     feature: "halted", "answers" (their number), "answers 1" (how many were 1), "answer 3" (the third, −1 if
         there is none), "failed" (the learner raised), "value" or "value[2]" (of the released value),
@@ -62,7 +62,6 @@ class Score:
     sign: 1, or −1 if small values indicate world 1.
     irregular: whether releases hold text, are not finite or have different entries; their features are finite
         numbers all the same. `arena.released` says what else of a "value" is a feature.
-    Raises: InvalidArgument.
     """
 
     feature: str
@@ -153,8 +152,7 @@ def _count_pattern(ones: np.ndarray, pattern: str) -> np.ndarray:
 
 
 def _number_names(names: tuple[str, ...], feature: str, limit: int) -> tuple[str, ...]:
-    """The columns of the first numbers of a feature, in the order of the view. Those of one release do not
-    depend on what a block or a batch has columns for."""
+    """The first columns of a feature; those of a release do not depend on what else a block has."""
     if feature != NUMBERS:
         return tuple(f"{feature}[{index}]" for index in range(limit))
     return tuple(name for name in names if is_released(name) and not name_suffix(name))[:limit]
@@ -223,8 +221,7 @@ def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
 
 
 def _scale(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The largest absolute value of each column (F,), and the numbers (m, F) divided by it, so that their
-    squares are finite; columns with values that are not finite are 0."""
+    """The sizes (F,) of columns, and the numbers (m, F) divided by them; 0 in columns that are not finite."""
     finite = (np.abs(numbers) < INFINITE).all(axis=0)
     numbers = numbers * finite
     sizes = np.maximum(np.abs(numbers).max(axis=0, initial=0.0), np.finfo(float).tiny)
@@ -234,8 +231,7 @@ def _scale(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _contrast_directions(
     worlds: np.ndarray, counts: np.ndarray, sizes: np.ndarray
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """The sums, with their centres, whose variances differ most between the worlds, in either direction.
-    Shapes as in `_discriminant`. Such a sum is constant in one world only if numbers share noise there."""
+    """The sums, with centres, whose variances differ most between the worlds; shapes: see `_discriminant`."""
     share = counts / counts.sum()
     means = np.einsum("k,wkf->wf", share, worlds)
     within = (worlds - means[:, None]) * np.sqrt(share)[:, None]
@@ -257,8 +253,7 @@ def _contrast_directions(
 
 
 def _discriminant(worlds: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """(F,): rounded weights, the largest 1, from worlds (2, k, F) of numbers divided by their sizes (F,), and
-    counts (k,); 0 for useless numbers."""
+    """(F,): rounded weights, the largest 1, from worlds (2, k, F) of numbers divided by their sizes (F,)."""
     share = (counts / counts.sum())[:, None]
     means = (worlds * share).sum(axis=1, keepdims=True)
     within = np.concatenate((worlds - means) * np.sqrt(share / 2))

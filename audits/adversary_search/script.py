@@ -45,11 +45,8 @@ def as_point(value: Any) -> Point:
 
 @attrs.frozen
 class Memory:
-    """A condition on the answers so far; online, on the predictions at the points shown.
-
-    kind: whether they end with `pattern`, a string of 0 and 1, "ends"; whether it has occurred, "seen"; or
-        whether the number of answers 1 is "odd". An answer other than 1 counts as 0.
-    """
+    """A condition on the answers so far; online, on the predictions at the points shown. kind: "ends" with
+    `pattern`, a string of 0 and 1; has "seen" it; or has an "odd" number of answers 1."""
 
     kind: str = attrs.field(default=ENDS, validator=one_of(*MEMORIES))
     pattern: str = "1"
@@ -89,11 +86,8 @@ class AnswerHistory:
 
 @attrs.frozen
 class Step(ABC):
-    """A part of a game that takes one or more rounds.
-
-    challenges: whether the worlds differ in one of its rounds. With a setting `when`, that is the first round
-    of the step at which this condition holds, or else the last.
-    """
+    """A part of a game that takes one or more rounds. challenges: whether the worlds differ in one of them;
+    with a setting `when`, in the first at which this condition holds, or else the last."""
 
     challenges: ClassVar[bool] = False
 
@@ -120,7 +114,7 @@ class SearchSpace:
     """What a search may draw for a protocol.
 
     draw: of a learner, a protocol, the most rounds and the user's data, the kinds of scripts.
-    steps: the kinds of steps. opening: the moves before the first of them, after the training sets.
+    opening: the moves before the first step, after the training sets.
     rounds: of a game at most, unless a setting of the learner is larger; 0: a game has none.
     pairs: of games at least, with which adversaries are weighed.
     """
@@ -137,16 +131,11 @@ SPACES: dict[str, SearchSpace] = {}  # by protocol; a file that defines one adds
 
 @attrs.frozen(kw_only=True)
 class Script(Adversary):
-    """An adversary that is plain data.
+    """An adversary that is plain data, for a protocol with a `SearchSpace`.
 
-    protocol: one with two worlds and a `SearchSpace`.
     world_0, world_1: the training set in each world, if the protocol has any; world_1=None: the same.
-    pieces: into how many the runs of world 0 are cut (`Sample.divide`), which changes no example; None: as
-        they are.
-    handed: unlabelled points, handed over before the steps.
-    steps: the rounds of the game, in order.
-    score: the score; None leaves it to a learned distinguisher.
-
+    pieces: into how many the runs of world 0 are cut (`Sample.divide`), which changes no example.
+    handed: unlabelled points, handed over before the steps. score: None leaves it to a learned distinguisher.
     Raises: InvalidArgument.
     """
 

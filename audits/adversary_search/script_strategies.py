@@ -59,12 +59,8 @@ def draw_sizes(learner: Learner) -> st.SearchStrategy[int]:
 
 
 def samples(learner: Learner, data: Sample | None = None) -> st.SearchStrategy[Sample]:
-    """Samples of the size that the learner needs, or any.
-
-    Most have up to three points with one label or both; the others are runs whose order may matter, some
-    examples of the user's data, or have many distinct points, but not in a large sample, where single
-    examples weigh little and cost much time.
-    """
+    """Samples of the size that the learner needs, or any: most with up to three points; the others are runs
+    whose order may matter, some examples of the user's data, or, unless they are large, many points."""
     few = _few_points(learner)
     others = [_runs(learner)]
     if (learner.sample_size or 0) <= _LARGE_SIZE:
@@ -244,11 +240,8 @@ def adversaries(
     data: Sample | None = None,
 ) -> st.SearchStrategy[Script]:
     """Scripts for a protocol in which the worlds differ in something that the learner's claim protects.
-
     max_rounds: of a game; default: those of its `SearchSpace`, or up to 1,024 if a setting is that large.
-    data: the user's, whose examples occur in some samples, with points of the learner's shape.
-    Raises: InvalidArgument if the claim protects nothing that can differ, or if no protocol is played.
-    """
+    data: the user's. Raises: InvalidArgument if nothing protected can differ, or no protocol is played."""
     protocol = protocol or choose_protocol(learner, None)
     space = SPACES[protocol]
     kinds = space.draw(learner, protocol, max_rounds or round_limit(learner, space.rounds), data)

@@ -35,18 +35,13 @@ _SPECIAL = ("learner", "adversary", "plan", "verdict", "given", "file")  # not i
 class SearchResult(Report):
     """The result of a search.
 
-    claim: under test. error: the probability, at most, that the whole search refutes a true claim.
-    refuted: the claim is false, with confidence 1 − error.
-    adversary: the smallest adversary that refutes it; None if nothing was confirmed.
-    plan, verdict: of its confirmation; `plan.confidence` is at least 1 − error.
+    error: the probability, at most, that the whole search refutes a true claim.
+    adversary: the smallest that refutes it; None if nothing was confirmed. plan, verdict: that confirm it.
     examples: adversaries that were played. rejected: those that the learner declined, or failed against.
     failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
     games: played in each world to explore. confirmations: the number of attempts.
-    best: the largest evidence in nats.
-    detectable: if nothing was confirmed, a loss that is larger than the claim by so many nats would have been
-        found with probability 90 % if one adversary tried had shown it; None if no power can be stated.
-    given: the learner with its settings as the user named it, if that is known. file: to which the adversary
-        is written, if it is.
+    best: the largest evidence in nats. detectable: if nothing was confirmed, see `detectable_loss`.
+    given: the learner as the user named it. file: to which the adversary is written, if it is.
     """
 
     kind: ClassVar[str] = "search"

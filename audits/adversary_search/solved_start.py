@@ -40,14 +40,11 @@ class SolvedStart:
 
 @lru_cache(maxsize=64)
 def find_solved_start(learner: Learner, protocol: str, claim: Claim) -> SolvedStart | None:
-    """The script with the largest excess, exact by the learner's distribution, which its games follow.
+    """The script with the largest excess, exact by the learner's distribution; None if nothing exceeds the
+    claim, or its games do not follow that distribution.
 
-    Samples have one example at each of as many points of a line, labelled 1; the label of the first is
-    flipped. The script asks the queries of the best adversary of three rounds along one
-    of its paths.
-
-    None if nothing exceeds the claim, the learner is not of this kind, or its games do not follow the
-    distribution that it declares.
+    Samples have one example at each of some points of a line, labelled 1 but for the first of one world. The
+    script asks the queries of the best adversary of three rounds along one of its paths.
     """
     size = learner.sample_size
     if Ask not in SPACES[protocol].steps or PrivacyUnit.TRAINING_EXAMPLE not in learner.claim.protects:

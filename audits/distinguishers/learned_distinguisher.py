@@ -46,10 +46,8 @@ _THRESHOLDS = 64  # of the events by which kinds are compared
 class DistinguisherTraining:
     """Turns blocks of views into blocks of scores, and learns from each block after it was scored.
 
-    Three games in four train the distinguisher, by whole blocks. The others are scored by each new
-    distinguisher, so that its kind, events and stakes are chosen from scores that it was not fitted to. It is
-    learned anew whenever the games have doubled. Memory stays bounded: see the constants of this module.
-
+    Three blocks in four train it. The others are scored by each new distinguisher, so that its kind, events
+    and stakes are chosen from scores that it was not fitted to. It is learned anew when games have doubled.
     pairs: training ends with about so many pairs. done: whether it has ended. delta: δ of the claim.
     """
 

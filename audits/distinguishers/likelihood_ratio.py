@@ -56,11 +56,8 @@ class LevelScores:
 
 @attrs.frozen(eq=False)
 class LikelihoodRatio:
-    """log P(view in world 1) − log P(view in world 0), by level.
-
-    Shapes: levels (k,); level (m,), the level of each listed view or cell. locate: maps views or values (n,
-    ...) to their indices (n,) among these.
-    """
+    """log P(view in world 1) − log P(view in world 0), by level. Shapes: levels (k,); level (m,), of each
+    listed view or cell. locate: maps views or values (n, ...) to their indices (n,) among these."""
 
     levels: np.ndarray
     level: np.ndarray
@@ -73,11 +70,8 @@ class LikelihoodRatio:
 def likelihood_ratios(
     learner: Learner, adversary: Adversary, referee: Referee, played: Played
 ) -> LevelScores:
-    """The log-likelihood ratios of recorded views; infinite where a view is impossible in one world.
-
-    Raises: Unsupported if the learner's output distribution is unknown, the adversary uses randomness, there
-        are too many views, or the protocol has no known ratio.
-    """
+    """The log-likelihood ratios of recorded views; infinite where a view is impossible in one world. Raises:
+    Unsupported, as `view_law` does, or if the worlds have distributions of different kinds."""
     ratio = build_likelihood_ratio(learner, adversary, referee)
     batches = played.single_games or (played,)
     if referee.law is AnswerLaw:

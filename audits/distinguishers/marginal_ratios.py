@@ -1,11 +1,8 @@
-"""Additive distinguishers, and those for rare events, quadrants in the plane of two columns that summarise a
-view.
+"""Additive distinguishers, and those for rare events, quadrants in the plane of two columns of a view.
 
-An additive one sums the log ratios of the bins into which the entries of a view fall: for entries with
-independent noise the log-likelihood ratio of the view, up to the width of the bins. The loss of some
-mechanisms is largest in an event of a few games in a thousand: one number is small while another is large. A
-classifier that is fitted to all games hardly sees it, so each quadrant is judged by the bound that it
-certifies.
+An additive one sums the log ratios of the bins into which the entries fall: for independent noise, about the
+log-likelihood ratio. An event of a few games in a thousand, where one number is small while another is large,
+is hardly seen by a classifier that is fitted to all games, so quadrants are judged by the bound they certify.
 """
 
 from __future__ import annotations
@@ -29,11 +26,8 @@ _PLANES = 2  # with the best quadrants, whose bounds are combined
 
 @attrs.frozen(eq=False)
 class Entries:
-    """What is binned: the features themselves, or their differences.
-
-    differences: each entry of a released vector minus the one before it, since the noise that a running sum
-    has gathered cancels in them.
-    """
+    """What is binned: the features, or their differences, each entry of a released vector minus the one
+    before it, in which the noise that a running sum has gathered cancels."""
 
     names: tuple[str, ...]
     differences: bool
@@ -49,11 +43,8 @@ class Entries:
 
 @attrs.frozen(eq=False)
 class MarginalCounts:
-    """How often each pair of bins of each entry occurs, over any number of pairs of games.
-
-    cuts: for each entry and each of `RESOLUTIONS` the increasing cuts between bins; finer ones include
-    coarser ones. counts: for each entry (K, K), the pairs by the finest bins of their games in each world.
-    """
+    """How often each pair of bins of each entry occurs. cuts: for each entry and each of `RESOLUTIONS`, those
+    between bins; finer ones include coarser ones. counts: for each entry (K, K), by the finest bins."""
 
     entries: Entries
     cuts: list[tuple[np.ndarray, ...]]
@@ -170,13 +161,9 @@ def _merge_bins(counts: np.ndarray, cuts: tuple[np.ndarray, ...], resolution: in
 
 
 def _shrink_log_ratios(counts: np.ndarray) -> np.ndarray:
-    """(K,): the log ratios of bins, shrunk towards 0 as far as chance explains them (James and Stein 1961).
-
-    Only pairs with their games in different bins add noise: where the two games of a pair use the same random
-    numbers these are few, and entries on which the worlds agree get exactly 0.
-
-    Shapes: counts (K, K), pairs by the bins of their games.
-    """
+    """(K,): the log ratios of bins, shrunk towards 0 as far as chance explains them (James and Stein 1961),
+    from pairs (K, K) by the bins of their games. Only pairs in different bins add noise: entries on which the
+    worlds agree get exactly 0."""
     in_0, in_1, both = counts.sum(axis=1), counts.sum(axis=0), np.diagonal(counts)
     weight = 1 / (in_0 + in_1 + 1)
     signal = (weight * (in_1 - in_0) ** 2).sum()
@@ -188,11 +175,8 @@ def _shrink_log_ratios(counts: np.ndarray) -> np.ndarray:
 
 @attrs.frozen(eq=False)
 class Plane:
-    """The bounds of the quadrants of two columns.
-
-    bounds: (2, K, L), for each bin of the columns `first` and `second` the largest bound of the quadrants
-    that contain it, at least 0; row b for the quadrants that are likelier in world b.
-    """
+    """The bounds of the quadrants of two columns. bounds: (2, K, L), for each pair of bins the largest bound
+    of the quadrants that contain it, at least 0; row b for those that are likelier in world b."""
 
     first: int
     second: int
@@ -201,11 +185,8 @@ class Plane:
 
 @attrs.frozen(eq=False)
 class QuadrantEvents:
-    """Scores a view by the largest bound on a log ratio of the quadrants that contain it.
-
-    Quadrants that are likelier in world 1 raise the score, and those that are likelier in world 0 lower it.
-    additive: its score is a column, next to the summary of the view. cuts: of each column, (k,).
-    """
+    """Scores a view by the largest bounds on log ratios of the quadrants that contain it, for world 1 minus
+    for world 0. additive: its score is a column, next to the summary of the view. cuts: of each column."""
 
     names: tuple[str, ...]
     additive: MarginalRatios
@@ -247,12 +228,9 @@ class QuadrantEvents:
 def bound_log_ratios(
     world: np.ndarray, both: np.ndarray, *, pairs: int, delta: float, errors: float
 ) -> np.ndarray:
-    """(2, ...): about the ε (nats) that events certify, row b for those that are likelier in world b.
-
-    The log ratio of the event's probabilities, minus so many standard errors, which guards against rare
-    events that look good by chance. Pairs with both games in the event add nothing to the error.
-    Shapes: world (2, ...), the games of each world in the events; both (...), the pairs with both in them.
-    """
+    """(2, ...): about the ε (nats) that events certify, row b for those that are likelier in world b: the log
+    ratio of their probabilities, minus so many standard errors. Shapes: world (2, ...), the games of each
+    world in the events; both (...), the pairs with both in them, which add nothing to the error."""
     chances = (world + 0.5) / (pairs + 1)
     gain, loss = np.maximum(chances - delta, 1e-300), chances[::-1]
     scatter = np.maximum(1 / gain + 1 / loss - 2 * both / (pairs + 1) / (gain * loss), 0)
@@ -262,8 +240,7 @@ def bound_log_ratios(
 def _bound_quadrants(
     views: ViewCounts, bins: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]
 ) -> np.ndarray:
-    """The bounds (2, K, L) of a plane; shape: K and L, the numbers of bins. Shapes: bins, of each column (2,
-    k), the bins of the two games of each pair."""
+    """The bounds (2, K, L) of a plane, from the bins (2, k) of the games of each pair in both columns."""
     largest = np.zeros((2, *shape))
     for flips in product((1, -1), repeat=2):  # quadrants hold all bins from one on, or up to one
         first, second = (

@@ -1,7 +1,6 @@
 """Views as rows of numerical features, for learned distinguishers and simple scores.
 
-The features of a view are the label of every answer, the number of answers 1, whether the learner halted, and
-the released numbers. They contain nothing that the adversary did not see.
+They contain nothing that the adversary did not see: answers, whether the learner halted, released numbers.
 """
 
 from __future__ import annotations
@@ -92,8 +91,7 @@ def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:
 
 
 def _describe_moves(parameters: np.ndarray) -> np.ndarray:
-    """(n, F): how models (n, j, P) move from 0 on; in long runs, how far in all along the first coordinates,
-    and the squared lengths of the first moves."""
+    """(n, F): the moves of models (n, j, P) from 0 on; of long runs, their sums and squared lengths."""
     moves = np.diff(parameters, axis=1, prepend=0.0)
     if moves.shape[1] * moves.shape[2] <= MAX_MOVES:
         return moves.reshape(len(moves), -1)
@@ -168,11 +166,8 @@ def is_released(name: str) -> bool:
 
 @attrs.frozen(eq=False)
 class ViewCounts:
-    """The pairs of views of one block, counted.
-
-    Shapes: rows (m, F), distinct; which (k, 2) int64, distinct, column b is the row of the game in world b;
-        counts (k,) int64, at least 1; names (F,).
-    """
+    """The pairs of views of one block, counted. Shapes: rows (m, F), distinct; which (k, 2), distinct, column
+    b is the row of the game in world b; counts (k,), at least 1; names (F,)."""
 
     rows: np.ndarray
     which: np.ndarray
@@ -226,8 +221,7 @@ class ViewCounts:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> ViewCounts:
-        """The inverse of `to_bytes`, checked, whoever wrote the bytes. Raises: InvalidArgument for anything
-        else; nothing is unpacked that no block could hold."""
+        """The inverse of `to_bytes`, checked, whoever wrote the bytes. Raises: InvalidArgument."""
         try:
             unpacker = Unpacker(blob.removeprefix(_MAGIC), _MAX_UNPACKED)
             m, k, letters = _HEAD.unpack(unpacker.read(_HEAD.size))
@@ -284,11 +278,8 @@ def join_views(blocks: Sequence[ViewCounts]) -> ViewCounts:
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows of (n, F) in lexicographic order, and the index (n,) of each row among them.
-
-    Equivalent to `np.unique(rows, axis=0, return_inverse=True)` and many times as fast: columns of integers
-    are sorted together, and a column is sorted only where the columns before it agree.
-    """
+    """As `np.unique(rows, axis=0, return_inverse=True)`, and many times as fast: columns of integers are
+    sorted together, and a column is sorted only where the columns before it agree."""
     if not (rows.shape[1] and len(rows)):
         return rows[:1], np.zeros(len(rows), np.int64)
     order, first = np.arange(len(rows)), np.arange(len(rows)) == 0

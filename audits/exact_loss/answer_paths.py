@@ -120,12 +120,9 @@ def _generator_state(rng: np.random.Generator) -> bytes:
 
 @attrs.frozen(eq=False, kw_only=True)
 class Path:
-    """A world and the outcomes of the queries so far.
-
-    mass: the probability of the path. asked: a fingerprint of the queries.
-    measure: (m,) joint probabilities of the path and each hidden state of the learner; None before the first
-        query and after a halt.
-    """
+    """A world and the outcomes of the queries so far, with the probability of the path and a fingerprint of
+    the queries. measure: (m,) joint probabilities of path and hidden states; None before the first query and
+    after a halt."""
 
     world: bool
     outcomes: tuple[int, ...] = ()
@@ -204,10 +201,7 @@ class PathState:
     """State of a learner in n games, each of which follows a path of its own.
 
     After its path, a game follows the most likely outcome of each query and leaves the others as branches.
-
-    outcomes: of each game, including those after its path. masses: probabilities of these outcomes.
-    alive: (n,) bool, the games that were not given up as too unlikely.
-    branches: the paths left for later batches. pruned: the branches that are too unlikely.
+    outcomes, masses: of each game, and their probabilities. alive: (n,) bool, not given up as too unlikely.
     """
 
     def __init__(self, paths: Sequence[Path], laws: AnswerLaws, prune: float) -> None:
@@ -309,11 +303,9 @@ class PathState:
 
 
 class PathSampler(PathState):
-    """State of a learner in n games that each follow one path, chosen at random, and leave no branches.
-
-    A random path that is chosen with probability q stands for 1/q paths, an unbiased estimate.
-    log_counts: (n,) its logarithm. limit: the logarithm at which the game is given up.
-    """
+    """State of a learner in n games that each follow one random path, and leave no branches.
+    A path that is chosen with probability q stands for 1/q paths, an unbiased estimate; log_counts: (n,) its
+    logarithm. limit: the logarithm at which the game is given up."""
 
     def __init__(
         self, paths: Sequence[Path], laws: AnswerLaws, prune: float, *, limit: float, rng: np.random.Generator

@@ -62,14 +62,12 @@ class ViewProbabilities:
 class ExactAudit(Report):
     """The result of an exact audit.
 
-    claim: the learner's. refuted: it is false, by more than all stated errors.
-    epsilon: the pure ε of the view in nats, infinite where a view is possible in one world only. It is a
-        lower bound if not `complete`, i.e. if unlikely paths were given up.
+    refuted: the claim is false, by more than all stated errors.
+    epsilon: the pure ε of the view in nats; a lower bound if unlikely paths were given up (not `complete`).
     delta: the δ that the claim's ε requires; None if nothing is claimed. deltas: the same at other ε.
     epsilon_at: the ε that the view requires at the δ asked for. score: the largest ε that the adversary's
         score could certify at that δ; None if it is unknown.
     views: the number of cells of views. error: how much a δ at ε = 0 may be off, apart from their width.
-    comparison: of games with the declared output distribution, of which alone the figures speak.
     worst, most_revealing: the views with the largest loss, and with the largest loss times probability.
     """
 
@@ -101,11 +99,9 @@ class ExactAudit(Report):
         return math.isinf(self.epsilon)
 
     def table(self) -> list[tuple[str, float, float, float, float, float]]:
-        """Every view, from the most to the least indicative of world 1, with the trade-off curve.
-
-        Columns: the view, its probability in world 0 and in world 1, its mean privacy loss, and the errors α
-        and β of the test that decides for world 1 on this view and all those before it.
-        """
+        """Every view, from the most to the least indicative of world 1: its probability in world 0 and in
+        world 1, its mean loss, and the errors α and β of the test that decides for world 1 on the views so
+        far."""
         loss, order = self.law.loss, self.law.loss.order
         alpha, beta = loss.tradeoff()
         columns = (loss.p0[order], loss.p1[order], loss.mean[order], alpha[1:], beta[1:])
@@ -214,11 +210,8 @@ def _middle(bracket: Bracket) -> str:
 
 
 def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee) -> Comparison:
-    """Compare the learner's games against this adversary, in both worlds, with its output distribution.
-
-    A subclass may inherit `law` and change the answers; then no figure computed from it holds.
-    Raises: NotConforming; Unsupported if it declares none; whatever a referee raises in a game.
-    """
+    """Compare the learner's games in both worlds with its output distribution: a subclass may inherit `law`
+    and change the answers. Raises: NotConforming; Unsupported; whatever a referee raises in a game."""
     comparison = compare_with_law(learner, adversary, referee, rate=RATE)
     if comparison is None:
         raise Unsupported(
@@ -240,12 +233,11 @@ def exact(
     """Audit `learner` by the exact distribution of what `adversary` sees of it.
 
     epsilons: further ε in nats at which δ(ε) is computed. delta: at which ε(δ) is; default: the claim's.
-    max_paths: the number of paths that may be played, if views are enumerated. watch: called with the part of
-    the probability that is done.
+    max_paths: that may be played. watch: called with the part of the probability that is done.
 
-    Raises: InvalidArgument if these are out of range, if a player does not play the protocol, or if the
-        worlds differ in something that the learner does not promise to protect; NothingTested if they do not
-        differ; NotConforming if games do not follow the distribution; otherwise as `view_law`.
+    Raises: InvalidArgument, also if the worlds differ in something that the learner does not protect;
+        NothingTested if they do not differ; NotConforming if games do not follow the distribution; otherwise
+        as `view_law`.
     """
     check_protocol(learner, adversary, referee)
     claim = read_claim(learner)

@@ -34,11 +34,8 @@ _SAME = 1e-13  # nats; a part that differs by less does not count
 
 @attrs.frozen(eq=False, kw_only=True)
 class LossCells:
-    """Cells from which a `PrivacyLoss` is made.
-
-    Shapes, all (k,): masses p0, p1; bounds low, high on the loss in nats; left, right, the interval of values
-    of a cell, NaN if it has none. unlisted, reach: as in `PrivacyLoss`.
-    """
+    """Cells from which a `PrivacyLoss` is made, with its attributes.
+    left, right: (k,), the interval of values of a cell, NaN if it has none."""
 
     p0: np.ndarray
     p1: np.ndarray
@@ -120,9 +117,8 @@ def _extremes(losses: np.ndarray) -> tuple[float, float]:
 def density_cells(first: Density, second: Density, *, hidden: float = HIDDEN) -> LossCells:
     """Cells of the real line, each of which hides at most `hidden` of δ if 300,000 cells are enough for that.
 
-    Cuts are at the kinks of both densities and at every quarter of a scale, then where needed. Masses are
-    computed by Gauss-Legendre quadrature. Bounds on the loss are its extremes at the quadrature nodes and
-    both ends; they are exact where the loss is monotone within the cell.
+    Masses are computed by Gauss-Legendre quadrature. Bounds on the loss are its extremes at the nodes and
+    both ends, exact where it is monotone within the cell.
     """
     pair = (first, second)
     cuts = _choose_cuts(pair)

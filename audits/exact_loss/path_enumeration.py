@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -38,10 +39,9 @@ _MAX_TEXT = 60  # letters of a view that are printed
 class PathEnumeration:
     """Plays every path of answers and adds up the probabilities of views.
 
-    A view is a byte string with one letter per answer, namely the label + 1 (so 0 if no label is shown), plus
-    4 where the learner is seen to have halted. A halt ends the view, since nothing is shown afterwards.
-
-    prune: paths of less probability are given up. max_paths: the number of paths that may be played.
+    A view is a byte string with one letter per answer: the label + 1 (0 if no label is shown), plus 4 where
+    the learner is seen to have halted, which ends the view.
+    prune: paths of less probability are given up. max_paths: that may be played.
     watch: called with the probability of the paths played so far. challenges: what the worlds differ in.
     """
 
@@ -93,27 +93,12 @@ class PathEnumeration:
         self._check_prefixes()
 
     def _refuse_too_many(self) -> None:
-        """Estimate the number of paths from a few, and refuse at once if there are far too many.
-
-        An unbiased estimate exceeds its expectation k-fold with probability at most 1/k, so a game with at
-        most `max_paths` paths is refused with probability at most SAMPLED / SURELY.
-        """
-        worlds = np.arange(_SAMPLED) % 2 == 1
-        paths = [Path(world=bool(world)) for world in worlds]
-        alone = isinstance(self._adversary, GameAdversary)
-        groups = [[path] for path in paths] if alone else [paths]
+        """Refuse at once by an estimate; wrongly with probability at most SAMPLED / SURELY, by Markov."""
+        paths = [Path(world=number % 2 == 1) for number in range(_SAMPLED)]
         limit, rng = math.log(self._max_paths * _SURELY), generator(block_seed(0, 0))
-        laws = AnswerLaws(self._learner)
-        states = [PathSampler(group, laws, self._prune, limit=limit, rng=rng) for group in groups]
+        sampler = partial(PathSampler, laws=AnswerLaws(self._learner), limit=limit, rng=rng)
         try:
-            play(
-                PresetStates.of(self._learner, *states),
-                self._adversary,
-                self._referee,
-                games=len(paths),
-                seed=0,
-                worlds=worlds,
-            )
+            self._play_states(paths, sampler)
         except TooManyPaths:
             raise Unsupported(
                 f"{self._adversary.name} leads to more than {self._max_paths:,} paths of answers, by an "
@@ -169,18 +154,24 @@ class PathEnumeration:
 
     def _play(self, paths: list[Path]) -> list[Path]:
         """Play these paths to the end of their games; returns the paths that branch off."""
-        alone = isinstance(self._adversary, GameAdversary)
-        groups = [[path] for path in paths] if alone else [paths]
-        states = [PathState(group, self._laws, self._prune) for group in groups]
-        players = (PresetStates.of(self._learner, *states), self._adversary, self._referee)
-        worlds = np.array([path.world for path in paths])
-        played = play(*players, games=len(paths), seed=0, worlds=worlds, record=True)
+        states, played = self._play_states(paths, partial(PathState, laws=self._laws))
         self.challenges |= played.challenges
         self._rounds = max(self._rounds, played.rounds)
         for state, part in zip(states, played.single_games or (played,), strict=True):
             state.check_ended()
             self._add(state, part)
         return [branch for state in states for branch in state.branches]
+
+    def _play_states(
+        self, paths: list[Path], make: Callable[..., PathState]
+    ) -> tuple[list[PathState], Played]:
+        """The states of the learner, one for all games or one for each, and their games."""
+        alone = isinstance(self._adversary, GameAdversary)
+        groups = [[path] for path in paths] if alone else [paths]
+        states = [make(group, prune=self._prune) for group in groups]
+        players = (PresetStates.of(self._learner, *states), self._adversary, self._referee)
+        worlds = np.array([path.world for path in paths])
+        return states, play(*players, games=len(paths), seed=0, worlds=worlds, record=True)
 
     def _add(self, state: PathState, played: Played) -> None:
         letters = answer_letters(played)

@@ -43,11 +43,8 @@ def _freeze_copy(values: Any) -> np.ndarray:
 class PrivacyLoss:
     """The distributions of a view in world 0 and in world 1, cut into cells.
 
-    The privacy loss of a view is log(P₁/P₀) in nats: ∞ if it is possible in world 1 only, −∞ if in world 0
-    only.
-
-    Shapes, all (k,): p0, p1, the masses of the cells, at least one of them positive; low, high, bounds on the
-    privacy loss within each cell, equal for a single view.
+    Shapes, all (k,): p0, p1, the masses of the cells; low, high, bounds on the privacy loss log(P₁/P₀), nats,
+    within each cell, equal for a single view.
 
     unlisted: the mass, in either world, of views in no cell.
     error: by how much the mass of a set of cells may be off, beyond rounding.
@@ -123,11 +120,8 @@ class PrivacyLoss:
         return Bracket(max(forward.lower, backward.lower), max(forward.upper, backward.upper))
 
     def one_sided_delta(self, epsilon: float) -> Bracket:
-        """Bounds on the largest P₁(S) − e^ε P₀(S) over sets S of views.
-
-        The lower bound takes every cell as one view. The upper bound adds what cells with losses on both
-        sides of ε could hide.
-        """
+        """Bounds on the largest P₁(S) − e^ε P₀(S) over sets S of views; the upper one adds what cells with
+        losses on both sides of ε could hide."""
         check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
         lower, upper = self._raw_delta(epsilon)
         return Bracket(max(lower, 0.0), min(upper, 1.0))
@@ -163,12 +157,8 @@ class PrivacyLoss:
         return np.argsort(-self.mean, kind="stable")
 
     def tradeoff(self) -> tuple[np.ndarray, np.ndarray]:
-        """The trade-off curve of the most powerful tests of world 0 against world 1.
-
-        Two arrays (k + 1,), the type I errors α, increasing from 0, and type II errors β, decreasing to 0, of
-        the tests that decide for world 1 on the first cells in `order`. Randomised tests interpolate
-        linearly.
-        """
+        """The type I errors α and type II errors β, (k + 1,) each, of the tests that decide for world 1 on
+        the first cells in `order`, the most powerful ones. Randomised tests interpolate linearly."""
         order = self.order
         alpha = np.concatenate([[0.0], np.cumsum(self.p0[order])])
         beta = np.concatenate([np.cumsum(self.p1[order][::-1])[::-1], [0.0]])

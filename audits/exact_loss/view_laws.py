@@ -172,9 +172,9 @@ def _label_cells(parts: list[LossCells], name: str = "") -> LabelledLoss:
 class ViewLaw:
     """The distribution of a view in both worlds.
 
-    views: the privacy loss, with one cell for each view, or for a range of values where these are continuous.
-    coarse: the same in few cells, for reports. challenges: what the worlds differ in, as in `Played`.
-    score: the privacy loss of the adversary's own score; None if it returns none, or scores cannot be listed.
+    views: the privacy loss, with a cell for each view or range of values. coarse: in few cells, for reports.
+    score: that of the adversary's own score; None if it returns none, or scores cannot be listed.
+    challenges: what the worlds differ in.
     """
 
     views: LabelledLoss
@@ -198,9 +198,7 @@ def view_law(
 ) -> ViewLaw:
     """The distribution of what `adversary` sees of `learner`, from the learner's output distribution.
 
-    Where learners answer queries, every path of answers is played; where they release a value, one game in
-    each world. prune, max_paths, watch: as in `PathEnumeration`.
-
+    prune, max_paths, watch: as in `PathEnumeration`, if the learner answers queries.
     Raises: Unsupported if the output distribution is unknown, the adversary uses randomness or leads to too
         many paths, or under another protocol; whatever a referee raises in a game.
     """
@@ -221,11 +219,8 @@ def view_law(
 
 
 def value_laws(learner: Learner, adversary: Adversary, referee: Referee) -> tuple[ValueLaw, ValueLaw]:
-    """The distribution of the released value, in world 0 and in world 1.
-
-    Raises: Unsupported if it is unknown, or the adversary uses randomness or gives no sample; whatever the
-        referee raises.
-    """
+    """The distribution of the released value, in world 0 and in world 1. Raises: as `view_law`; Unsupported
+    if the adversary gives no sample."""
     laws, _, _ = _read_laws(learner, forbid_randomness(adversary), referee)
     if not laws:
         raise Unsupported(f"{adversary.name} gives no training sample, so nothing is released")

@@ -1,11 +1,9 @@
 """What adversaries can know after each round of a two-world game, as a graph of beliefs.
 
-After a history of the game, let a and b be the measures over the learner's hidden states in worlds 0 and 1,
-without normalisation. All that matters for the rest of the game are the two *beliefs* a/Σa and b/Σb, and the
-*log ratio* log(Σb/Σa). A stage of the graph holds the pairs of beliefs that histories of one length reach,
-each with the log ratios at which the value of the game is computed. Histories that lead to the same beliefs
-share them, whatever the order of their queries. The beliefs of each world are computed and merged alone, so
-that pairs of them are pairs of numbers. See docs/proofs/solver.md.
+With measures a and b over the learner's hidden states in worlds 0 and 1, all that matters for the rest of the
+game are the *beliefs* a/Σa and b/Σb, and the *log ratio* log(Σb/Σa). A stage of the graph holds the pairs of
+beliefs that histories of one length reach, with the log ratios at which values are computed. The beliefs of
+each world are merged alone, so that pairs of them are pairs of numbers. See docs/proofs/solver.md.
 """
 
 from __future__ import annotations
@@ -28,11 +26,8 @@ _CHUNK = 2**22  # numbers of measures that are computed together
 @attrs.frozen(eq=False)
 class WorldStage:
     """The n beliefs of one world that histories of one length reach.
-
-    Shapes (kernels, outcomes, n): masses, the probability of an outcome; after, the next belief, -1 where
-    there is none; errors, the l1 distance at most from the next belief to the one it was merged with,
-    together with what the coordinates leave out.
-    """
+    Shapes (kernels, outcomes, n): masses, the probability of an outcome; after, the next belief, -1 for none;
+    errors, its l1 distance at most to the one it was merged with, and what the coordinates leave out."""
 
     masses: np.ndarray
     after: np.ndarray
@@ -43,11 +38,9 @@ class WorldStage:
 class Stage:
     """The nodes that histories of one length reach: pairs of beliefs, each with a log ratio.
 
-    A pair that is reached with several log ratios has several nodes, or begins a family.
-
-    worlds: the beliefs of each world. beliefs: (2, d) the pair of each node. family: (d,) its family. offset:
-    (d,) its log ratio less that of the family. after: for each move and outcome, (d,) the next node, -1 where
-    the game is over; None where it always is.
+    worlds: the beliefs of each world. beliefs: (2, d) the pair of each node. family: (d,). offset: (d,) its
+    log ratio less that of the family. after: for each move and outcome, (d,) the next node, -1 where the game
+    is over; None where it always is.
     """
 
     worlds: tuple[WorldStage, WorldStage]
@@ -59,12 +52,8 @@ class Stage:
 
 @attrs.frozen(eq=False)
 class Family:
-    """A pair of beliefs with several log ratios, and all later pairs that are reached from it alone.
-
-    Histories that lead to one pair of beliefs mostly have one log ratio, whatever the order of their queries;
-    a pair that is reached with several begins a family. time: of the first pair. ratios: (p,) the log ratios
-    of the first pair at which values are computed, in order.
-    """
+    """A pair of beliefs that is reached with many log ratios, and all later pairs that are reached from it
+    alone. time: of the first pair. ratios: (p,) those of the first pair at which values are computed."""
 
     time: int
     ratios: np.ndarray
@@ -74,10 +63,9 @@ class Family:
 class GraphLimits:
     """How large a graph may become, and how exact it is.
 
-    pairs: of beliefs in one stage. tolerance: by how much the coordinates of beliefs that are merged may
-    differ. offsets: with which a pair of beliefs may be reached before it begins a family. knots: log ratios
-    of a family that are kept as they are; more of them are replaced by a grid with this step in nats, from
-    -reach to reach at most.
+    pairs: of beliefs in one stage. tolerance: between coordinates of beliefs that are merged. offsets: with
+    which a pair is reached before it begins a family. knots: log ratios of a family that are kept; more are
+    replaced by a grid with this step in nats, from -reach to reach at most.
     """
 
     pairs: int = 2_000_000
@@ -98,8 +86,8 @@ class BeliefGraph:
     def __init__(
         self, game: LinearGame, ratios: np.ndarray, limits: GraphLimits, *, watch: Watch = ignore_progress
     ) -> None:
-        """ratios: (e,) the log ratios at the start: the value at log ratio ε is δ*(ε). Raises: TooManyBeliefs
-        if a stage has too many pairs, as soon as this can be foreseen."""
+        """ratios: (e,) at the start: the value at log ratio ε is δ*(ε). Raises: TooManyBeliefs, as soon as
+        this can be foreseen."""
         self.game = game
         self.kernels = np.empty((2, game.moves), np.intp)  # the number of the kernel of a move in each world
         worlds = []
@@ -171,8 +159,7 @@ class BeliefGraph:
         self.stages.append(Stage(worlds, *nodes))
 
     def _check_size(self, most: int) -> None:
-        """Refuse a game whose largest stage will probably have too many pairs of beliefs. Pairs grow about as
-        multisets of k queries of M kinds, by (M + k - 1)/k from k - 1 to k queries."""
+        """Refuse a game whose largest stage will be too large; pairs grow about as multisets of queries."""
         counts = [stage.beliefs.shape[1] for stage in self.stages]
         length = len(counts) - 1
         kinds = max(1.0, length * counts[-1] / counts[-2] - length + 1)
@@ -198,8 +185,7 @@ class BeliefGraph:
     def _choose_families(
         self, beliefs: np.ndarray, limits: GraphLimits
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The nodes of the next stage: pairs of beliefs (2, n), families and offsets. In `after` of this
-        stage, the numbers of pairs become those of nodes."""
+        """Pairs (2, n), families and offsets of the next nodes; their numbers go into `after`."""
         stage, time, pairs = self.stages[-1], len(self.stages), beliefs.shape[1]
         family, offset = np.zeros(pairs, np.intp), np.zeros(pairs)
         for found in self._arrivals(stage):
@@ -245,11 +231,8 @@ class BeliefGraph:
 
 @attrs.frozen(eq=False)
 class Arrivals:
-    """Histories that arrive at the next stage by one outcome of one move.
-
-    after: (d,) as in `Stage`. Of the n that go on: origin, where they come from; place, the pair of beliefs
-    at which they arrive; the family and the offset with which they do.
-    """
+    """Histories that arrive at the next stage by one outcome of one move. after: (d,) as in `Stage`. Of the n
+    that go on, (n,): origin, where they come from; place, the pair of beliefs; its family and offset."""
 
     after: np.ndarray
     origin: np.ndarray

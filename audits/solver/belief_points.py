@@ -1,10 +1,8 @@
 """Bounds on the value of the rest of a game everywhere, from its value at some pairs of measures.
 
-The value V(a, b) of a pair of measures is the largest f·a - g·b of all adversaries. The line (f, g) of an
-adversary holds the probabilities of a guess "world 0" from each hidden state of the two worlds. Every line is
-a lower bound. V is sublinear, so a decomposition (a, b) = Σ λ_i (a_i, b_i) + (r, s) with λ ≥ 0 into pairs of
-known values and a remainder gives an upper bound. Values of the last two rounds are known in closed form. See
-docs/proofs/solver.md.
+The value V(a, b) is the largest f·a - g·b of all adversaries, whose lines (f, g) hold the probabilities of a
+guess "world 0" from each hidden state. Lines are lower bounds. V is sublinear, so that a decomposition of
+(a, b) into pairs of known values and a remainder gives an upper bound. See docs/proofs/solver.md.
 """
 
 from __future__ import annotations
@@ -32,14 +30,11 @@ _SIGNS = np.array([[1.0], [-1.0]])  # of f and g in a value
 
 
 class FinalRounds:
-    """Values of a game with at most two rounds left, from tables of probabilities.
-
-    The game is taken in orthonormal coordinates in which the probabilities of the last rounds depend on few
-    leading ones.
+    """Values of a game with at most two rounds left, in closed form, from tables of probabilities, in
+    orthonormal coordinates in which those of the last rounds depend on few leading ones.
 
     Shapes: kernels (κ, k, m, m), those in use. number: (2, moves) that of each move in each world. one:
-    (κ·k, m), from measures to the probabilities of an outcome; two: (κ·k·k·κ, rank), of two outcomes (the
-    first kernel, both outcomes, the second kernel), from the leading coordinates.
+    (κ·k, m), from measures to probabilities of an outcome; two: (κ·k·k·κ, rank), of two outcomes.
     """
 
     def __init__(self, game: LinearGame) -> None:
@@ -140,12 +135,9 @@ class FinalRounds:
         return np.asarray(total.max(axis=1))
 
     def bound_coordinates(self, rounds: int, moves: np.ndarray | None = None) -> list[np.ndarray]:
-        """For 0 to T rounds left, weights (2, m): f·r - g·s ≤ (Σr - Σs)/2 + Σ_j u_j·|c_j| + v_j·|d_j|.
-
-        c = (r + s)/2 is the part that vectors r and s of the two worlds have in common, d = (r - s)/2. The
-        weights are exact for each of the leading coordinates alone, while histories are few.
-        moves: one of any two that are worth the same for all coordinates; None: all.
-        """
+        """For 0 to T rounds left, weights (2, m): f·r - g·s ≤ (Σr - Σs)/2 + Σ_j u_j·|c_j| + v_j·|d_j|, with
+        c = (r + s)/2 and d = (r - s)/2; exact for each leading coordinate alone, while histories are few.
+        moves: one of any two that are worth the same for all coordinates; None: all."""
         axes = np.eye(len(self.masses))
         largest = np.ones((2, len(axes)))  # no measure has a larger l1 than l2 norm
         branches = self.number.shape[1] * max(1, int((~self.halts).sum()))
@@ -178,11 +170,9 @@ class FinalRounds:
 
 
 class BeliefPoints:
-    """Pairs of measures with bounds on their values, for one number of rounds left.
-
-    Pairs are scaled such that both masses sum to 1. Shapes: pairs (n, 2, m); upper bounds (n, moves), for
-    each first move, and (n,) for the best; lines (l, 2, m), with the signs of f and -g.
-    """
+    """Pairs of measures, scaled such that both masses sum to 1, with bounds on their values for one number of
+    rounds left. Shapes: pairs (n, 2, m); upper bounds (n, moves) for each first move, and (n,); lines
+    (l, 2, m), with the signs of f and -g."""
 
     def __init__(self, game: FinalRounds, weights: np.ndarray) -> None:
         """weights: (2, m) as of `FinalRounds.bound_coordinates`."""
@@ -271,8 +261,7 @@ class BeliefPoints:
         return np.asarray(np.minimum(by_coordinates, by_norms) + (mass[..., 0] - mass[..., 1]) / 2)
 
     def _compose(self, pairs: np.ndarray) -> tuple[csr_array, np.ndarray]:
-        """Decompose pairs (n, 2, m) into known ones. Shares (n, known pairs), not negative, and what the
-        remainder adds to the value at most, (n,)."""
+        """Shares (n, known pairs) ≥ 0 in pairs (n, 2, m), and what the remainders add at most, (n,)."""
         known = self._leading.rows
         if not len(known):
             return csr_array((len(pairs), 0)), self._bound_remainders(pairs)

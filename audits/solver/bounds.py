@@ -1,8 +1,7 @@
 """Bounds on the value of a game at any log ratio: from a graph of its beliefs, or a grid of log ratios.
 
-In some games an outcome makes the learner start afresh, as after AboveThreshold draws a new threshold. What
-follows it depends on the ratio of the masses alone: its value is a function of one number, between chords and
-lines, and a graph of beliefs needs to hold only what precedes it. See docs/proofs/solver.md.
+Where an outcome makes the learner start afresh, the value of what follows is a function of the ratio of the
+masses alone, and a graph of beliefs needs to hold only what precedes it. See docs/proofs/solver.md.
 """
 
 from __future__ import annotations
@@ -35,12 +34,9 @@ UpperAndLines = tuple[np.ndarray, np.ndarray]
 
 
 class Bounds(ABC):
-    """Bounds on δ* in one direction of the worlds.
-
-    epsilons: (e,) those at which bounds are known, in order. rounds: those that are solved. exact: whether
-    bounds at further ε are quickly found. interrupted: whether a search for bounds was ended early.
-    measured: which part of the computation is measured and not proved; empty: none.
-    """
+    """Bounds on δ* in one direction of the worlds, known at `epsilons` (e,), in order, for so many rounds.
+    exact: whether bounds at further ε are quickly found. interrupted: whether a search was ended early.
+    measured: which part of the computation is measured and not proved; empty: none."""
 
     epsilons: np.ndarray
     rounds: int
@@ -96,12 +92,9 @@ def read_values(values: Values) -> UpperAndLines:
 
 
 class GridBounds(Bounds):
-    """From a uniform grid of log ratios, for games in which nothing is remembered.
-
-    Without hidden states only the log ratio of a history matters, and an answer moves it by a constant. On a
-    uniform grid all points are moved alike, so that a round is a few additions of shifted arrays. The bounds
-    are those of `game_value`: chords above, and below lines, each of which is an adversary.
-    """
+    """From a uniform grid of log ratios, for games in which nothing is remembered: an answer moves all points
+    alike, so that a round is a few additions of shifted arrays. Bounds are as in `game_value`: chords above,
+    and below lines, each of which is an adversary."""
 
     def __init__(self, game: LinearGame, epsilons: np.ndarray, watch: Watch = ignore_progress) -> None:
         """If it is interrupted, fewer rounds are solved. Raises: KeyboardInterrupt if none is."""

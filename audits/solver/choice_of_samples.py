@@ -28,13 +28,9 @@ _PROBES = 16  # points of each interval at which answers are compared
 
 
 def pose_every_vote(learner: Learner) -> QueryGame:
-    """The learner with a concept class on which its n teachers can cast every pair of votes.
-
-    Replacing one example moves the number of votes for label 1 by at most one, so every neighbouring pair of
-    samples of any class allows some of these pairs of votes, and no others. See `build_vote_pairs`.
-
-    Raises: Unsupported unless the learner trains one teacher on each of a fixed number of examples.
-    """
+    """The learner with a concept class on which its n teachers can cast every pair of votes that neighbouring
+    samples of any class allow. See `build_vote_pairs`.
+    Raises: Unsupported unless the learner trains one teacher on each of a fixed number of examples."""
     size = learner.sample_size
     if size is None:
         raise _no_votes(learner)
@@ -75,13 +71,8 @@ def _no_votes(learner: Learner) -> Unsupported:
 
 
 def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> QueryGame:
-    """The samples that an adversary hands over in both worlds, and all points that are worth a query.
-
-    These are the points of a finite domain, or of the real line one in each interval between the points of
-    the samples, and these points. seed: of the adversary's random numbers, which are the same in both worlds.
-    Raises: Unsupported if the learner does not answer queries, the adversary does not train it, or infinitely
-    many points may be answered differently.
-    """
+    """The samples that an adversary hands over in both worlds, with the same random numbers, and points as of
+    `list_queries`. Raises: Unsupported, also if the learner does not answer queries, or is not trained."""
     kind = find_protocol(learner, AnswerLaw)
     if kind is None:
         raise Unsupported(
@@ -128,11 +119,9 @@ def _pose(learner: Learner, samples: list[Sample], text: str) -> QueryGame:
 
 
 def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
-    """(p, ...): the points of the learner's domain, or one for each way to answer on the real line.
-
-    Raises: Unsupported if the domain is too large, or infinite and not the real line, or if the answers,
-    compared at some points of each interval, change elsewhere than at the points of the samples.
-    """
+    """(p, ...): the points of the learner's finite domain, or those of the samples and one in each interval
+    between them. Raises: Unsupported if the domain is too large, or infinite and not the real line, or if
+    answers at some points of an interval differ."""
     domain = finite_domain(learner)
     if domain is not None:
         if len(domain) > MOST_POINTS:
@@ -176,10 +165,8 @@ def pose_smallest(
     watch: Watch = ignore_progress,
 ) -> tuple[QueryGame, float]:
     """The neighbouring samples of a finite domain for which δ*(ε) of T queries is largest, and a lower bound
-    on it.
-
-    size: n, the number of examples; default: the least that the learner needs. Samples are multisets, and
-    those whose first two answers have the same distributions, whatever the queries, count once.
+    on it. size: of samples; default: the least that the learner needs. Samples are multisets, and those whose
+    first two answers have the same distributions, whatever the queries, count once.
 
     Raises: Unsupported if the domain is not finite, the size is open, the order of examples matters, or there
         are too many samples.
@@ -220,8 +207,7 @@ def pose_smallest(
 
 
 def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tuple[Sample, Sample]]:
-    """One pair of neighbours for each pair of ways to answer, which differ in the last example. Raises:
-    Unsupported if there are none or too many, or if the order of examples matters."""
+    """One pair of neighbours, which differ in the last example, for each pair of ways to answer."""
     kinds = range(2 * len(points))  # the label is the last bit
     known = AnswerLaws(learner)
 

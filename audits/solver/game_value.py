@@ -1,9 +1,8 @@
 """Bounds on the value of a two-world game on its belief graph, by induction from the end, and the adversary.
 
-With mass 1 in world 0 and mass z in world 1, the value g(z) of the rest of the game is the largest
-P_0(guess "world 0") - z·P_1(guess "world 0") of all adversaries: a convex function, between max(0, 1 - z) and
-1. The upper bound is known at the log ratios of a family, and between them by chords. The lower bound
-consists of lines, each the two probabilities of one adversary. See docs/proofs/solver.md.
+With mass z in world 1 for each 1 in world 0, the value is the largest P_0(guess "world 0") - z·P_1(guess
+"world 0") of all adversaries, which is convex in z: above it are chords between the log ratios of a family,
+below it lines, each the two probabilities of one adversary. See docs/proofs/solver.md.
 """
 
 from __future__ import annotations
@@ -24,12 +23,9 @@ END = -1  # the game is over after this outcome
 
 @attrs.frozen(eq=False)
 class Values:
-    """Bounds on the value of the rest of a game, for pairs of beliefs with several log ratios each.
-
-    Shapes (..., p): upper, an upper bound; accepts_0 and accepts_1, the probabilities of a guess "world 0" in
-    each world, of the best adversary known; error, by how much its value may be less, since beliefs were
-    merged; move, with which it begins.
-    """
+    """Bounds on the value of the rest of a game, for pairs of beliefs with p log ratios. Shapes (..., p):
+    upper, an upper bound; of the best adversary known, accepts_0 and accepts_1, the probabilities of a guess
+    "world 0"; error, by how much its value may be less, since beliefs were merged; its first move."""
 
     upper: np.ndarray
     accepts_0: np.ndarray
@@ -93,8 +89,7 @@ class GameSolution:
         watch: Watch = ignore_progress,
     ) -> None:
         """ends: for outcomes that end the game of the graph but not the whole game, the values of what
-        follows with 1, 2, ... rounds left.
-        """
+        follows with 1, 2, ... rounds left."""
         self.graph = graph
         self._ends = ends or {}
         self.families: dict[int, FamilyValues] = {}
@@ -281,12 +276,9 @@ def _place_in_family(stage: Stage) -> np.ndarray:
 
 @attrs.frozen(eq=False)
 class DecisionGraph:
-    """A deterministic adversary: in each node it makes a move, and the outcome leads to the next node.
-
-    Nodes are in the order of rounds; the first is the start. Shapes: move (v,); after (v, k), END where the
-    game is over; score (v, k), the log-likelihood ratio log P_0/P_1 of the history at such an end, infinite
-    for what only one world can show, and NaN for what neither can.
-    """
+    """A deterministic adversary: in each node it makes a move, and the outcome leads to the next node, in the
+    order of rounds. Shapes: move (v,); after (v, k), END where the game is over; score (v, k), there the log
+    P_0/P_1 of the history, infinite for what only one world can show, NaN for what neither can."""
 
     move: np.ndarray
     after: np.ndarray
@@ -339,11 +331,8 @@ def extract_decisions(solution: GameSolution, root: int, most: int = 2_000) -> D
 
 
 def end_before_second_challenge(graph: DecisionGraph, differs: np.ndarray) -> DecisionGraph:
-    """The graph in which a move that differs between the worlds is not made twice in a game.
-
-    A second one, which the rules refuse, ends the game in the matrices, so it stands for not caring what
-    follows. differs: (moves,) bool.
-    """
+    """The graph in which a move that differs between the worlds, as in differs (moves,), is not made twice: a
+    second one, which the rules refuse, ends the game in the matrices."""
     flag, ends = np.zeros(len(graph.move), bool), np.zeros(len(graph.move), bool)
     for number, (move, following) in enumerate(zip(graph.move, graph.after, strict=True)):
         ends[number] = flag[number] and differs[move]

@@ -30,13 +30,11 @@ class LinearGame:
     """A game of T rounds in which an adversary chooses one of finitely many moves a round.
 
     In world w and with measure a (m,) over the hidden states, move x has outcome o with the measure
-    kernels[which[w, x], o] @ a over the next states, whose mass `masses @ a'` is the probability of history
-    and outcome. Every outcome is shown.
+    kernels[which[w, x], o] @ a over the next states, whose mass is `masses @ a'`. Every outcome is shown.
 
-    rounds: T. start: (2, m). kernels: (distinct kernels, k, m, m). which: (2, moves). masses: (m,). halts:
-    (k,) bool, the outcomes that end the game. dropped: (distinct kernels, k, m), the l2 norm of what is left
-    out of the measure that a kernel makes of each unit vector. Coordinates are such that the l1 norm of a
-    measure is at most their l2 norm.
+    start: (2, m). kernels: (distinct kernels, k, m, m). which: (2, moves). masses: (m,). halts: (k,) bool,
+    the outcomes that end the game. dropped: (distinct kernels, k, m), the l2 norm of what is left out of the
+    measure that a kernel makes of each unit vector. No measure's l1 norm exceeds its coordinates' l2 norm.
     """
 
     rounds: int
@@ -75,13 +73,9 @@ def compress(
     halts: np.ndarray,
     watch: Watch = ignore_progress,
 ) -> LinearGame:
-    """The game with the fewest coordinates that hold all measures of T rounds, but for parts below 1e-13.
-
-    What is left out is noted in `dropped`, and enters the bounds of a graph of beliefs. A hidden number with
-    a quadrature of 2,000 nodes becomes some 40 coordinates: probabilities of answers are smooth in it, and so
-    are all measures that a game can reach. steps: of each kernel. start: (2, m).
-    Raises: Unsupported if there are too many rounds for that, or too many moves.
-    """
+    """The game with the fewest coordinates that hold all measures of T rounds, but for parts below 1e-13,
+    noted in `dropped`: 2,000 nodes of a hidden number become some 40 coordinates. steps: of each kernel.
+    start: (2, m). Raises: Unsupported if there are too many rounds for that, or too many moves."""
     size = start.shape[1]
     if size <= _SMALL:
         # The l1 norm is at most √m times the l2 norm.
@@ -155,9 +149,7 @@ def _reachable_axes(
     negligible: float,
     watch: Watch = ignore_progress,
 ) -> np.ndarray:
-    """Orthonormal axes (d, m) of the measures (n, m) before each round, up to small parts. A last axis makes
-    the masses (m,), a functional, one of the axes' span: then measures after the last round keep their mass,
-    though they are not held."""
+    """Axes (d, m) of the measures before each round but for small parts, with `masses` in their span."""
     size = start.shape[1]
     basis, reached = np.empty((0, size)), start
     for done in range(rounds):
@@ -204,9 +196,7 @@ def drop_dominated(game: LinearGame) -> tuple[LinearGame, np.ndarray]:
     """The game without moves that tell less than another, and the numbers of the moves that are kept.
 
     Where nothing is remembered (m = 1) and no outcome ends the game, a move tells no more than another if its
-    δ(ε) is nowhere larger (Blackwell): then its outcomes can be simulated from those of the other. Since both
-    curves are convex in e^ε and piecewise linear, it is enough to compare them at the kinks of the other.
-    Other games are returned as they are.
+    δ(ε) is nowhere larger (Blackwell), in particular not at the kinks of the other. Other games are kept.
     """
     every = np.arange(game.moves)
     if len(game.masses) > 1 or game.halts.any():

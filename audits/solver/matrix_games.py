@@ -58,10 +58,8 @@ def challenge_game(
 ) -> tuple[LinearGame, np.ndarray]:
     """The game of Figure 1 with one sample and one challenge: in one round the queries of the worlds differ.
 
-    The answer to the challenge is withheld, and a halt that it causes shows in the next round, as silence.
-    Outcomes are those of the learner, then "withheld", then "silence". Moves are equal queries, then pairs of
-    different ones; a second challenge, which Figure 1 refuses, ends the game.
-
+    Outcomes are those of the learner, then "withheld" after a challenge, then "silence" after a halt in one.
+    Moves are equal queries, then pairs of different ones; a second challenge, which is refused, ends it.
     Also the queries (moves, 2, ...) of each move in worlds 0 and 1.
     Raises: Unsupported if queries are public, or the learner tells no distribution of answers.
     """
@@ -98,8 +96,7 @@ def number_points(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
 
 @attrs.frozen(eq=False)
 class _ChallengeRounds:
-    """How a query is answered, with the hidden states of a learner twice: before and after the challenge.
-    A last state is that of games in which the learner halted in the challenge round, which is not shown."""
+    """How queries are answered; states: those before the challenge, after it, and halted in it, silently."""
 
     step: Step
     halts: np.ndarray
@@ -125,8 +122,7 @@ class _ChallengeRounds:
 
 
 def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
-    """The states of all laws side by side, unless they have equally many: the start of each, and its place.
-    Quadratures of different samples may have different nodes. Raises: Unsupported for too many states."""
+    """The start and the place of the states of each law: side by side, unless they are equally many."""
     starts = [np.asarray(law.start(), float) for law in laws]
     sizes = [len(start) for start in starts]
     if max(sizes) > _MOST_STATES:
@@ -148,8 +144,7 @@ def _place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
 def _number_steps(
     laws: Sequence[AnswerLaw], points: np.ndarray, places: Sequence[slice], size: int
 ) -> tuple[list[Step], np.ndarray]:
-    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point. places: of
-    the states of each law, among `size` states."""
+    """The distinct ways to answer, and the number (worlds, p) of that of each law at each point."""
     probes = np.random.default_rng(0).uniform(size=(_PROBES, size))
     steps: list[Step] = []
     numbers: dict[bytes, int] = {}
@@ -193,12 +188,9 @@ Transitions = list[list[tuple[int, int, float]]]
 def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, np.ndarray, np.ndarray]:
     """The game of Definition 2.4 in T rounds, in which an adversary sees the hypotheses h_1 to h_T.
 
-    Examples are those of the learner's points, of which one stands for all with the same effect. In one
-    special round the examples of the worlds differ: any two of them, since neighbours replace one. Moves are
-    equal examples, then pairs; a second special round, which is refused, ends the game. The first move only
-    asks for h_1, whatever it is: move t makes the example of round t - 1, and that of round T has no effect.
-    Outcomes are the numbers of the hypotheses in the learner's `OnlineLaw`, then "over".
-
+    Moves are equal examples, of which one stands for all with the same effect, then pairs of different ones;
+    a second special round, which is refused, ends the game. The first move only asks for h_1: move t makes
+    the example of round t - 1. Outcomes are the numbers of the hypotheses in the `OnlineLaw`, then "over".
     Also the examples of each move in worlds 0 and 1: points (moves, 2, ...) and labels (moves, 2).
     Raises: Unsupported if the learner does not declare what it shows, plays fewer rounds, or has too many
     states.
@@ -267,8 +259,7 @@ def _check_size(learner: Learner, rounds: int, sizes: list[int], examples: int, 
 
 
 def _list_states(law: OnlineLaw[Any], rounds: int) -> tuple[dict[Any, int], list[int]]:
-    """The states in which hypotheses are shown, in the order of rounds; their number after each round. The
-    list stops after the first round in which there are too many."""
+    """The states in which hypotheses are shown, and their number after each round, while not too many."""
     states: dict[Any, int] = {}
     sizes, new = [], [law.start()]
     for _ in range(rounds):

@@ -1,8 +1,7 @@
 """Games to solve, and solved games that are played: by the best adversary, and to compare with their law.
 
-What is computed speaks of the declared distribution. So the learner plays games of the solved length: along
-the best adversary that was found, and along sequences of its moves that repeat, alternate, change once and
-mix, since a learner may answer by the declared distribution at first and not later.
+Games of the solved length are compared with the declared distribution, since a learner may follow it at
+first and not later: along the best adversary, and along moves that repeat, alternate, change once and mix.
 """
 
 from __future__ import annotations
@@ -47,10 +46,9 @@ _SEQUENCES = 32  # of moves in a batch of games, so that games share histories
 class GameMoves:
     """What an adversary does and sees in a game.
 
-    points: (moves, 2, ...) of each move in worlds 0 and 1. labels: (moves, 2) of online games, otherwise
-    None. names, outcomes: of the moves and of the outcomes. answers: the label of each answer of a predictor,
-    and whether it halts. hypotheses: (H, ...), online, the concepts that can be shown. Both are the first
-    outcomes.
+    points: (moves, 2, ...) of each move in worlds 0 and 1. labels: (moves, 2) of online games. names,
+    outcomes: of the moves and of the outcomes. The first outcomes are answers, the label of each and whether
+    it halts; online, hypotheses: (H, ...) the concepts that can be shown.
     """
 
     points: np.ndarray
@@ -71,11 +69,8 @@ class GameMoves:
 
 @attrs.frozen(eq=False, kw_only=True)
 class PosedGame(ABC):
-    """A game of any number of rounds, in which an adversary may do what it wants.
-
-    text: what the worlds are. settings: of the learner that the game has changed, as texts. measured: what of
-    the choice of samples and queries is measured and not proved; empty: nothing.
-    """
+    """A game of any number of rounds. text: what the worlds are. settings: of the learner that the game has
+    changed, as texts. measured: what of the choice of samples and queries is measured and not proved."""
 
     learner: Learner
     text: str
@@ -174,9 +169,8 @@ def _play_moves(
     choose: Callable[[int], tuple[np.ndarray, Any, Any]],
     follow: Callable[[np.ndarray], None],
 ) -> Moves:
-    """Play games. samples: to train on; none online. choose: receives the round from 0 on, and returns the
-    move (n,) of each game, and the worlds whose points and labels it makes in worlds 0 and 1. follow:
-    receives the outcome (n,) of each game."""
+    """Play games. samples: to train on; none online. choose: of the round from 0 on, the move (n,) of each
+    game, and the worlds whose points and labels it makes in worlds 0 and 1. follow: is told outcomes (n,)."""
     if moves.hypotheses is None:
         yield Train(*samples)
         for t in range(rounds):
@@ -207,9 +201,8 @@ def _play_moves(
 class Decision:
     """What an adversary does at one point of a game, and what follows each outcome.
 
-    world_0, world_1: the query in each world; online, the example (point, label). after: for each outcome the
-    number of the next decision, -1 where the game is over. scores: where it is over, the log-likelihood ratio
-    of world 1 against world 0; elsewhere 0.
+    world_0, world_1: the query in each world; online, the example (point, label). after: the number of the
+    next decision, -1 where the game is over. scores: there, the log-likelihood ratio of world 1 against 0.
     """
 
     world_0: Any
@@ -222,10 +215,8 @@ class Decision:
 class BestAdversary(Adversary):
     """Does what tells most of the world, given all that it has seen.
 
-    rounds: of a game. world_0, world_1: the training sample of each world, except online; world_1=None: the
-    same. answers: the outcomes of a query, as labels and whether the learner halts; then come a withheld
-    answer and silence. hypotheses: the outcomes online, as concepts. decisions: the game begins with the
-    first.
+    world_0, world_1: the training sample of each world, except online; world_1=None: the same. answers,
+    hypotheses: the outcomes, as in `GameMoves`. decisions: the game begins with the first.
     """
 
     name = "best-adversary"
@@ -306,11 +297,9 @@ def _list_plain(points: np.ndarray) -> list[Any]:
 
 @attrs.frozen(eq=False)
 class PlayedMoves(Adversary):
-    """Makes the moves of a solved game as one of its worlds does, in both worlds alike.
-
-    A quarter of the games follow the decisions of `graph`, if there are any; the others follow one of some
-    sequences of moves. world: whose points and labels are taken. sample: to train on, None online.
-    """
+    """Makes the moves of a solved game as one of its worlds does, in both worlds alike: in a quarter of the
+    games by the decisions of `graph`, if there are any, in the others by one of some sequences of moves.
+    world: whose points and labels are taken. sample: to train on, None online."""
 
     moves: GameMoves
     rounds: int

@@ -1,8 +1,7 @@
 """Brackets on the value of games that are too large for a graph of all beliefs.
 
-Point-based value iteration with bounds from both sides, after Smith and Simmons, Heuristic Search Value
-Iteration for POMDPs (2004): pairs of measures that good adversaries reach are solved, from the last rounds to
-the first, until the bounds at the start of the game are close. See docs/proofs/solver.md.
+Point-based value iteration after Smith and Simmons, Heuristic Search Value Iteration for POMDPs (2004): pairs
+of measures that good adversaries reach are solved until bounds at the start are close: docs/proofs/solver.md.
 """
 
 from __future__ import annotations
@@ -28,11 +27,8 @@ _PIECE = 50  # pairs that are solved together
 
 @attrs.frozen(kw_only=True)
 class SearchLimits:
-    """How close the bounds are to be, and how long the search may take.
-
-    gap: between the bounds, as a part of the upper one. floor: a gap that is small enough in any case.
-    pairs: how often a pair is solved, at most.
-    """
+    """When a search ends: the gap between the bounds is a part of the upper one or at most `floor`, or pairs
+    were solved so often."""
 
     gap: float = 0.01
     floor: float = 1e-5
@@ -105,8 +101,7 @@ class SearchBounds(Bounds):
             wide = np.flatnonzero(self._upper - lower > np.maximum(limits.gap * self._upper, limits.floor))
 
     def _explore(self, roots: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """The pairs (n, 2, m) that the best adversaries by the upper bounds reach, for each round. Pairs that
-        add little to the gap at the start are left out."""
+        """For each round the pairs (n, 2, m) that the best adversaries reach, if they add to the gap."""
         rounds, pairs, layers = self._game.rounds, roots, []
         upper = np.minimum(self._levels[rounds].bound(roots), roots[:, 0] @ self._final.masses)
         allowed = np.maximum(self._limits.gap * upper, self._limits.floor) * _SHARE
@@ -203,8 +198,7 @@ class SearchBounds(Bounds):
             self._levels[left].add_line(int(self._mirrored[move]), self._final.masses - line[::-1])
 
     def _add_mirrored(self, left: int, pairs: np.ndarray, upper: np.ndarray, highest: np.ndarray) -> None:
-        """Keep the bounds of pairs with the worlds exchanged, if that gives the same game. The value of a
-        pair then changes by the difference of its masses (docs/proofs/solver.md)."""
+        """Keep the bounds of pairs with the worlds exchanged, if that gives the same game."""
         if self._mirrored is not None:
             change = (pairs[:, 1] - pairs[:, 0]) @ self._final.masses
             mirrored = upper[:, self._mirrored] + change[:, None]

@@ -46,14 +46,11 @@ def solve(
 
     epsilons: also computed; the strategy is the best one at the first of them, by default near half of the
     least ε that holds. delta: at which the least ε is computed; default: the claim's. search: whether bounds
-    are searched for where there are too many beliefs to list them.
+    are searched for where there are too many beliefs to list. After a KeyboardInterrupt, the result is that
+    of the bounds so far, or of a shorter game that is quickly solved.
 
-    If it is interrupted (KeyboardInterrupt), the result is that of the bounds so far, or of a shorter game
-    that is quickly solved.
-
-    Raises: InvalidArgument if a number is out of range, or the worlds differ in what the claim does not
-        protect; NotConforming if games do not follow the distribution; Unsupported if the learner tells no
-        distribution of what it shows, or the game is too large.
+    Raises: InvalidArgument, also if the worlds differ in what the claim does not protect; NotConforming if
+        games do not follow the distribution; Unsupported if none is declared, or the game is too large.
     """
     check_value("rounds", rounds, whole, at_least(1), at_most(MAX_ROUNDS))
     for epsilon in epsilons:
@@ -133,11 +130,8 @@ def _solve_shorter(game: LinearGame, epsilons: np.ndarray) -> _Solver | None:
 
 
 class _Solver:
-    """A game in both directions of the worlds.
-
-    epsilons: (e,) at which bounds are known. rounds: of the game that is solved, perhaps a shorter one, if a
-    computation was interrupted. rounding: an allowance in every bound. tolerance: for a δ.
-    """
+    """A game in both directions of the worlds. epsilons: (e,) at which bounds are known. rounds: that were
+    solved. rounding: an allowance in every bound. tolerance: for a δ."""
 
     def __init__(
         self,

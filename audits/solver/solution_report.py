@@ -55,11 +55,8 @@ class CurvePoint:
 
 @attrs.frozen(eq=False)
 class Strategy:
-    """The best adversary that was found for one ε, in nats: it reaches the lower bound delta there.
-
-    graph: its decisions, None if there are more than 2,000; the scores are log-likelihood ratios of world 1
-    against world 0. moves: of the game.
-    """
+    """The best adversary that was found for one ε, in nats: it reaches the lower bound delta. graph: the
+    decisions, scored by world 1 against world 0; None if there are more than 2,000. moves: of the game."""
 
     epsilon: float
     delta: float
@@ -71,15 +68,13 @@ class Strategy:
 class Solution(Report):
     """How much the best adversary of a game learns.
 
-    learner: its name. worlds: what they are. rounds: T, of the game that is solved; asked: the rounds asked
-    for, which are more if the computation was interrupted. interrupted: whether a search for closer bounds
-    was. moves: how many an adversary can choose from in a round. claim: under test. outcome: whether the
-    claim is proved for these two worlds against every adversary of at most T rounds, refuted, or neither; of
-    the declared output distribution. measured: what of the computation is measured and not proved, so that a
-    claim that holds is bracketed. comparison: of games of T rounds with the declared output distribution.
+    rounds: T, of the game that is solved; asked: those asked for, more if the computation was interrupted.
+    interrupted: whether a search for closer bounds was. moves: how many an adversary can choose from.
+    outcome: of the claim for these worlds, every adversary of T rounds, and the declared output distribution.
+    measured: what of the computation is measured and not proved, so that a claim that holds is bracketed.
+    comparison: of games of T rounds with the declared output distribution.
     epsilon_at: the least ε in nats that holds at the δ asked for. curve: δ*(ε) at increasing ε, the claim's
-    among them, where it is finite. rounding: an allowance in every bound for the errors of floating point.
-    posed: the game. given: the learner as the user named it.
+    among them, where it is finite. rounding: an allowance in every bound. given: the learner as named.
     """
 
     kind: ClassVar[str] = "solution"

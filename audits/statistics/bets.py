@@ -25,12 +25,9 @@ _LARGEST_LOG_COST = 100.0  # no bet pays that much, and its square is a number
 
 
 class Hypotheses(Protocol):
-    """Null hypotheses H(0), H(1), …, each of which implies the next.
-
-    H(i) says that P₁(E) ≤ e^ε·P₀(E) + δ, and the same with the worlds exchanged, for every event E and the
-    pairs (ε, δ) that are its conditions; and perhaps that the Rényi divergences of some orders are bounded.
-    claim: the index of the claim under test, if it is among them. orders: α > 1 of these A divergences.
-    """
+    """Null hypotheses, each of which implies the next: P₁(E) ≤ e^ε·P₀(E) + δ and the same with the worlds
+    exchanged, for every event E and all conditions (ε, δ), and bounds on the Rényi divergences of A orders.
+    claim: the index of the claim under test, if it is among them."""
 
     @property
     def claim(self) -> int | None: ...
@@ -47,7 +44,7 @@ class Hypotheses(Protocol):
         """The privacy curve that a hypothesis is, if it is one."""
 
     def choose_probes(self, rejected: int) -> np.ndarray:
-        """Indices from `rejected` on, increasing, at which it is seen whether any event pays."""
+        """Increasing indices from `rejected` on, at which it is seen whether any event pays."""
 
     def choose_points(self, start: int, stop: int) -> np.ndarray:
         """Indices in [start, stop), increasing and with the last one, for which stakes are set."""
@@ -66,10 +63,7 @@ def next_choice(pairs: int) -> int:
 
 def single_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray:
     """Return r (4, ...) of a pair per unit of stake x = λ (e^ε + δ) in one direction: wealth times 1 + x r.
-
-    Cells: only the game of the world that gains is in the event; only the other game; both; neither. Only the
-    first row is positive; the second is −1. The formula uses 1 / (e^ε + δ), which does not overflow.
-    """
+    Cells: only the game of the world that gains is in the event; only the other; both; neither."""
     shrink = np.exp(-epsilon)
     unit = shrink / (1.0 + delta * shrink)
     return np.stack([(1.0 - delta) * unit, np.full_like(unit, -1.0), unit - 1.0, -delta * unit])
@@ -90,12 +84,9 @@ def double_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray
 class Bets:
     """For each of P hypotheses an event and a stake in each direction, and a stake on both at once.
 
-    A bet against a hypothesis is legal against those that imply it: each serves the hypotheses from the
-    previous of the P on. So `span` (a slice of them) falls into P parts of the sizes `parts`.
-
-    Shapes: event (2, P), indices into `events`; log_factors (4, 2, P) and log_double (16, P), by cell;
-        couples (C, 2), the distinct columns of `event` at which both directions are staked on; couple (P,),
-        an index.
+    Each bet also serves the hypotheses after the previous of the P: `span` (a slice) has P parts of the sizes
+    `parts`. Shapes: event (2, P), indices into `events`; log_factors (4, 2, P) and log_double (16, P), by
+    cell; couples (C, 2), distinct columns of `event` that are staked on at once; couple (P,), an index.
     """
 
     span: slice
@@ -127,9 +118,8 @@ def choose_bets(
 ) -> Bets | None:
     """The bets of the largest expected log growth if games stay as they were; None if nothing can be won.
 
-    Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
-    than that half game. recent: blocks that show how the games of a pair depend. log_ratios: take scores for
-    log-likelihood ratios, whose events occur as often as these say.
+    Half a game is added to every count, and no stake risks more than that. recent: blocks that show how the
+    games of a pair depend. log_ratios: take scores for log-likelihood ratios.
     """
     events, counts = histogram.events(log_ratios=log_ratios)
     if not len(events) or rejected == len(hypotheses):
@@ -183,9 +173,8 @@ def choose_bets(
 
 
 def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The returns under the condition that promises the largest growth, and the index of that condition. The
-    growth is estimated by the square of the mean return over its mean square. Shapes: chances (4, ...) and
-    returns (4, ..., M), broadcast against each other; results (4, ...) and (...)."""
+    """The returns (4, ...) under the condition of the largest growth, which is estimated by the square of the
+    mean return over its mean square, and its index (...). Shapes: chances (4, ...), returns (4, ..., M)."""
     if returns.shape[-1] == 1:
         return returns[..., 0], np.zeros(np.broadcast_shapes(chances.shape, returns.shape[:-1])[1:], np.intp)
     mean = (chances[..., None] * returns).sum(axis=0)
@@ -196,8 +185,7 @@ def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _lower_expectations(cells: np.ndarray, pairs: int) -> np.ndarray:
-    """The cell probabilities (4, 2, K) with gains less, and losses more frequent, by one standard error: the
-    best of many events looks better than it is, most of all after few pairs."""
+    """Cell probabilities (4, 2, K) by one standard error worse: the best of many events looks too good."""
     gain, loss, both, _ = cells
     error = np.sqrt(np.clip(cells[:2] * (1 - cells[:2]), 0, None) / pairs)
     gain, loss = np.maximum(gain - error[0], gain / (pairs + 1)), loss + error[1]
@@ -212,11 +200,8 @@ def single_cells(loss: np.ndarray, both: np.ndarray, pairs: int = 1) -> np.ndarr
 
 
 def overlap_chances(events: Events, recent: Iterable[PairCounts], chances: np.ndarray) -> np.ndarray:
-    """(K,): the estimated probability that both games of a pair are in an event of probabilities (2, K).
-
-    That is the share of the rarer event that meets the other one among the recent pairs, with one pair more
-    of independent games, so that no cell gets probability 0 or 1.
-    """
+    """(K,): the estimated probability that both games of a pair are in an event of probabilities (2, K): the
+    share of the rarer one that meets the other among recent pairs and one pair of independent games."""
     counts = [events.count(block) for block in recent]
     each = np.sum([count.world for count in counts], axis=0).min(axis=0)
     both = np.sum([count.both for count in counts], axis=0)
@@ -229,11 +214,8 @@ def overlap_chances(events: Events, recent: Iterable[PairCounts], chances: np.nd
 def double_cells(
     events: Events, couples: np.ndarray, counts: np.ndarray, pairs: int, recent: Iterable[PairCounts]
 ) -> np.ndarray:
-    """(C, 16): the estimated probability of each cell of `Events.count_cells`, for each couple of events.
-
-    The table of recent pairs, plus one pair with independent games, is raked to the margins of all games.
-    Shapes: couples (C, 2); counts (2, K), games in each event by world.
-    """
+    """(C, 16): the estimated probability of each cell of `Events.count_cells`: the table of recent pairs and
+    one of independent games, raked to the margins of all games. Shapes: couples (C, 2); counts (2, K)."""
     margins = (events.count_kinds(couples, counts, pairs) + 0.5) / (pairs + 2)  # (2, C, 4)
     table = (margins[0][:, :, None] * margins[1][:, None, :]).copy()
     for block in recent:
@@ -258,12 +240,8 @@ def best_stake(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> np
 
 
 def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> tuple[np.ndarray, np.ndarray]:
-    """The stake x in [0, max_stake] of the largest growth Σ_c p_c log(1 + x r_c), and that growth, by Newton.
-
-    Only the first of the four cells (axis 0) may have a positive return. Where no stake grows, it is 0 and
-    the slope at 0 stands for the growth, so that the largest belongs to the event that comes closest to
-    paying.
-    """
+    """As `best_stake`, by Newton's method, and the growth; only the first of four cells may have a positive
+    return. Where no stake grows, the slope at 0 stands for it: the largest is closest to paying."""
     chances, returns = np.broadcast_arrays(chances, returns)
     growth = np.asarray((chances * returns).sum(axis=0))
     stake = np.zeros_like(growth)
@@ -292,11 +270,9 @@ def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> 
 class MomentBets:
     """For each of P hypotheses a bet on a moment of the likelihood ratio, as estimated from earlier games.
 
-    The score of one world falls into a bin that gains, the score of the other into a bin that loses, and each
-    pair costs something. span and parts are as in `Bets`.
-
-    Shapes: thresholds (K − 1,), between the bins; gains and losses (P, K); costs (P,); world (P,), the one
-        that gains.
+    The score of one world gains by its bin, that of the other loses, and each pair costs something; span and
+    parts as in `Bets`. Shapes: thresholds (K − 1,) between bins; gains, losses (P, K); costs (P,); world
+    (P,), the one that gains.
     """
 
     span: slice
@@ -324,11 +300,8 @@ class MomentBets:
 def choose_moment_bets(
     hypotheses: Hypotheses, histogram: ScoreHistogram, *, rejected: int
 ) -> MomentBets | None:
-    """The bets of the largest expected growth, if games stay as they were; None if nothing can be won.
-
-    The growth is estimated by the square of the mean return over its mean square. The mean is lowered by one
-    standard error, as the likelihood ratio is estimated from the same games.
-    """
+    """As `choose_bets`, with the growth estimated as in `_take_best`. The mean is lowered by one standard
+    error, as the likelihood ratio is estimated from the same games."""
     if rejected == len(hypotheses) or not hypotheses.orders or not histogram.pairs:
         return None
     thresholds, counts = _count_bins(histogram)
@@ -383,8 +356,7 @@ def choose_moment_bets(
 
 
 def _count_bins(histogram: ScoreHistogram) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds (K − 1,) between bins of about equally many scores, and the scores (2, K) in each by world.
-    More bins show more of the likelihood ratio, and estimate it less precisely."""
+    """Thresholds (K − 1,) between bins of about equally many scores, and the scores (2, K) in each."""
     events, upper = histogram.events()
     above = upper[:, : len(events.thresholds)]
     number = int(np.clip(round(histogram.pairs ** (1 / 3)), _FEWEST_BINS, _MOST_BINS))

@@ -163,17 +163,16 @@ def _epsilon_grid(epsilon_max: float) -> np.ndarray:
 class Betting:
     """An anytime-valid lower confidence bound on ε, computed from blocks of score pairs.
 
-    It may be inspected after every block. With probability at least `confidence`, `epsilon_lower` never
-    exceeds the true ε and a true claim is never refuted, however many blocks follow. The pairs of a block
-    must be independent given the earlier blocks. Nothing is bet on the first block.
+    With probability at least `confidence`, `epsilon_lower` never exceeds the true ε and a true claim is never
+    refuted, whenever one looks. The pairs of a block must be independent given the earlier blocks.
 
     epsilon_claim: the ε under test in nats; None computes the bound only.
     epsilon_max: the end of the grid of ε in nats, at most 100.
     keep_half: whether half of the wealth is kept until `LATE_START` pairs have been played.
-    curve: tests a privacy curve in place of one ε, and gives the bound as the ε at δ of the largest curve of
-        its family that is false, with all smaller ones. claim_only: bet against the claim alone, and faster.
-    log_ratios: whether scores are log-likelihood ratios of world 1 to world 0, so that the probabilities of
-        events are known better than from counts. If they are not, bets lose more, and the bound holds.
+    curve: tests a privacy curve in place of one ε; the bound is then the ε at δ of the largest curve of its
+        family that is false. claim_only: bet against the claim alone, and faster.
+    log_ratios: whether scores are log-likelihood ratios of world 1 to world 0, which saves games. If they are
+        not, bets lose more, and the bound holds.
 
     Attributes: hypotheses, G of them; threshold, the log wealth log(1/a) that rejects one.
     Raises: InvalidArgument.
@@ -324,11 +323,8 @@ def ceiling(block_sizes: Iterable[int], **settings: Any) -> float:
 
 
 def ceilings(block_sizes: Iterable[int], *, points: int = 0, **settings: Any) -> list[tuple[int, float]]:
-    """Growth of the ceiling with the number of pairs, as a list of (pairs, bound in nats).
-
-    It is reported after the blocks at which bets are chosen, after `points` other blocks evenly spaced, and
-    after the last. Blocks between two choices are joined, which may move a bound by one step of the grid.
-    """
+    """Growth of the ceiling, as (pairs, bound in nats): after the blocks at which bets are chosen, `points`
+    other blocks and the last. Blocks between choices are joined, which may move a bound by a grid step."""
     betting = Betting(**settings)
     return [(pairs, betting.epsilon_lower) for pairs in _separate_worlds(betting, block_sizes, points=points)]
 

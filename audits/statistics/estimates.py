@@ -25,12 +25,9 @@ NOTHING_CERTIFIED = "these games certify no privacy loss"
 
 @attrs.frozen(kw_only=True)
 class EstimatorContext:
-    """What an estimator knows of an audit.
-
-    delta: of the claim under test. epsilon, curve: its ε in nats and its privacy curve, None without.
-    games: the pairs of games that the estimator will see, fixed beforehand. games_planned: those of the whole
-    audit, of which the first may train a distinguisher.
-    """
+    """What an estimator knows of an audit: δ, ε (nats) and curve of the claim; games, the pairs that it will
+    see, fixed beforehand; games_planned, those of the whole audit, the first of which may train a
+    distinguisher."""
 
     delta: float = attrs.field(validator=[at_least(0), at_most(1)])
     confidence: float = attrs.field(validator=[more_than(0), less_than(1)])
@@ -48,10 +45,9 @@ class EstimatorContext:
 class Estimate:
     """One figure of one method, a row of a report.
 
-    quantity: "epsilon" (nats), "delta" or "mu". value: None if there is no finite figure.
-    certified: whether it is a lower bound at the stated confidence without assumptions on the mechanism.
-    reason: why there is no value, or why it is 0. title: the method for newcomers.
-    assumes: what the bound assumes of the audit. details: further figures, by name, for JSON and charts.
+    quantity: "epsilon" (nats), "delta" or "mu". value: None, with a reason, if there is no finite figure.
+    certified: whether it is a lower bound without assumptions on the mechanism.
+    title: the method for newcomers. assumes: of the audit. details: further figures, for JSON and charts.
     """
 
     method: str

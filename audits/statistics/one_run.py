@@ -25,11 +25,8 @@ MIN_CANARIES = 10
 
 @attrs.frozen
 class RightGuesses:
-    """How many guesses are right, of those made at some ends of the ordered scores.
-
-    ends: "both", half of the guesses "included" at the high end and half "not included" at the low end;
-        "high" or "low", all guesses at one end. canaries: m. guesses: n. right: at most n.
-    """
+    """How many guesses are right: "included" at the high end of the ordered scores, "not included" at the low
+    end. ends: "both", half of the guesses at each; "high" or "low". canaries: m. guesses: n."""
 
     ends: str
     canaries: int
@@ -37,11 +34,8 @@ class RightGuesses:
     right: int
 
     def exclude(self, epsilons: np.ndarray, deltas: np.ndarray, error: float) -> bool:
-        """Whether so many right guesses have a probability below `error` under some conditions.
-
-        epsilons, deltas: (K,), of the conditions P(A | b) ≤ e^ε·P(A | 1 − b) + δ for each bit, whatever the
-        others are. Theorem 1 of docs/proofs/one_run.md.
-        """
+        """Whether so many right guesses have a probability below `error` under conditions (K,) on each bit,
+        P(A | b) ≤ e^ε·P(A | 1 − b) + δ. Theorem 1 of docs/proofs/one_run.md."""
         slack = deltas if self.ends == "both" else deltas / 2
         shrink = np.exp(-epsilons)
         m, n = self.canaries, self.guesses
@@ -63,12 +57,8 @@ def count_guesses(canaries: int) -> int:
 
 
 def guess_bits(scores: np.ndarray, included: np.ndarray) -> tuple[RightGuesses, ...]:
-    """The guesses at both ends, at the high end and at the low end.
-
-    scores: (m,) without NaN, higher if the canary looks included. included: (m,) bool. Which canaries are
-    guessed depends on the scores alone; equal ones are ordered at random, since the order of the list may
-    depend on the bits.
-    """
+    """The guesses at both ends, at the high end and at the low end, from scores (m,), higher if the canary
+    looks included, and bits (m,). Equal scores are ordered at random: the list's order may depend on bits."""
     m = len(scores)
     order = np.lexsort((generator(np.random.SeedSequence(m)).random(m), scores))
     bits = included[order]
@@ -83,11 +73,8 @@ def guess_bits(scores: np.ndarray, included: np.ndarray) -> tuple[RightGuesses, 
 
 
 def check_fair_coins(included: np.ndarray) -> None:
-    """Raises: InvalidArgument if the bits (m,) cannot be those of fair coins.
-
-    They cannot if too many or too few are set, or if the bit changes too often from one canary of the list to
-    the next, as where one canary of each pair is included. Few changes are allowed: a list may be sorted.
-    """
+    """Raises: InvalidArgument if the bits (m,) cannot be those of fair coins: too many or too few are set, or
+    the bit changes too often along the list, as where one canary of each pair is included."""
     from scipy.stats import binomtest  # slow to import
 
     chosen, m = int(included.sum()), len(included)

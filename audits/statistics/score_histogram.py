@@ -25,13 +25,9 @@ _TAILS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)  # shares of the scores above a
 class ScoreHistogram:
     """A histogram that remembers the scores of earlier blocks, from which events are chosen.
 
-    Bin i holds the scores from edge i up to edge i + 1. While few distinct scores occur, every score is an
-    edge and the counts are exact. Afterwards the weight of a bin limits its width: its share of all scores at
-    least as far out, summed over both worlds. A score becomes an edge only where a bin has gathered too much
-    weight, and an edge is removed only where its two bins are light together, since a new edge counts the
-    earlier scores of its bin as below it.
-
-    log_ratios: whether `events` is asked for what the scores say if they are log-likelihood ratios.
+    While few distinct scores occur, every score is an edge and the counts are exact. Afterwards the weight of
+    a bin is limited: its share of all scores at least as far out, summed over both worlds. Edges change
+    seldom, since a new edge counts the earlier scores of its bin as below it.
     """
 
     def __init__(self, *, log_ratios: bool = False) -> None:
@@ -69,11 +65,8 @@ class ScoreHistogram:
     def events(
         self, *, candidates: int = MAX_CANDIDATES, log_ratios: bool = False
     ) -> tuple[Events, np.ndarray]:
-        """The events of at most `candidates` thresholds, and the games (2, 2k) of each world in them.
-
-        There are none if all scores are equal. log_ratios: the numbers of games to expect of these scores if
-        they are log-likelihood ratios of world 1 to world 0.
-        """
+        """The events of at most `candidates` thresholds, and the games (2, 2k) of each world in them; with
+        log_ratios, those to expect of scores that are log-likelihood ratios of world 1 to world 0."""
         kept = np.arange(1, len(self))
         if len(kept) > candidates:
             kept = choose_landmarks(self._mass, candidates)
@@ -131,22 +124,16 @@ def choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
 class ScoreBins:
     """Bins of scores, chosen from the first blocks of a run, in which all later blocks count theirs.
 
-    A score is replaced by the lower edge of its bin; one below all edges belongs to the lowest bin. This is
-    a monotone function that is chosen before the games that it is applied to, so tests remain valid:
-    docs/proofs/betting.md.
-
-    edges: (k,) increasing; a bin excludes its upper edge. None: every score is counted exactly.
+    A score is replaced by the lower edge of its bin, the lowest if it is below all. Tests remain valid:
+    docs/proofs/betting.md. edges: (k,) increasing; None: every score is counted exactly.
     """
 
     edges: np.ndarray | None
 
     @classmethod
     def of(cls, blocks: Iterable[PairCounts]) -> ScoreBins:
-        """Bins for scores like those of `blocks`; no edges if few different scores occur.
-
-        In both worlds bins are even in rank, and finer towards both ends. A score that occurs several times
-        in one world is a bin by itself.
-        """
+        """Bins for scores like those of `blocks`, even in rank in both worlds and finer towards both ends; a
+        score that occurs several times in one world is a bin by itself."""
         scores = join_blocks(blocks)
         levels, mass = scores.levels, scores.by_level[:2]
         if len(levels) <= _MAX_EXACT_SCORES:
@@ -177,8 +164,7 @@ EXACT = ScoreBins(None)
 
 
 def _shorten(levels: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Edges that separate the same levels as the edges `levels[places]`, but have few binary digits, which
-    ledgers compress to a third. A level that is alone in its bin is the edge of that bin."""
+    """Edges that separate the same levels as `levels[places]` with fewer digits, which ledgers compress."""
     upper, lower = levels[places], levels[np.maximum(places - 1, 0)]
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         step = np.ldexp(0.5, np.frexp(upper - lower)[1])  # the largest power of two that is no larger
@@ -197,11 +183,8 @@ def _find_bins(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 class BlockScatter:
-    """Suspects blocks whose scores vary more than those of independent pairs could.
-
-    Events are half-lines of the scores in either world, and that the score of world 1 is the larger one.
-    Derivation: docs/proofs/batch_scatter.md.
-    """
+    """Suspects blocks whose scores vary more than those of independent pairs could, by half-lines in either
+    world and whether the score of world 1 is the larger one. See docs/proofs/batch_scatter.md."""
 
     def __init__(self) -> None:
         self._blocks: list[PairCounts] = []

@@ -1,7 +1,6 @@
-"""Summary of a block of games, how often each pair of scores occurred, and events of scores in it.
+"""How often each pair of scores occurred in a block of games, and events of scores in it.
 
-Every estimator uses only these integer counts, so no figure depends on the order in which games, workers or
-restarts delivered them.
+Estimators use only these counts, so no figure depends on the order in which games were delivered.
 """
 
 from __future__ import annotations
@@ -27,11 +26,8 @@ _MAX_PAIRS = 2.0**62  # whose number is an int64, however it is rounded
 
 @attrs.frozen(eq=False, slots=False)
 class PairCounts:
-    """The score pairs of one block, counted.
-
-    Shapes: levels (k,) float64, the scores that occur, increasing; which (m, 2) int64, distinct and sorted
-        lexicographically, column b is the level of the game in world b; counts (m,) int64, at least 1.
-    """
+    """The score pairs of one block, counted. Shapes: levels (k,), the scores that occur, increasing; which
+    (m, 2), distinct, in order, column b is the level of the game in world b; counts (m,), at least 1."""
 
     levels: np.ndarray
     which: np.ndarray
@@ -101,8 +97,7 @@ class PairCounts:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> PairCounts:
-        """The inverse of `to_bytes`, checked, whoever wrote the bytes. Raises:
-        InvalidArgument for anything else; nothing is unpacked that no block could hold."""
+        """The inverse of `to_bytes`, checked, whoever wrote the bytes. Raises: InvalidArgument."""
         try:
             if not blob.startswith(_MAGIC):
                 raise ValueError("it does not begin as a block")
@@ -141,10 +136,7 @@ class PairCounts:
 
 class Unpacker:
     """Reads what zlib packed, and no more of it than is asked for: a few bytes may unpack to gigabytes.
-
-    largest: bytes that may be read of what is compressed; what is not is read however long it is.
-    Raises: ValueError and zlib.error if there is less or more.
-    """
+    largest: bytes that may be read, unless more are given. Raises: ValueError, zlib.error."""
 
     def __init__(self, packed: bytes, largest: int) -> None:
         self._rest, self._limit = packed, max(largest, len(packed))

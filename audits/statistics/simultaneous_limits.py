@@ -57,10 +57,7 @@ class SimultaneousLimits:
 @lru_cache(maxsize=64)
 def simultaneous_limits(pairs: int, error: float) -> SimultaneousLimits:
     """The limits at all thresholds of one world, which hold together with probability at least 1 − error.
-
-    Cached, since a search for the level takes long. Source: Berk and Jones (1979), with equal local levels.
-    Raises: InvalidArgument.
-    """
+    Source: Berk and Jones (1979), with equal local levels. Raises: InvalidArgument."""
     check_value("pairs", pairs, at_least(1))
     check_value("error", error, more_than(0), less_than(1))
     index = _choose_indices(pairs)
@@ -91,9 +88,8 @@ def crossing_probability(limits: SimultaneousLimits) -> float:
 
 
 def _go_halfway(limits: SimultaneousLimits) -> tuple[float, np.ndarray, int]:
-    """The probability that the limits are left up to 1/2, and the law of the numbers up to 1/2 otherwise. The
-    law is that of a Poisson process which stays within the limits: probabilities (k,), which add up to less
-    than 1, and the smallest number that has one. k = 0 if the limits are always left."""
+    """The probability that the limits are left up to 1/2, and the law of the numbers up to 1/2 of a Poisson
+    process that stays within them: probabilities (k,), and the smallest number that has one."""
     n, count = limits.pairs, len(limits.index)
     times = np.concatenate([limits.lower, limits.upper])
     is_floor = np.arange(2 * count) >= count
@@ -157,8 +153,7 @@ def _guess_local_level(pairs: int, error: float) -> float:
 
 
 def _find_local_level(pairs: int, index: np.ndarray, error: float) -> float:
-    """The largest level, to within `_SLACK`, at which the limits are left with probability at most `error`.
-    The secant method on the logarithms of level and probability, which are nearly proportional."""
+    """The largest level, to within `_SLACK`, with a crossing probability of at most `error`, by secants."""
     smallest, largest = error / (2 * len(index)), error / 2  # a union bound, and a single index
     if error < _SMALLEST_ERROR:
         return smallest

@@ -137,6 +137,18 @@ def check_counts(
         )
 
 
+@functools.lru_cache
+def most_errors(trials: int, level: float, rate: float) -> int:
+    """More errors have probability `rate` at most, where each trial errs with probability `level` at most."""
+    return int(stats.binom.isf(rate, trials, level))
+
+
+def check_errors(errors: int, trials: int, *, level: float, rate: float) -> None:
+    """Reject more errors than `most_errors`, of all trials or of those so far."""
+    if errors > most_errors(trials, level, rate):
+        raise Rejected(f"{errors} errors in {trials} trials are too many for a rate of {level}")
+
+
 def check_views(
     seen: Sequence[str] | np.ndarray, law: Mapping[str, float], *, rate: float, effect: float
 ) -> None:

@@ -103,11 +103,8 @@ class Special(Step):
 
 
 def streams(learner: Learner, *, limit: int = MAX_EXAMPLES) -> st.SearchStrategy[tuple[Step, ...]]:
-    """The steps of a game of SpecialRound with at most `limit` rounds, a special one before the last.
-
-    One time in three all examples have the same point, and the special example is a mistake in one world
-    only, after as many mistakes as may bring a learner that counts them close to a change.
-    """
+    """The steps of a game of SpecialRound with at most `limit` rounds, a special one before the last. One
+    time in three the special example is a mistake in one world only, after many mistakes at its point."""
     rounds = getattr(learner, "rounds", None)
     limit = min(limit, rounds) if isinstance(rounds, int) else limit
     points = draw_points(learner)
@@ -232,8 +229,7 @@ def _plant_canary(draw: st.DrawFn, learner: Any, protocol: str) -> Script:
 
 
 def _list_directions(parameters: int) -> list[tuple[int, ...]]:
-    """Coordinates of a gradient: a single one, the first and the last, or several over all of them. A
-    gradient along one coordinate lies in one layer of a model, and is clipped rightly where each layer is."""
+    """Coordinates of a gradient: one, which is in one layer; the first and the last; or several over all."""
     single = [(place,) for place in range(min(parameters, _MAX_SINGLE))]
     spread = np.linspace(0, parameters - 1, min(parameters, _MAX_TOGETHER)).astype(int).tolist()
     together = [coordinates for coordinates in ((0, parameters - 1), tuple(spread)) if parameters > 1]

@@ -82,8 +82,7 @@ class ThresholdCounter:
         return CountBounds.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
 
     def _count_bounds_at(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is known at edges that include the old ones: bounds (2, k) on the scores below each edge of
-        earlier games, and the largest possible score (k,) in each bin."""
+        """Bounds (2, k) on earlier scores below new edges, and the largest possible score (k,) of bins."""
         nothing, everything = np.zeros((2, 1), dtype=np.int64), np.full((2, 1), self.pairs)
         least = np.concatenate([nothing, self._least, everything], axis=1)
         most = np.concatenate([self._most, everything], axis=1)
@@ -102,11 +101,8 @@ ALPHAS = np.unique(np.concatenate([np.arange(101) / 100, _TAIL, 1.0 - _TAIL]))
 
 @attrs.frozen(eq=False)
 class RefutedRegion:
-    """The region of claims (ε, δ) that are refuted together.
-
-    Shapes: deltas and refuted_epsilon (D,), at each δ every smaller ε is false (nats, at least 0); epsilons
-        and certified_delta (E,), at each ε (nats) every smaller δ is false.
-    """
+    """The claims (ε, δ) that are refuted together. Shapes: deltas and refuted_epsilon (D,), at each δ every
+    smaller ε (nats) is false; epsilons and certified_delta (E,), at each ε every smaller δ is false."""
 
     deltas: np.ndarray
     refuted_epsilon: np.ndarray
@@ -118,9 +114,8 @@ class RefutedRegion:
 class TradeOffCurves:
     """Trade-off curves: type II error (in world 1) against type I error (in world 0).
 
-    Shapes, all (m,): alpha, increasing from 0 to 1; estimate, the observed errors of the tests; upper, an
-    upper confidence limit on the mechanism's trade-off function; allowed, the least trade-off function that
-    the claim permits, None without a claim. The claim is refuted where `upper` < `allowed`.
+    Shapes (m,): alpha, increasing; estimate, observed; upper, a confidence limit on the mechanism's trade-off
+    function; allowed, the least that the claim permits, which is refuted where `upper` < `allowed`.
     """
 
     alpha: np.ndarray

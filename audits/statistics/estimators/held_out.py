@@ -100,12 +100,9 @@ class GaussianBound(EventTally):
 class HeldOutEstimator:
     """A lower confidence bound on ε from blocks of score pairs, at a number of games fixed beforehand.
 
-    delta: δ of the claim. confidence: the probability, at least, that the bound does not exceed the true ε.
     choose_pairs: the event is chosen on the first blocks that hold at least so many pairs together, but not
-        on all blocks if there is more than one.
-    held_out_pairs: the expected number of pairs that follow; default: as many as chose the event. A wrong
+        on all of several. held_out_pairs: the expected number of pairs that follow; default: as many. A wrong
         guess costs power, never validity.
-
     Raises: InvalidArgument.
     """
 

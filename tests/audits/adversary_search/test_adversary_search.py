@@ -50,6 +50,8 @@ from learners.predictors.vote_predictors import BetweenThresholdsPredictor, Stat
 from learners.releases.choices import RandomisedResponse
 from learners.releases.counts import LaplaceCount
 
+CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
 
 def figures(result: SearchResult) -> dict[str, Any]:
     return json.loads(json.dumps(result.to_dict()))
@@ -64,7 +66,7 @@ def test_everlasting_v1_falls_to_the_smallest_game() -> None:
     assert isinstance(challenge, Challenge)
     assert isinstance(ask, Ask)
     assert (ask.times, found.adversary.rounds) == (7, 8)  # with the challenge, the eighth outcome ⊤
-    assert found.adversary.score is not None
+    assert isinstance(found.adversary.score, Score)
     assert attrs.evolve(found.adversary.score, sign=1) == Score("halted")
     assert found.verdict is not None
     assert found.verdict.epsilon_lower > found.claim.epsilon
@@ -92,7 +94,7 @@ def test_leaks_are_found(learner: Learner, feature: str) -> None:
     found = search(learner, seed=2)
     assert found.refuted
     assert found.adversary is not None
-    assert found.adversary.score is not None
+    assert isinstance(found.adversary.score, Score)
     assert found.adversary.score.feature == feature
     assert len(found.adversary.steps) <= 2
     assert found.plan is not None
@@ -115,8 +117,7 @@ def test_a_search_divides_lists_into_other_runs(name: str, monkeypatch: pytest.M
 
 
 def test_a_learner_without_privacy_falls_at_once() -> None:
-    claim = Claim(epsilon=1, delta=0, protects=StaticErm().claim.protects)
-    found = search(StaticErm(), claim=claim)
+    found = search(StaticErm(), claim=CLAIM)
     assert found.refuted
     assert found.examples < 20
 
@@ -147,13 +148,10 @@ def test_the_same_seed_gives_the_same_search() -> None:
 def test_jobs_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 8)
     learner = LaplaceCount()
-    assert figures(search(learner, examples=24, pairs=32)) == figures(
-        search(learner, examples=24, pairs=32, jobs=2)
-    )
-    claim = Claim(epsilon=1, delta=0, protects=StaticErm().claim.protects)
-    assert figures(search(StaticErm(), claim=claim, examples=24)) == figures(
-        search(StaticErm(), claim=claim, examples=24, jobs=2)
-    )
+    found = [figures(search(learner, examples=24, pairs=32, jobs=jobs)) for jobs in (1, 2)]
+    assert found[0] == found[1]
+    found = [figures(search(StaticErm(), claim=CLAIM, examples=24, jobs=jobs)) for jobs in (1, 2)]
+    assert found[0] == found[1]
 
 
 # --- error ------------------------------------------------------------------------------------------------
@@ -244,6 +242,9 @@ def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: py
 # --- bad input --------------------------------------------------------------------------------------------
 
 
+PROTOCOLS = "Figure1, Voting, Release, SpecialRound, TrainingRun"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -254,16 +255,8 @@ def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: py
         ({"jobs": 0}, "jobs must be at least 1, got 0"),
         ({"error": 0.0}, "error must be more than 0, got 0.0"),
         ({"protocol": "Figure1"}, "learner laplace-count does not play Figure1. It plays Release."),
-        (
-            {"protocol": "Adaptive"},
-            "Adaptive has only one world. A search needs one of Figure1, Voting, Release, "
-            "SpecialRound, TrainingRun.",
-        ),
-        (
-            {"protocol": "Chess"},
-            "Chess is not a protocol. A search needs one of Figure1, Voting, Release, "
-            "SpecialRound, TrainingRun.",
-        ),
+        ({"protocol": "Adaptive"}, f"Adaptive has only one world. A search needs one of {PROTOCOLS}."),
+        ({"protocol": "Chess"}, f"Chess is not a protocol. A search needs one of {PROTOCOLS}."),
     ],
 )
 def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
@@ -279,9 +272,7 @@ def test_a_claim_of_nothing_is_refused() -> None:
 
 def test_scripts_refuse_what_makes_no_game() -> None:
     sample = Sample([0.0], [0])
-    with pytest.raises(
-        InvalidArgument, match="protocol must be one of Figure1, Voting, Release, SpecialRound, TrainingRun"
-    ):
+    with pytest.raises(InvalidArgument, match=f"protocol must be one of {PROTOCOLS}"):
         Script(protocol="Adaptive")
     with pytest.raises(InvalidArgument, match="a script has a training set if and only if"):
         Script(protocol="Release")
@@ -291,13 +282,13 @@ def test_scripts_refuse_what_makes_no_game() -> None:
         Score("the weather")
 
 
-CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 RUNGS = (Rung(1_024, 31, 0.5), Rung(4_096, 15, 0.5), Rung(16_384, 7, 1.0))
 
 
+@attrs.frozen
 class FlipState:
-    def __init__(self, loss: float, rng: np.random.Generator) -> None:
-        self.loss, self.rng = loss, rng
+    loss: float
+    rng: np.random.Generator
 
     def release(self, training: Training) -> np.ndarray:
         first = np.array([sample.rows()[1][0] for sample in training.samples])[training.which]
@@ -319,9 +310,7 @@ class Flips(Learner):
 
 
 def test_more_games_show_smaller_losses() -> None:
-    losses = [
-        detectable_loss(RUNGS[:rungs], CLAIM, pairs=256, threshold=10.0) for rungs in range(1, len(RUNGS) + 1)
-    ]
+    losses = [detectable_loss(RUNGS[:rungs], CLAIM, pairs=256, threshold=10.0) for rungs in (1, 2, 3)]
     assert None not in losses
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < 0.3

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import attrs
 import numpy as np
 import pytest
 from scipy.stats import binom
 from support.simple_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
+from support.views import count_views
 
 from arena import BudgetExceeded, Claim, Learner, PrivacyUnit, Sample
 from arena.messages import Released
@@ -22,7 +25,7 @@ from arena.privacy_curves import (
 from audits.adversary_search import Ask, Score, Script, SearchTarget, weigh_adversary
 from audits.adversary_search.evidence import weigh_halves
 from audits.adversary_search.score import simple_scores
-from audits.distinguishers.view_features import ViewCounts, ViewFeatures
+from audits.distinguishers.view_features import ViewCounts
 from audits.statistics.score_pairs import PairCounts
 from learners.releases.counts import LaplaceCount
 
@@ -31,9 +34,12 @@ COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0,
 CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
 
-def views(world_0: np.ndarray, world_1: np.ndarray, *names: str) -> ViewCounts:
-    columns = [np.reshape(world, (len(world), -1)).astype(float) for world in (world_0, world_1)]
-    return ViewCounts.of(*(ViewFeatures(rows, names) for rows in columns))
+Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
+
+
+def draw_halves(draw: Draw, *names: str, seed: int = 1) -> tuple[ViewCounts, ViewCounts]:
+    rng = np.random.default_rng(np.random.SFC64(seed))
+    return count_views(*draw(rng), *names), count_views(*draw(rng), *names)
 
 
 def search_target(learner=None, **changes) -> SearchTarget:
@@ -52,32 +58,24 @@ def test_evidence_hangs_on_the_seed_and_the_adversary_alone() -> None:
 
 
 def test_perfect_separation_is_worth_what_it_can_win() -> None:
-    half = views(np.zeros(100), np.ones(100), "value")
+    half = count_views(np.zeros(100), np.ones(100), "value")
     found = weigh_halves((half, half), CLAIM)
     assert found.nats == pytest.approx(100 * np.log1p(np.exp(-1)), rel=0.1)
     assert weigh_halves((half, half), Claim(epsilon=1, delta=0.999, protects=())).nats == 0
 
 
 def test_worlds_alike_say_nothing() -> None:
-    half = views(np.zeros(100), np.zeros(100), "value")
+    half = count_views(np.zeros(100), np.zeros(100), "value")
     assert weigh_halves((half, half), CLAIM).nats == 0
-    assert weigh_halves((views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).z == 0
+    assert weigh_halves((count_views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).z == 0
 
 
 def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
-    rng = np.random.default_rng(np.random.SFC64(1))
-    halves = []
-    for _ in range(2):
+    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         coins = rng.random((2, 200)) < 0.5
-        halves.append(
-            views(
-                np.column_stack([coins[0], coins[0]]),
-                np.column_stack([coins[1], ~coins[1]]),
-                "answer 1",
-                "answer 2",
-            )
-        )
-    found = weigh_halves((halves[0], halves[1]), CLAIM)
+        return np.column_stack([coins[0], coins[0]]), np.column_stack([coins[1], ~coins[1]])
+
+    found = weigh_halves(draw_halves(draw, "answer 1", "answer 2"), CLAIM)
     assert found.nats > 20
     assert found.score is None
 
@@ -109,10 +107,13 @@ def test_to_decline_in_both_is_not() -> None:
     [([f"value[{i}]" for i in range(3)], "value"), ([f"hypothesis {i}" for i in range(1, 4)], "numbers")],
 )
 def test_noise_that_numbers_or_rounds_share_cancels(names: list[str], feature: str) -> None:
-    rng = np.random.default_rng(np.random.SFC64(1))
     exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
-    noise = [rng.laplace(scale=100.0, size=(2, 200, 1)) * [1.0, 1.0, 0.0] for _ in range(2)]
-    found = weigh_halves(tuple(views(*(shared + exact), *names) for shared in noise), CLAIM)
+
+    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        first, second = rng.laplace(scale=100.0, size=(2, 200, 1)) * [1.0, 1.0, 0.0] + exact
+        return first, second
+
+    found = weigh_halves(draw_halves(draw, *names), CLAIM)
     assert found.nats > 20
     assert found.score == Score(feature, "weighted", weights=(1.0, -1.0, 0.0))
 
@@ -128,11 +129,9 @@ CURVES = {
 }
 
 
-def shifted_halves(shift: float, seed: int = 1, pairs: int = 200) -> tuple[ViewCounts, ViewCounts]:
+def shifted_halves(shift: float, seed: int = 1) -> tuple[ViewCounts, ViewCounts]:
     """Normal values of variance 1, whose mean is `shift` in world 1."""
-    rng = np.random.default_rng(np.random.SFC64(seed))
-    halves = [views(rng.normal(size=pairs), rng.normal(shift, size=pairs), "value") for _ in range(2)]
-    return halves[0], halves[1]
+    return draw_halves(lambda rng: (rng.normal(size=200), rng.normal(shift, size=200)), "value", seed=seed)
 
 
 @pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
@@ -154,14 +153,13 @@ def test_evidence_against_a_true_curve_is_rare() -> None:
 
 
 def test_a_record_at_a_random_place_shows_in_all_entries() -> None:
-    rng = np.random.default_rng(np.random.SFC64(1))
-    halves = []
-    for _ in range(2):
+    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         shown = rng.normal(size=(2, 400, 40))
         games = np.flatnonzero(rng.random(400) < 0.2)
         shown[1, games, rng.integers(40, size=len(games))] = 7.5
-        halves.append(views(*shown, *(f"value[{i}]" for i in range(40))))
-    found = weigh_halves((halves[0], halves[1]), CLAIM)
+        return shown[0], shown[1]
+
+    found = weigh_halves(draw_halves(draw), CLAIM)
     assert found.nats > 10
     assert found.score in (Score("value", "largest"), Score("value", "occurrences", 7.5))
 
@@ -188,7 +186,7 @@ def test_scores_of_entries_are_the_same_for_games_and_for_views(form: str) -> No
     "score", [Score("value"), Score("value", "equal", 1.0), Score("value", "distance", 2)]
 )
 def test_columns_are_scores(score: Score) -> None:
-    block = views(np.array([0, 1, 2.0]), np.array([1, 1, 3.0]), "value")
+    block = count_views(np.array([0, 1, 2.0]), np.array([1, 1, 3.0]), "value")
     column = score.column(block)
     expected = {"as it is": [0, 1, 2, 3], "equal": [0, 1, 0, 0], "distance": [2, 1, 0, 1]}[score.form]
     assert column.tolist() == expected
@@ -197,34 +195,28 @@ def test_columns_are_scores(score: Score) -> None:
 
 def test_the_easiest_scores_come_first() -> None:
     names = ("answer 1", "answers 1", "answers", "halted")
-    block = views(np.eye(4), np.eye(4), *names)
+    block = count_views(np.eye(4), np.eye(4), *names)
     assert [score.feature for score in simple_scores(block)][:2] == ["halted", "answers 1"]
 
 
 def test_noise_that_is_shared_in_one_world_only_shows() -> None:
-    rng = np.random.default_rng(np.random.SFC64(1))
-    halves = []
-    for _ in range(2):
+    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         first, second = rng.laplace(scale=10.0, size=(2, 400))
-        halves.append(
-            views(np.stack([first, first], axis=1), np.stack([first, second], axis=1), "value[0]", "value[1]")
-        )
-    found = weigh_halves((halves[0], halves[1]), CLAIM)
+        return np.stack([first, first], axis=1), np.stack([first, second], axis=1)
+
+    found = weigh_halves(draw_halves(draw), CLAIM)
     assert found.nats > 20
     assert found.score is not None
     assert (found.score.feature, found.score.form) == ("value", "weighted distance")
 
 
 def test_patterns_of_long_games_show() -> None:
-    rng = np.random.default_rng(np.random.SFC64(1))
-    names = tuple(f"answer {t}" for t in range(1, 41))
-    halves = []
-    for _ in range(2):
+    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         independent = rng.random((400, 40)) < 0.5
         alternating = (np.arange(40) + (rng.random((400, 1)) < 0.5)) % 2
-        wrong = rng.random((400, 40)) < 0.2
-        halves.append(views(independent, alternating ^ wrong, *names))
-    found = weigh_halves((halves[0], halves[1]), CLAIM)
+        return independent, alternating ^ (rng.random((400, 40)) < 0.2)
+
+    found = weigh_halves(draw_halves(draw, *(f"answer {t}" for t in range(1, 41))), CLAIM)
     assert found.nats > 20
     assert found.score is not None
     assert found.score.feature.startswith("pattern ")

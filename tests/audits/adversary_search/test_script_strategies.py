@@ -1,4 +1,4 @@
-"""What a search draws: legal games only, within their limits, also with unlabelled points."""
+"""What a search draws: legal games only, within their limits; and conditions on the answers in them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from support.simple_players import Copying, OnePoint
 
 from arena import BudgetExceeded, Figure1, InvalidArgument, Learner, Sample, play
 from arena.concepts import Thresholds
+from arena.referees.transcript import QueryEntry
 from arena.testing import check_adversary
-from audits.adversary_search import Challenge, Script, Show, Special, search
+from audits.adversary_search import Ask, Challenge, Memory, Script, Show, Special, search
 from audits.adversary_search.point_strategies import counts_of, far_points_of, points_of, round_limit
 from audits.adversary_search.protocols.query_scripts import queries
 from audits.adversary_search.protocols.round_scripts import MAX_EXAMPLES, streams
+from audits.adversary_search.script import AnswerHistory, memories_of
 from audits.adversary_search.script_strategies import MAX_QUERIES, adversaries, neighbours, samples
 from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1, EverlastingV2
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.pate.independent_answers import PateGaussian
 from learners.pate.teacher import Teacher
-from learners.predictors.vote_predictors import BetweenThresholdsPredictor, StaticErm
+from learners.predictors.vote_predictors import BetweenThresholdsPredictor, NoisyVotes, StaticErm
 from learners.releases.counts import LaplaceCount
 from learners.training.dp_sgd import DPSGD
 
@@ -150,7 +152,7 @@ def test_games_are_as_long_as_a_setting() -> None:
 def test_samples_have_runs_and_many_points() -> None:
     runs, points = set(), set()
 
-    @settings(max_examples=300, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(few, max_examples=300)
     @given(samples(BetweenThresholdsPredictor(size=30)))
     def look(sample: Sample) -> None:
         assert sample.size == 30
@@ -178,27 +180,20 @@ def test_a_learner_may_run_out_of_rounds() -> None:
 @pytest.mark.thorough
 def test_nature_asks_near_the_example_that_differs_and_as_often_as_settings_say() -> None:
     learner = PateGaussian(teachers=30, queries=7)
-    near, drawn, times = 0, 0, set()
+    near, times = [], set()
 
-    @settings(max_examples=200, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(few, max_examples=200)
     @given(adversaries(learner, "Voting"))
     def look(script: Script) -> None:
-        nonlocal near, drawn
-        assert script.world_0 is not None
-        assert script.world_1 is not None
-        one, other = (
-            set(zip(*map(tuple, world.rows()), strict=True)) for world in (script.world_0, script.world_1)
-        )
-        where = {point for point, _ in one ^ other} or {point for point, _ in one}
-        asked = {
-            getattr(step, name) for step in script.steps for name in ("point", "one") if hasattr(step, name)
-        }
-        near += bool(asked & where)
-        drawn += 1
+        worlds = [world for world in (script.world_0, script.world_1) if world is not None]
+        one, other = (set(zip(*map(tuple, world.rows()), strict=True)) for world in worlds)
+        where = {point for point, _ in one ^ other or one}
+        asked = {getattr(step, name, None) for step in script.steps for name in ("point", "one")}
+        near.append(bool(asked & where))
         times.update(step.rounds for step in script.steps)
 
     look()
-    assert near > 0.6 * drawn
+    assert np.mean(near) > 0.6
     assert {6, 7, 8, 29, 30, 31} <= times
 
 
@@ -208,7 +203,7 @@ FRESH = EverlastingFresh(
 
 
 @pytest.mark.thorough
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(st.data())
 def test_what_is_drawn_keeps_the_protocol(data: st.DataObject) -> None:
     script = data.draw(adversaries(FRESH, "Figure1", max_rounds=20))
@@ -236,3 +231,64 @@ def test_unlabelled_points_differ_in_some_and_never_before_other_learners() -> N
 @pytest.mark.thorough
 def test_a_small_search_refutes_nothing() -> None:
     assert not search(FRESH, protocol="Figure1", seed=1, error=1e-6, examples=20, pairs=32).refuted
+
+
+# --- conditions on answers ----------------------------------------------------------------------------------
+
+MEMORIES = [
+    Memory("ends", "1"),
+    Memory("ends", "011"),
+    Memory("seen", "101"),
+    Memory("seen", "0"),
+    Memory("odd"),
+]
+
+
+def holds(memory: Memory, answers: str) -> bool:
+    if memory.kind == "odd":
+        return answers.count("1") % 2 == 1
+    return answers.endswith(memory.pattern) if memory.kind == "ends" else memory.pattern in answers
+
+
+@pytest.mark.parametrize("memory", MEMORIES, ids=lambda memory: f"{memory.kind}-{memory.pattern}")
+def test_conditions_are_those_of_their_words(memory: Memory) -> None:
+    answers = np.random.default_rng(np.random.SFC64(1)).random((50, 9)) < 0.5
+    history = AnswerHistory(50, [memory])
+    for round in range(10):
+        words = ["".join("01"[int(bit)] for bit in game[:round]) for game in answers]
+        assert history.holds(memory).tolist() == [holds(memory, word) for word in words]
+        if round < 9:
+            history.add(answers[:, round])
+
+
+def test_every_game_is_challenged_once_where_its_answers_say() -> None:
+    when = Memory("ends", "11")
+    sample = Sample([0.0], [1], [NoisyVotes().sample_size or 3])
+    steps = Challenge(0.0, 0.5, times=6, when=when), Ask(0.0, 2)
+    script = Script(protocol="Figure1", world_0=sample, steps=steps)
+    assert memories_of(script.steps) == [when]
+    played = play(NoisyVotes(), script, script.referee, games=40, seed=0, record=True)
+    assert played.flag.all()
+    assert played.transcript is not None
+    entries = [entry for entry in played.transcript.entries if isinstance(entry, QueryEntry)]
+    withheld = np.stack(
+        [np.broadcast_to(False if e.withheld is None else e.withheld, 40) for e in entries], axis=1
+    )
+    assert (withheld.sum(axis=1) == 1).all()
+    labels = np.stack([entry.label for entry in entries], axis=1)
+    for place, answers in zip(withheld.argmax(axis=1), labels, strict=True):
+        before = "".join("1" if label == 1 else "0" for label in answers[:place])
+        assert before.endswith("11") or place == 5
+        assert "11" not in before[:-1]
+
+
+def test_points_may_be_vectors() -> None:
+    sample = Sample([[0.0, 1.0]], [1])
+    challenge = Challenge((0.0, 1.0), (1.0, 1.0), times=2, when=Memory("seen", "1"))
+    script = Script(protocol="Figure1", world_0=sample, steps=(challenge, Ask((0.0, 1.0))))
+    assert play(OnePoint(), script, script.referee, games=4, seed=0).flag.all()
+
+
+def test_unknown_conditions_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="kind must be one of ends, seen, odd"):
+        Memory("begins", "1")

@@ -44,20 +44,19 @@ from learners.predictors.vote_predictors import (
 )
 from learners.releases.counts import LaplaceCount
 
+PATTERNS = {
+    "noisy-hist-1": "one-above",
+    "report-noisy-max-1": "all-above",
+    "report-noisy-max-3": "all-below",
+    "report-noisy-max-4": "all-above",
+    "svt-1": "half-half",
+    "svt-3": "all-below",
+    "svt-6": "x-shape",
+}
+ZOO = [(LEARNERS.find(name)(), pattern) for name, pattern in PATTERNS.items()]
 RELEASED = [
     (LaplaceCount(), CountSwap()),
-    *(
-        (LEARNERS.find(name)(), StatDP(pattern=pattern, learner=LEARNERS.find(name)()))
-        for name, pattern in (
-            ("noisy-hist-1", "one-above"),
-            ("report-noisy-max-1", "all-above"),
-            ("report-noisy-max-3", "all-below"),
-            ("report-noisy-max-4", "all-above"),
-            ("svt-1", "half-half"),
-            ("svt-3", "all-below"),
-            ("svt-6", "x-shape"),
-        )
-    ),
+    *((learner, StatDP(pattern=pattern, learner=learner)) for learner, pattern in ZOO),
 ]
 
 
@@ -117,9 +116,8 @@ def test_the_ratio_of_answers_is_that_of_the_listed_views(learner: Learner) -> N
     losses = np.log(law.loss.p1 / law.loss.p0)
     assert np.isin(np.round(found, 9), np.round(losses, 9)).all()
     # The mean of e^ratio over world 0 is 1.
-    played = play(
-        learner, attack, Figure1(), games=40_000, seed=2, record=True, worlds=np.zeros(40_000, bool)
-    )
+    worlds = np.zeros(40_000, bool)
+    played = play(learner, attack, Figure1(), games=40_000, seed=2, record=True, worlds=worlds)
     ratio = likelihood_ratios(learner, attack, Figure1(), played)
     weights = np.exp(ratio.levels[ratio.of_game])
     assert weights.mean() == pytest.approx(1.0, abs=6 * weights.std() / 200)

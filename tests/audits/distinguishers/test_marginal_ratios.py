@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.views import count_views
 
 from audits.distinguishers.marginal_ratios import (
     Entries,
@@ -15,12 +19,7 @@ from audits.distinguishers.marginal_ratios import (
     bound_log_ratios,
     find_bins,
 )
-from audits.distinguishers.view_features import ViewCounts, ViewFeatures
-
-
-def vectors(world0: np.ndarray, world1: np.ndarray) -> ViewCounts:
-    names = tuple(f"value[{i}]" for i in range(world0.shape[1]))
-    return ViewCounts.of(ViewFeatures(world0, names), ViewFeatures(world1, names))
+from audits.distinguishers.view_features import ViewCounts
 
 
 def count_bins(views: ViewCounts, *, differences: bool = False) -> MarginalCounts:
@@ -38,7 +37,7 @@ def test_with_common_random_numbers_a_small_shift_of_many_entries_is_learned(
 ) -> None:
     """Each entry says 0.01; from as many independent pairs, chance would say as much."""
     noise = rng.laplace(size=(8_000, 50))
-    coupled = count_bins(vectors(noise, noise + 0.01)).ratios(0)
+    coupled = count_bins(count_views(noise, noise + 0.01)).ratios(0)
     weights = np.array([table[-1] - table[0] for table in coupled.tables])
     assert len(weights) == 50
     assert weights.mean() == pytest.approx(0.02, rel=0.1)
@@ -49,13 +48,13 @@ def test_entries_on_which_the_worlds_agree_say_nothing(rng: np.random.Generator)
     noise = rng.normal(size=(2_000, 20))
     shifted = noise.copy()
     shifted[:, 7] += 0.5
-    assert count_bins(vectors(noise, shifted)).ratios(1).used == (7,)
+    assert count_bins(count_views(noise, shifted)).ratios(1).used == (7,)
 
 
 def test_running_sums_are_read_by_their_steps(rng: np.random.Generator) -> None:
     noise = rng.laplace(size=(2, 4_000, 30))
     noise[1, :, 20] += 1.0
-    views = vectors(*np.cumsum(noise, axis=2))
+    views = count_views(*np.cumsum(noise, axis=2))
     scores = count_bins(views, differences=True).ratios(1)(views)[views.which]
     assert np.mean(scores[:, 1] > scores[:, 0]) > 0.6
     entries = Entries(views.names, True).columns(views)
@@ -65,9 +64,9 @@ def test_running_sums_are_read_by_their_steps(rng: np.random.Generator) -> None:
 def test_point_masses_stay_points(rng: np.random.Generator) -> None:
     noise = rng.normal(size=(2, 4_000, 1))
     noise[0][:2_000], noise[1][:1_000] = 0.25, 0.25
-    views = vectors(*noise)
+    views = count_views(*noise)
     ratios = count_bins(views).ratios(0)
-    asked = vectors(np.array([[0.25]]), np.array([[np.nextafter(0.25, 1)]]))
+    asked = count_views(np.array([[0.25]]), np.array([[np.nextafter(0.25, 1)]]))
     point, next_to_it = ratios(asked)[asked.which[0]]
     assert point == pytest.approx(np.log(0.5), abs=0.1)
     assert next_to_it > 0.2
@@ -75,11 +74,11 @@ def test_point_masses_stay_points(rng: np.random.Generator) -> None:
 
 def test_equal_masses_on_more_values_than_are_listed() -> None:
     values = np.repeat(np.arange(40.0), 3)[:, None]
-    assert count_bins(vectors(values, values)).width(2) == 81
+    assert count_bins(count_views(values, values)).width(2) == 81
 
 
 def test_counts_of_blocks_add_up(rng: np.random.Generator) -> None:
-    blocks = [vectors(*rng.normal(size=(2, 500, 3))) for _ in range(2)]
+    blocks = [count_views(*rng.normal(size=(2, 500, 3))) for _ in range(2)]
     counts = count_bins(blocks[0])
     alone = [cells.copy() for cells in counts.counts]
     counts.add(blocks[1])
@@ -97,23 +96,16 @@ def rare_block(rng: np.random.Generator, pairs: int) -> ViewCounts:
     rare = rng.random(pairs) < 0.05
     views[1, rare] *= 0.3
     views[1, rare, 3] = 0.3
-    return ViewCounts.of(*(ViewFeatures(world, NAMES) for world in views))
+    return count_views(*views)
 
 
-def test_a_rare_event_of_two_columns_is_found(rng: np.random.Generator) -> None:
-    distinguisher = QuadrantEvents.fit(rare_block(rng, 4_000), NO_RATIOS)
-    asked = rare_block(rng, 2_000)
-    world0, world1 = distinguisher(asked)[asked.which].T
-    threshold = np.quantile(world1, 0.96)
-    assert threshold > 1
-    assert np.mean(world0 >= threshold) < 0.01
-
-
-@pytest.mark.parametrize("factors", [(1, 1, 1, 1), (-1, -1, -1, -1)])
-def test_every_orientation_is_found(rng: np.random.Generator, factors: tuple[int, ...]) -> None:
-    block = rare_block(rng, 4_000)
-    turned = ViewCounts(block.rows * factors, block.which, block.counts, NAMES)
-    world0, world1 = QuadrantEvents.fit(turned, NO_RATIOS)(turned)[turned.which].T
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_rare_event_of_two_columns_is_found(rng: np.random.Generator, sign: int) -> None:
+    """In every orientation."""
+    block, asked = (
+        attrs.evolve(rare, rows=sign * rare.rows) for rare in (rare_block(rng, 4_000), rare_block(rng, 2_000))
+    )
+    world0, world1 = QuadrantEvents.fit(block, NO_RATIOS)(asked)[asked.which].T
     threshold = np.quantile(world1, 0.96)
     assert threshold > 1
     assert np.mean(world0 >= threshold) < 0.01
@@ -124,23 +116,21 @@ def test_the_bound_of_a_quadrant_is_that_of_its_games(rng: np.random.Generator) 
     block = rare_block(rng, 300)
     distinguisher = QuadrantEvents.fit(block, NO_RATIOS)
     plane = distinguisher.planes[0]
-    columns = [distinguisher.columns(block)[index] for index in (plane.first, plane.second)]
+    columns = distinguisher.columns(block)
     bins = [
-        np.searchsorted(distinguisher.cuts[index], column, side="right")
-        for index, column in zip((plane.first, plane.second), columns, strict=True)
+        np.searchsorted(distinguisher.cuts[index], columns[index], side="right")
+        for index in (plane.first, plane.second)
     ]
     bounds = [0.0]
-    for in_first in (np.less_equal, np.greater_equal):
-        for in_second in (np.less_equal, np.greater_equal):
-            for cell in np.ndindex(*plane.bounds.shape[1:]):
-                held = (in_first(bins[0], cell[0]) & in_second(bins[1], cell[1]))[block.which]
-                both = held.all(axis=1).sum()
-                of_worlds = bound_log_ratios(held.sum(axis=0), both, pairs=300, delta=0.0, errors=2.0)
-                bounds.append(of_worlds.max())
+    for in_first, in_second in product((np.less_equal, np.greater_equal), repeat=2):
+        for cell in np.ndindex(*plane.bounds.shape[1:]):
+            held = (in_first(bins[0], cell[0]) & in_second(bins[1], cell[1]))[block.which]
+            both = held.all(axis=1).sum()
+            of_worlds = bound_log_ratios(held.sum(axis=0), both, pairs=300, delta=0.0, errors=2.0)
+            bounds.append(of_worlds.max())
     assert plane.bounds.max() == pytest.approx(max(bounds))
 
 
 def test_equal_worlds_have_no_quadrants(rng: np.random.Generator) -> None:
-    views = ViewFeatures(rng.random((500, 4)), NAMES)
-    block = ViewCounts.of(views, views)
+    block = count_views(*[rng.random((500, 4))] * 2)
     assert not QuadrantEvents.fit(block, NO_RATIOS)(block).any()

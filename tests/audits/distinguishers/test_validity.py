@@ -6,8 +6,7 @@ A distinguisher that learned from the block it scores, or dependent pairs of gam
 from __future__ import annotations
 
 import pytest
-from scipy import stats
-from support.statistical import Rejected, expect_rejection, statistical
+from support.statistical import check_errors, expect_rejection, statistical
 
 from adversaries.release.point_swap import CountSwap
 from adversaries.release.statdp import StatDP
@@ -33,10 +32,8 @@ HISTOGRAM = (NoisyHist1(epsilon=1.0), StatDP(pattern="one-above", queries=5), 1.
 
 
 def check(learner: Learner, adversary: Adversary, epsilon: float, distinguisher: str, *, games: int) -> None:
-    """Reject if so many of the audits claim more than is true that it has probability RATE at rate LEVEL.
-
-    At 300 audits that is above 0.327; a rate of 0.48 is missed with probability 1e-7.
-    """
+    """Reject if more than 0.327 of 300 audits claim more than is true; a rate of 0.48 is missed with
+    probability 1e-7."""
     wrong = 0
     for seed in range(AUDITS):
         plan = Plan(
@@ -51,9 +48,7 @@ def check(learner: Learner, adversary: Adversary, epsilon: float, distinguisher:
             distinguisher=distinguisher,
         )
         wrong += run(plan).epsilon_lower > epsilon
-    most = int(stats.binom.isf(RATE, AUDITS, LEVEL))
-    if wrong > most:
-        raise Rejected(f"{wrong} of {AUDITS} audits claim too much, more than {most} at rate {LEVEL}")
+    check_errors(wrong, AUDITS, level=LEVEL, rate=RATE)
 
 
 @statistical(rate=RATE)
@@ -78,5 +73,5 @@ class Cheating(DistinguisherTraining):
 @statistical(rate=RATE)
 def test_a_distinguisher_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("audits.runs.run.DistinguisherTraining", Cheating)
-    with expect_rejection("claim too much"):
+    with expect_rejection("errors in"):
         check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNED, games=200)

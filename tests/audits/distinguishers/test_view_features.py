@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,16 +35,20 @@ from audits.distinguishers.view_features import (
 from audits.statistics.score_pairs import PairCounts
 
 
+def features_of_play(*players: Any, **options: Any) -> ViewFeatures:
+    return view_features(play(*players, seed=1, record=True, **options))
+
+
 def test_answers_are_told_one_by_one_and_in_sum() -> None:
     moves = [Train(SAMPLE), Query(0.7), Query(0.0, 9.0), Query(0.2)]
-    told = view_features(play(Echo(), script(*moves), Figure1(), games=2, seed=1, worlds=[0, 1], record=True))
+    told = features_of_play(Echo(), script(*moves), Figure1(), games=2, worlds=[0, 1])
     assert told.names == ("answer 1", "answer 2", "answer 3", "answers 1", "answers", "halted")
     assert told.rows.tolist() == [[1, -1, 0, 1, 2, 0], [1, -1, -1, 1, 1, 1]]
 
 
 def test_of_a_long_game_stretches_are_summed() -> None:
     moves = [Train(SAMPLE), *(Query(float(t % 2)) for t in range(200))]
-    told = view_features(play(Echo(), script(*moves), Figure1(), games=1, seed=1, record=True))
+    told = features_of_play(Echo(), script(*moves), Figure1(), games=1)
     assert len(told.names) == MAX_ROUNDS + 3
     assert told.names[:2] == ("answers 1 in 1 to 3", "answers 1 in 4 to 6")
     assert told.rows[0, :MAX_ROUNDS].sum() == 100
@@ -50,15 +56,13 @@ def test_of_a_long_game_stretches_are_summed() -> None:
 
 
 def test_released_values_and_hypotheses_are_numbers() -> None:
-    told = view_features(play(Echo(), script(Train(SAMPLE)), Release(), games=2, seed=1, record=True))
+    told = features_of_play(Echo(), script(Train(SAMPLE)), Release(), games=2)
     assert (told.names, told.rows.tolist()) == (("value",), [[2], [2]])
-    shown = view_features(
-        play(LastLabel(), script(Example(0.0, 1), Example(0.0, 0)), Adaptive(2), games=1, seed=1, record=True)
-    )
+    shown = features_of_play(LastLabel(), script(Example(0.0, 1), Example(0.0, 0)), Adaptive(2), games=1)
     assert shown.names == ("hypothesis 1", "hypothesis 2")
     assert shown.rows.tolist() == [[1e300, -1e300]]
-    stream = play(LastLabel(), script(Commit([0.0, 0.0], [1, 1])), Oblivious(2), games=1, seed=1, record=True)
-    assert view_features(stream).rows.tolist() == [[1e300, -1e300]]
+    stream = features_of_play(LastLabel(), script(Commit([0.0, 0.0], [1, 1])), Oblivious(2), games=1)
+    assert stream.rows.tolist() == [[1e300, -1e300]]
 
 
 def test_games_played_one_by_one_may_see_different_things() -> None:
@@ -67,7 +71,7 @@ def test_games_played_one_by_one_may_see_different_things() -> None:
         for _ in range(rng.integers(1, 4)):
             yield Query(1.0)
 
-    told = view_features(play(Echo(), GameScripted(moves), Figure1(), games=30, seed=1, record=True))
+    told = features_of_play(Echo(), GameScripted(moves), Figure1(), games=30)
     rounds = told.rows[:, told.names.index("answers")]
     assert set(rounds) == {1, 2, 3}
     assert (told.rows[rounds == 1, told.names.index("answer 3")] == -2).all()
@@ -93,7 +97,7 @@ def test_what_is_not_finite_becomes_a_number_of_its_own() -> None:
             state.release = lambda training: np.array([np.nan, np.inf, -np.inf, -0.0])
             return state
 
-    told = view_features(play(Odd(), script(Train(SAMPLE)), Release(), games=4, seed=1, record=True))
+    told = features_of_play(Odd(), script(Train(SAMPLE)), Release(), games=4)
     assert np.isfinite(told.rows).all()
     assert len(np.unique(told.rows)) == 4
     assert not np.signbit(told.rows[3, 0])
@@ -111,8 +115,7 @@ def test_distinct_rows_are_those_of_numpy(rows: np.ndarray) -> None:
     found, place = distinct(rows)
     assert np.array_equal(found[place], rows)
     if rows.shape[1]:
-        expected = np.unique(rows, axis=0)
-        assert np.array_equal(found, expected)
+        assert np.array_equal(found, np.unique(rows, axis=0))
 
 
 def features_of(rows: list[list[float]], names: tuple[str, ...] = ("a", "b")) -> ViewFeatures:
@@ -146,21 +149,15 @@ def test_bytes_and_back(rows: np.ndarray, games: int) -> None:
     block = ViewCounts.of(features_of(rows[:games]), features_of(rows[3 : 3 + games]))
     again = decode_block(block.to_bytes())
     assert isinstance(again, ViewCounts)
-    assert again.names == block.names
-    assert np.array_equal(again.rows, block.rows)
-    assert np.array_equal(again.which, block.which)
-    assert np.array_equal(again.counts, block.counts)
+    for name in ("names", "rows", "which", "counts"):
+        assert np.array_equal(getattr(again, name), getattr(block, name))
     assert again.to_bytes() == block.to_bytes()
 
 
 def test_either_kind_of_block_is_told_by_its_bytes() -> None:
     scores = PairCounts.of(np.zeros(3), np.ones(3))
     assert isinstance(decode_block(scores.to_bytes()), PairCounts)
-    for blob in (
-        b"view",
-        b"viewxxxx",
-        b"",
-        ViewCounts.of(features_of([[0, 0]]), features_of([[1, 1]])).to_bytes()[:-1],
-    ):
+    views = ViewCounts.of(features_of([[0, 0]]), features_of([[1, 1]]))
+    for blob in (b"view", b"viewxxxx", b"", views.to_bytes()[:-1]):
         with pytest.raises(InvalidArgument):
             decode_block(blob)

@@ -7,10 +7,22 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from support.simple_players import script
 
 from adversaries.figure1.swaps import TrainingSwap
 from adversaries.release.point_swap import CountSwap
-from arena import Adversary, Figure1, InvalidArgument, Learner, NotConforming, NothingTested, Referee, Release
+from arena import (
+    Adversary,
+    Figure1,
+    InvalidArgument,
+    Learner,
+    NotConforming,
+    NothingTested,
+    Referee,
+    Release,
+    Sample,
+    Train,
+)
 from audits.exact_loss import exact
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
@@ -92,16 +104,5 @@ def test_a_law_that_raises_is_the_learners_fault() -> None:
 
 
 def test_worlds_must_differ() -> None:
-    learner = NoisyVotes()
     with pytest.raises(NothingTested, match="hands noisy-votes the same in both worlds"):
-        exact(learner, _Same(), Figure1())
-
-
-@attrs.frozen
-class _Same(Adversary):
-    name = "same"
-    protocols = ("Figure1",)
-
-    def play(self, games: int, rng: np.random.Generator) -> Any:
-        moves = TrainingSwap(learner=NoisyVotes(), queries=1).play(games, rng)
-        yield attrs.evolve(next(moves), other=None)
+        exact(NoisyVotes(), script(Train(Sample([0.0], [0], [NoisyVotes().size]))), Figure1())

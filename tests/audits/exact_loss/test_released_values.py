@@ -14,6 +14,7 @@ from scipy import stats
 from support.exact_players import gaussian, laplace, response, uniform
 
 from arena import Branches, Density, Finite, Independent, InvalidArgument, Mixture, Transformed, ValueLaw
+from arena.privacy_curves.gaussian_curves import gaussian_delta
 from audits.exact_loss import loss_of_values
 from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
 from audits.exact_loss.view_laws import losses_of_values
@@ -24,12 +25,6 @@ EPSILONS = np.linspace(0, 3, 31)
 
 def laplace_delta(epsilon: float, shift: float) -> float:
     return max(0.0, -np.expm1((epsilon - shift) / 2))
-
-
-def gaussian_delta(epsilon: float, shift: float) -> float:
-    """Balle and Wang (2018), for a shift in standard deviations."""
-    far = np.exp(epsilon) * stats.norm.cdf(-shift / 2 - epsilon / shift)
-    return float(stats.norm.cdf(shift / 2 - epsilon / shift) - far)
 
 
 def check(bracket: Bracket, value: float, slack: float) -> None:
@@ -87,17 +82,15 @@ def test_gaussians_of_two_widths_have_a_loss_that_turns() -> None:
 
 def test_a_loss_that_turns_within_a_cell_has_its_peak_found() -> None:
     # One density is the other times 1 + sin(x + 0.1)/2: the loss peaks where no cut is.
+    normal = np.log1p(np.exp(-0.5) * np.sin(0.1) / 2)
     bump = Density(
-        log=lambda x: (
-            stats.norm.logpdf(x) + np.log1p(np.sin(x + 0.1) / 2) - np.log1p(np.exp(-0.5) * np.sin(0.1) / 2)
-        ),
+        log=lambda x: stats.norm.logpdf(x) + np.log1p(np.sin(x + 0.1) / 2) - normal,
         kinks=(),
         low=-9.0,
         high=9.0,
         scale=1.0,
     )
     loss = loss_of_values(gaussian(0.0), bump)
-    normal = np.log1p(np.exp(-0.5) * np.sin(0.1) / 2)
     assert float(loss.high.max()) == pytest.approx(np.log(1.5) - normal, abs=1e-11)
     assert float(loss.low.min()) == pytest.approx(np.log(0.5) - normal, abs=1e-11)
 
@@ -280,13 +273,9 @@ def test_what_is_no_log_density_is_refused(log: Callable) -> None:
 # --- compositions -------------------------------------------------------------------------------------------
 
 
-def _negate(values: np.ndarray) -> np.ndarray:
-    return -values
-
-
 def test_an_invertible_function_loses_nothing() -> None:
     pair = laplace(0.0), laplace(1.0)
-    transformed = loss_of_values(*(Transformed(law, inverse=_negate) for law in pair))
+    transformed = loss_of_values(*(Transformed(law, inverse=np.negative) for law in pair))
     assert transformed.epsilon == loss_of_values(*pair).epsilon
     doubled = (Transformed(law, lambda values, s=s: s * values) for law, s in zip(pair, (1, 2), strict=True))
     with pytest.raises(InvalidArgument, match="the function of a Transformed must be the same for all data"):

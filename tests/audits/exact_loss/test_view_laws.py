@@ -13,7 +13,6 @@ from support.exact_players import (
     BETWEEN,
     ONE_MORE,
     ZEROS,
-    BetweenLaw,
     Budget,
     Chain,
     Coin,
@@ -42,13 +41,14 @@ from arena import (
     PrivacyUnit,
     ProtocolViolation,
     Query,
+    Referee,
     Release,
     Sample,
     Train,
     Unsupported,
     play,
 )
-from audits.exact_loss import ViewLaw, answer_paths, view_law
+from audits.exact_loss import PrivacyLoss, ViewLaw, answer_paths, view_law
 from learners.predictors.vote_predictors import NoisyVotes
 
 INF = float("inf")
@@ -72,6 +72,10 @@ def close(found: Views, law: Views, slack: float = 1e-13) -> None:
         assert found[view] == pytest.approx(masses, abs=slack)
 
 
+def join_worlds(one: dict[str, float], other: dict[str, float]) -> Views:
+    return {view: (one.get(view, 0.0), other.get(view, 0.0)) for view in {*one, *other}}
+
+
 def asking(*queries: float, score: Callable | None = None) -> Scripted:
     """Trains on neighbours and asks these."""
 
@@ -84,6 +88,10 @@ def asking(*queries: float, score: Callable | None = None) -> Scripted:
         return None if score is None else score(np.array(labels))
 
     return Scripted(moves)
+
+
+def score_loss(law: ViewLaw) -> PrivacyLoss:
+    return law.score
 
 
 # --- coins --------------------------------------------------------------------------------------------
@@ -99,12 +107,10 @@ def test_every_view_of_a_coin() -> None:
 
 def test_the_score_has_a_law_of_its_own() -> None:
     last = law_of(Predicting(telling_coin), asking(0.1, 0.2, score=lambda labels: labels[-1]))
-    assert last.score is not None
-    assert last.score.epsilon == pytest.approx(np.log(1.5), abs=1e-13)
+    assert score_loss(last).epsilon == pytest.approx(np.log(1.5), abs=1e-13)
     total = law_of(Predicting(telling_coin), asking(0.1, 0.2, score=lambda labels: labels.sum(axis=0)))
-    assert total.score is not None
-    assert sorted(total.score.p1.tolist()) == pytest.approx([0.16, 0.36, 0.48])
-    assert total.score.epsilon == pytest.approx(total.loss.epsilon)
+    assert sorted(score_loss(total).p1.tolist()) == pytest.approx([0.16, 0.36, 0.48])
+    assert score_loss(total).epsilon == pytest.approx(total.loss.epsilon)
 
 
 def test_an_adversary_that_asks_nothing_sees_one_view() -> None:
@@ -145,7 +151,7 @@ def test_between_thresholds_by_enumeration_of_its_transcripts(halts: int) -> Non
         views_of_transcripts(between_law([x + more for x in queries], **BETWEEN, halts=halts), halts)
         for more in (0, 1 / 40)
     ]
-    close(views_of(law), {view: (worlds[0][view], worlds[1][view]) for view in worlds[0]}, slack=1e-12)
+    close(views_of(law), join_worlds(*worlds), slack=1e-12)
     assert law.loss.complete
     assert law.loss.error == 0
 
@@ -165,35 +171,6 @@ def test_games_follow_the_law_of_their_view() -> None:
             seen = np.char.add(seen, letter)
         seen = np.char.add(seen, np.where(played.halted, " halted", ""))
         check_transcripts(seen, {view: masses[world] for view, masses in law.items()}, effect=0.008)
-
-
-def test_an_adaptive_adversary_asks_by_what_it_saw() -> None:
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        reply = yield SWAP
-        x = np.full(games, 0.5)
-        for _ in range(3):
-            reply = yield Query(x)
-            x = np.where(reply.label == 1, 0.3, np.where(reply.halted, 0.5, 0.7))
-
-    law = views_of(law_of(TableOfVotes(1), Scripted(moves)))
-
-    def by_hand(more: float) -> dict[str, float]:
-        chain, found = BetweenLaw(more, 1), {}
-
-        def ask(view: str, x: float, measure: np.ndarray) -> None:
-            if len(view) == 3:
-                found[view] = measure.sum()
-                return
-            zero, one, halts = chain.step(measure[None], np.array([x]))[:, 0]
-            found[view + "1 halted"] = halts.sum()
-            ask(view + "0", 0.7, zero)
-            ask(view + "1", 0.3, one)
-
-        ask("", 0.5, chain.start())
-        return found
-
-    worlds = by_hand(0), by_hand(1 / 40)
-    close(law, {view: (worlds[0][view], worlds[1][view]) for view in worlds[0]})
 
 
 def test_both_styles_of_adversary_see_the_same() -> None:
@@ -218,9 +195,7 @@ def test_both_styles_of_adversary_see_the_same() -> None:
 
     alone, together = law_of(TableOfVotes(1), GameScripted(one)), law_of(TableOfVotes(1), Scripted(table))
     close(views_of(alone), views_of(together))
-    assert alone.score is not None
-    assert together.score is not None
-    assert np.sort(alone.score.p1) == pytest.approx(np.sort(together.score.p1))
+    assert np.sort(score_loss(alone).p1) == pytest.approx(np.sort(score_loss(together).p1))
 
 
 @st.composite
@@ -229,16 +204,13 @@ def chains(draw: st.DrawFn) -> tuple[Chain, Chain]:
     kinds = "zero one", "zero one halt", "halt zero one"
     meanings = {"zero": (0, False), "one": (1, False), "halt": (1, True)}
     outcomes = tuple(meanings[word] for word in draw(st.sampled_from(kinds)).split())
-    seed = np.random.default_rng(draw(st.integers(0, 10**6)))
+    seed, shape = np.random.default_rng(draw(st.integers(0, 10**6))), (queries, len(outcomes), states, states)
 
     def one() -> Chain:
-        table = seed.random((queries, len(outcomes), states, states)) * (
-            seed.random((queries, len(outcomes), states, states)) < 0.7
-        )
+        table = seed.random(shape) * (seed.random(shape) < 0.7)
         table += 1e-3 * (table.sum(axis=(1, 3), keepdims=True) == 0)
         table /= table.sum(axis=(1, 3), keepdims=True)
-        first = seed.random(states)
-        return Chain(first / first.sum(), table, outcomes)
+        return Chain(seed.dirichlet(np.ones(states)), table, outcomes)
 
     return one(), one()
 
@@ -292,8 +264,7 @@ def test_masses_are_conserved_and_views_are_those_of_brute_force(
     assert law.loss.p0.sum() == pytest.approx(1, abs=1e-12)
     assert law.loss.p1.sum() == pytest.approx(1, abs=1e-12)
     worlds = [brute_force(pair[world if challenge < 0 else 0], queries(world), rounds) for world in range(2)]
-    every = {view: (worlds[0].get(view, 0.0), worlds[1].get(view, 0.0)) for view in {*worlds[0], *worlds[1]}}
-    close(views_of(law), every, slack=1e-12)
+    close(views_of(law), join_worlds(*worlds), slack=1e-12)
 
 
 # --- halts and withheld rounds ------------------------------------------------------------------------
@@ -307,8 +278,7 @@ def test_a_halt_that_leaks_a_query_is_found_exactly() -> None:
     assert law.loss.delta(20.0).lower == pytest.approx(1)
     assert set(views_of(law)) == {a + b + "·" + c for a in "01" for b in "01" for c in ("0", "1", "· halted")}
     assert law.challenges == {PrivacyUnit.QUERY}
-    assert law.score is not None
-    assert law.score.epsilon == INF
+    assert score_loss(law).epsilon == INF
 
 
 def test_a_halt_in_a_withheld_round_shows_at_the_next_only() -> None:
@@ -383,29 +353,20 @@ def test_release_is_worked_out_from_the_two_laws() -> None:
 
 
 def test_the_score_of_listed_values() -> None:
-    law = view_law(Releasing(response), CountSwap(), Release())
-    assert law.score is not None
-    assert law.score.epsilon == pytest.approx(np.log(3))
+    def one(rng: np.random.Generator) -> Moves:
+        reply = yield SWAP
+        return float(reply.value)
+
+    for adversary in (CountSwap(), attrs.evolve(GameScripted(one), protocols=("Release",))):
+        law = view_law(Releasing(response), adversary, Release())
+        assert (law.loss.epsilon, score_loss(law).epsilon) == pytest.approx((np.log(3), np.log(3)))
     blind = view_law(Releasing(response), script(SWAP, score=np.zeros(1)), Release())
-    assert blind.score is not None
-    assert blind.score.epsilon == 0
+    assert score_loss(blind).epsilon == 0
 
 
 def test_release_without_a_sample_or_between_equal_worlds_shows_nothing() -> None:
     assert view_law(Releasing(response), script(), Release()).loss.epsilon == 0
     assert view_law(LaplaceCounter(), script(Train(ZEROS)), Release()).loss.epsilon == 0
-
-
-def test_a_game_style_adversary_before_release() -> None:
-    def one(rng: np.random.Generator) -> Moves:
-        reply = yield SWAP
-        return float(reply.value)
-
-    adversary = attrs.evolve(GameScripted(one), protocols=("Release",))
-    law = view_law(Releasing(response), adversary, Release())
-    assert law.loss.epsilon == pytest.approx(np.log(3))
-    assert law.score is not None
-    assert law.score.epsilon == pytest.approx(np.log(3))
 
 
 # --- refusals -----------------------------------------------------------------------------------------
@@ -421,6 +382,10 @@ def drawing_late(games: int, rng: np.random.Generator) -> Moves:
     return rng.random(games)
 
 
+def drawing_early(games: int, rng: np.random.Generator) -> Moves:
+    yield SWAP if rng.random() < 0.5 else Train(ZEROS)
+
+
 def spawning(games: int, rng: np.random.Generator) -> Moves:
     rng.spawn(1)
     yield SWAP
@@ -428,21 +393,14 @@ def spawning(games: int, rng: np.random.Generator) -> Moves:
 
 @pytest.mark.parametrize("moves", [drawing, drawing_late, spawning])
 def test_coins_are_refused(moves: Callable) -> None:
-    with pytest.raises(
-        Unsupported, match=r"without randomness, and scripted draws random numbers.*arena audit"
-    ):
+    rule = r"without randomness, and scripted draws random numbers.*arena audit"
+    with pytest.raises(Unsupported, match=rule):
         law_of(Predicting(telling_coin), Scripted(moves))
     alone = GameScripted(lambda rng: moves(1, rng))
     with pytest.raises(Unsupported, match="game-scripted draws random numbers"):
         law_of(Predicting(telling_coin), alone)
-
-
-def test_coins_are_refused_before_release() -> None:
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        yield SWAP if rng.random() < 0.5 else Train(ZEROS)
-
     with pytest.raises(Unsupported, match="draws random numbers"):
-        view_law(LaplaceCounter(), Scripted(moves), Release())
+        view_law(LaplaceCounter(), Scripted(drawing_early), Release())
 
 
 def test_too_many_paths_are_refused_with_their_number() -> None:
@@ -485,23 +443,32 @@ def test_games_that_hang_on_other_games_are_refused(
         law_of(Predicting(telling_coin), Scripted(moves))
 
 
-def test_a_learner_without_a_law_is_refused_in_its_own_words() -> None:
-    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
-        law_of(Echo(), script(SWAP, Query(0.1)))
-    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
-        view_law(Echo(), script(SWAP), Release())
-
-
-def test_laws_of_the_wrong_kind_are_refused() -> None:
-    with pytest.raises(Unsupported, match="predicting states no distribution of its answers, got 'Finite'"):
-        law_of(Predicting(response), asking(0.1))  # type: ignore[arg-type]
-    with pytest.raises(Unsupported, match="releasing states no distribution of what it releases, got 'Coin'"):
-        view_law(Releasing(telling_coin), CountSwap(), Release())  # type: ignore[arg-type]
-
-
-def test_other_protocols_are_refused() -> None:
-    with pytest.raises(Unsupported, match="under Figure1, Voting and Release, not under Adaptive"):
-        view_law(Predicting(), script(), Adaptive())
+@pytest.mark.parametrize(
+    ("learner", "adversary", "referee", "rule"),
+    [
+        (Echo(), script(SWAP, Query(0.1)), Figure1(), "echo does not declare its output distribution"),
+        (Echo(), script(SWAP), Release(), "echo does not declare its output distribution"),
+        (
+            Predicting(response),  # type: ignore[arg-type]
+            asking(0.1),
+            Figure1(),
+            "predicting states no distribution of its answers, got 'Finite'",
+        ),
+        (
+            Releasing(telling_coin),  # type: ignore[arg-type]
+            CountSwap(),
+            Release(),
+            "releasing states no distribution of what it releases, got 'Coin'",
+        ),
+        (Predicting(), script(), Adaptive(), "under Figure1, Voting and Release, not under Adaptive"),
+    ],
+    ids=["answers", "releases", "a law of values", "a law of answers", "protocol"],
+)
+def test_learners_without_such_a_law_are_refused(
+    learner: Learner, adversary: Adversary, referee: Referee, rule: str
+) -> None:
+    with pytest.raises(Unsupported, match=rule):
+        view_law(learner, adversary, referee)
 
 
 @attrs.frozen

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations, combinations_with_replacement
+from collections.abc import Sequence
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -77,28 +78,24 @@ def test_answers_that_change_within_an_interval_are_refused(monkeypatch: pytest.
         list_queries(learner, [Sample([0.0, 1.0], [0, 1])])
 
 
+def find_gain(learner: Learner, samples: Sequence[Sample]) -> float:
+    """The value of two queries at ε = 0.3."""
+    game, _ = answer_game(learner, samples, np.array([1.0, 2.0]), 2)
+    return float(GameSolution(BeliefGraph(game, np.array([0.3]), GraphLimits())).root.lower()[0])
+
+
 def test_the_worst_samples_are_those_of_a_naive_search() -> None:
-    learner, points = configure_learner("steady-thresholds", TWO | {"size": 2, "epsilon": 1.0}), [1.0, 2.0]
-    examples = [(point, label) for point in points for label in (0, 1)]
+    learner = configure_learner("steady-thresholds", TWO | {"size": 2, "epsilon": 1.0})
+    examples = [*product([1.0, 2.0], (0, 1))]
     best = 0.0
-    for common in combinations_with_replacement(examples, 1):
-        for pair in combinations(examples, 2):
-            for one, other in (pair, pair[::-1]):
-                samples = [Sample(*zip(*common, last, strict=True)) for last in (one, other)]
-                game, _ = answer_game(learner, samples, np.array(points), 2)
-                graph = BeliefGraph(game, np.array([0.3]), GraphLimits())
-                best = max(best, float(GameSolution(graph).root.lower()[0]))
+    for common, last in product(examples, permutations(examples, 2)):
+        samples = [Sample(*zip(common, own, strict=True)) for own in last]
+        best = max(best, find_gain(learner, samples))
     worst, delta = pose_smallest(learner, 2, 0.3)
     assert delta == pytest.approx(best, abs=1e-12)
     assert best > 1e-3
-    game, _ = answer_game(learner, worst.samples, worst.points, 2)
-    root = GameSolution(BeliefGraph(game, np.array([0.3]), GraphLimits())).root
-    assert root.lower()[0] == pytest.approx(best, abs=1e-12)
-    assert sum(one != other for one, other in zip(*map(_rows, worst.samples), strict=True)) == 1
-
-
-def _rows(sample: Sample) -> list[tuple[float, int]]:
-    return list(zip(sample.points.tolist(), sample.labels.tolist(), strict=True))
+    assert find_gain(learner, worst.samples) == pytest.approx(best, abs=1e-12)
+    assert worst.samples[0].differences(worst.samples[1]) == 1
 
 
 def test_too_many_samples_are_refused_with_a_size_that_works() -> None:

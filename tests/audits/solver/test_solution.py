@@ -1,4 +1,4 @@
-"""Learners solved on every pair of votes: proofs, and the strategies that reach the lower bound."""
+"""Learners solved on every pair of votes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from scipy.special import gammaln
 
 import audits
 from arena import Unsupported
-from arena.referees import Figure1
-from audits.exact_loss.view_laws import view_law
 from audits.registry.players import configure_learner
-from audits.solver.belief_graph import BeliefGraph, GraphLimits
+from audits.solver.belief_graph import GraphLimits
 from audits.solver.choice_of_samples import pose_every_vote
-from audits.solver.game_value import GameSolution, extract_decisions
-from audits.solver.played_games import BestAdversary, QueryGame
+from audits.solver.played_games import QueryGame
 from audits.solver.solution import solve
 from audits.solver.solution_report import Outcome
 
@@ -89,23 +86,6 @@ def test_an_interrupted_search_gives_its_bounds_so_far() -> None:
     assert solution.epsilon_at.lower <= exact.epsilon_at.upper + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("name", "halts"), [("above-threshold", 1), ("above-threshold", 2), ("between-thresholds", 2)]
-)
-@pytest.mark.thorough
-def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int) -> None:
-    posing = posed(name, **FIVE, halts=halts)
-    game, moves, _ = posing.build(3)
-    epsilons = np.array([0.05, 0.1, 0.3])
-    solution = GameSolution(BeliefGraph(game, epsilons, GraphLimits()))
-    for root, epsilon in enumerate(epsilons):
-        adversary = BestAdversary.of(posing, moves, extract_decisions(solution, root), 3)
-        found = view_law(posing.learner, adversary, Figure1(t=3))
-        exact = np.maximum(found.loss.p0 - np.exp(epsilon) * found.loss.p1, 0).sum()
-        assert exact == pytest.approx(solution.root.lower()[root], abs=1e-12)
-        assert exact > 1e-3
-
-
 def test_a_learner_without_votes_is_refused() -> None:
     with pytest.raises(Unsupported, match="static-erm does not train one teacher"):
         posed("static-erm")
@@ -146,11 +126,8 @@ def test_the_least_epsilon_is_found_near_a_kink_of_the_curve() -> None:
     game = posed("sparse-vector-printed", teachers=15, queries=3, threshold=3.0, scale=2.0, unstable=2)
     bracket = solve(game, rounds=3, delta=1.44e-4).epsilon_at
     assert bracket.upper - bracket.lower < 1e-9
-    (point,) = (
-        point
-        for point in solve(game, rounds=3, epsilons=[bracket.upper]).curve
-        if point.epsilon == bracket.upper
-    )
+    curve = solve(game, rounds=3, epsilons=[bracket.upper]).curve
+    (point,) = (point for point in curve if point.epsilon == bracket.upper)
     assert point.upper == pytest.approx(1.44e-4, abs=1e-11)
 
 

@@ -29,6 +29,10 @@ def block_of(pairs: list[tuple[float, float]]) -> PairCounts:
     return PairCounts.of(*np.array(pairs, float).T)
 
 
+def repeat_pair(score_0: float, score_1: float, pairs: int) -> PairCounts:
+    return PairCounts.of(np.array([score_0]), np.array([score_1]), np.array([pairs]))
+
+
 def pairs_until_refuted(rng: np.random.Generator, *, linked: bool, truth: float, claim: float) -> int:
     """The pairs after which Laplace scores of ε = truth refute a claim, with and without shared noise."""
     test = Betting(delta=0.0, confidence=0.99, epsilon_claim=claim, epsilon_max=claim)
@@ -146,21 +150,21 @@ def test_both_directions_tell_more_than_one(rng: np.random.Generator) -> None:
 def test_the_wealth_survives_another_distinguisher_and_the_old_scores_do_not() -> None:
     test = Betting(delta=0.0, confidence=0.95, epsilon_claim=0.5)
     for _ in range(3):
-        test.update(PairCounts.of(np.array([0.0]), np.array([1.0]), np.array([100])))
+        test.update(repeat_pair(0.0, 1.0, 100))
     wealth = test.log_wealth
-    test.start_again([PairCounts.of(np.array([7.0]), np.array([3.0]), np.array([50]))])
+    test.start_again([repeat_pair(7.0, 3.0, 50)])
     assert np.array_equal(test.log_wealth, wealth)
     assert test.pairs == 50
     # The old scores would lose now; the bets know the new ones alone.
-    test.update(PairCounts.of(np.array([7.0]), np.array([3.0]), np.array([10])))
+    test.update(repeat_pair(7.0, 3.0, 10))
     stands = int((wealth < test.threshold).argmax())
     assert test.log_wealth[stands] > wealth[stands]
 
 
 def test_a_distinguisher_that_separates_nothing_bets_nothing() -> None:
     test = Betting(delta=0.0, confidence=0.95, epsilon_claim=0.5)
-    test.start_again([PairCounts.of(np.array([1.0]), np.array([1.0]), np.array([50]))])
-    test.update(PairCounts.of(np.array([0.0]), np.array([1.0]), np.array([50])))
+    test.start_again([repeat_pair(1.0, 1.0, 50)])
+    test.update(repeat_pair(0.0, 1.0, 50))
     assert not test.log_wealth.any()
 
 
@@ -182,7 +186,7 @@ def test_the_grid_is_fine_for_small_and_for_large_losses(top: float) -> None:
 def test_bets_rest_where_the_null_has_fallen() -> None:
     test = Betting(delta=0.0, confidence=0.95)
     for _ in range(4):
-        test.update(PairCounts.of(np.array([0.0]), np.array([1.0]), np.array([4_000])))
+        test.update(repeat_pair(0.0, 1.0, 4_000))
     assert test.epsilon_lower > 5
     [(_, bets)] = test._bets
     assert isinstance(bets, Bets)

@@ -20,10 +20,11 @@ from audits.statistics.simultaneous_limits import (
 RATE = 1e-7
 
 
-def leaves_limits(bounds: SimultaneousLimits, samples: np.ndarray) -> np.ndarray:
-    """Which rows of uniform numbers (m, n) leave the limits."""
-    ordered = np.sort(samples, axis=1)[:, bounds.index - 1]
-    return ((ordered < bounds.lower) | (ordered > bounds.upper)).any(axis=1)
+def check_leaving(bounds: SimultaneousLimits, chance: float, rng: np.random.Generator) -> None:
+    """Check that 250 uniform numbers leave the limits with this probability."""
+    ordered = np.sort(rng.random((50_000, 250)), axis=1)[:, bounds.index - 1]
+    out = int(((ordered < bounds.lower) | (ordered > bounds.upper)).any(axis=1).sum())
+    check_counts([out, 50_000 - out], [chance, 1 - chance], rate=RATE, effect=0.02, power=1 - RATE)
 
 
 def steck(bounds: SimultaneousLimits) -> float:
@@ -57,16 +58,17 @@ def test_no_hit_and_only_hits_have_limits_0_and_1() -> None:
 # --- all events ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pairs", [1, 2, 3, 5, 8])
-@pytest.mark.parametrize("error", [0.4, 0.05])
-def test_the_chance_of_leaving_agrees_with_a_determinant(pairs: int, error: float) -> None:
-    bounds = simultaneous_limits(pairs, error)
-    assert crossing_probability(bounds) == pytest.approx(1 - steck(bounds), abs=1e-12)
+LOPSIDED = np.array([0.0, 0.1, 0.1, 0.5]), np.array([0.3, 0.9, 0.95, 1.0])
 
 
-def test_lopsided_limits_agree_with_a_determinant() -> None:
-    lower, upper = np.array([0.0, 0.1, 0.1, 0.5]), np.array([0.3, 0.9, 0.95, 1.0])
-    bounds = SimultaneousLimits(4, np.arange(1, 5), lower, upper)
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        *(simultaneous_limits(pairs, error) for pairs in (1, 2, 3, 5, 8) for error in (0.4, 0.05)),
+        SimultaneousLimits(4, np.arange(1, 5), *LOPSIDED),
+    ],
+)
+def test_the_chance_of_leaving_agrees_with_a_determinant(bounds: SimultaneousLimits) -> None:
     assert crossing_probability(bounds) == pytest.approx(1 - steck(bounds), abs=1e-12)
 
 
@@ -85,8 +87,7 @@ def test_uniform_numbers_leave_limits_as_often_as_is_computed(
     monkeypatch.setattr(limits, "MAX_INDICES", indices)
     bounds = simultaneous_limits.__wrapped__(250, 0.2)
     assert (len(bounds.index) < 100) == (indices == 40)
-    out, leaving = int(leaves_limits(bounds, rng.random((50_000, 250))).sum()), crossing_probability(bounds)
-    check_counts([out, 50_000 - out], [leaving, 1 - leaving], rate=RATE, effect=0.02, power=1 - RATE)
+    check_leaving(bounds, crossing_probability(bounds), rng)
 
 
 @pytest.mark.thorough
@@ -95,9 +96,8 @@ def test_limits_at_one_event_each_are_caught(rng: np.random.Generator) -> None:
     index = np.arange(1, 251)
     lower, _ = clopper_pearson(index, 250, 0.1)
     _, upper = clopper_pearson(index - 1, 250, 0.1)
-    out = int(leaves_limits(SimultaneousLimits(250, index, lower, upper), rng.random((50_000, 250))).sum())
     with expect_rejection():
-        check_counts([out, 50_000 - out], [0.2, 0.8], rate=RATE, effect=0.02, power=1 - RATE)
+        check_leaving(SimultaneousLimits(250, index, lower, upper), 0.2, rng)
 
 
 @pytest.mark.thorough

@@ -1,12 +1,17 @@
-"""All estimators side by side, as rows."""
+"""All estimators side by side, as rows; also one that is added."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from support.command_line import Command
+from support.paths import ROOT
 
 from audits.reports.json_form import to_json
 from audits.statistics.estimates import Estimate, EstimatorContext
@@ -130,3 +135,37 @@ def test_infinite_scores_are_legal() -> None:
     scores = np.stack([np.repeat([-math.inf, 0.0], 250), np.repeat([0.0, math.inf], 250)])
     found = rows_of(np.concatenate([scores[:, ::2], scores[:, 1::2]], axis=1), 2)
     assert all(row.value is not None and math.isfinite(row.value) for row in found.values())
+
+
+# --- an added estimator -------------------------------------------------------------------------------------
+
+AUDIT = Command("audit", "laplace-count", "--against", "count-swap", "--games", "2000")
+
+
+@pytest.fixture
+def added() -> Iterator[None]:
+    """The estimator of docs/guides/add_an_estimator.md, which no package has."""
+    page = (ROOT / "docs/guides/add_an_estimator.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shipped = [*ESTIMATORS]
+    exec(code, {})
+    yield
+    ESTIMATORS[:] = shipped
+
+
+@pytest.mark.usefixtures("added")
+def test_an_added_estimator_has_its_row_in_every_report(tmp_path: Path) -> None:
+    text = AUDIT.text("--estimators", "--html", tmp_path / "run.html")
+    (row,) = re.findall(r"^fixed event +ε ≥ ([\d.]+) nats$", text, re.MULTILINE)
+    assert 0.2 < float(row) < 1
+    page = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert re.search(r"<td>fixed event</td><td>ε ≥ [\d.]+ nats</td><td>a fixed number of games; one", page)
+    rows = {row["method"]: row for row in AUDIT.json("--estimators")["estimates"]}
+    assert rows["fixed event"]["certified"]
+    assert rows["fixed event"]["value"] == pytest.approx(rows["band"]["value"], abs=0.4)
+
+
+@pytest.mark.usefixtures("added")
+def test_a_run_that_stops_early_says_that_it_has_no_figure() -> None:
+    text = AUDIT.text("--estimators", "--until-refuted", "--epsilon", "0.01", status=3)
+    assert re.search(r"^fixed event +not available: ", text, re.MULTILINE)

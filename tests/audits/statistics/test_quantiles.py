@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from support.online_players import Drawn, TinySoa
-from support.statistical import Rejected, check_counts, expect_rejection, statistical
+from support.statistical import check_counts, check_errors, expect_rejection, statistical
 
 from audits.races import Race, plan_online_race
 from audits.races.race_result import make_result
@@ -131,11 +132,8 @@ def misses(race: Race, rng: np.random.Generator) -> Iterator[bool]:
 def check_together(race: Race, rng: np.random.Generator) -> None:
     """At most 0.282 of 700 races may miss at an error of 0.2; limits that miss at a rate of 0.35 are accepted
     with probability 1e-4."""
-    wrong, most = 0, int(stats.binom.isf(RATE, RACES, ERROR))
-    for missed in misses(race, rng):
-        wrong += missed
-        if wrong > most:
-            raise Rejected(f"a limit missed in more than {most} of {RACES} races")
+    for wrong in accumulate(misses(race, rng)):
+        check_errors(wrong, RACES, level=ERROR, rate=RATE)
 
 
 def race(confidence: float, games: int = 50) -> Race:
@@ -154,5 +152,5 @@ def test_limits_that_hold_one_by_one_do_not_hold_together(
 ) -> None:
     """Each limit at the level 0.1: 80 of them miss somewhere far oftener than 0.35."""
     monkeypatch.setattr(Race, "limit_level", ERROR / 2)
-    with expect_rejection("a limit missed"):
+    with expect_rejection("errors in"):
         check_together(race(1 - ERROR), rng)

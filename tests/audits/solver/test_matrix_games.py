@@ -1,4 +1,4 @@
-"""Challenge rounds, drawn teachers and samples of any adversary: brute force, real games, exact losses."""
+"""Games as matrices: brute force over all adversaries, real games along every path, exact losses, claims."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.exact_games import best_with_challenge
+from support.exact_games import best_online, best_with_challenge, delta_of_scores
 
 from arena import PrivacyUnit, Sample, Unsupported
 from arena.referees import REFEREES, Figure1
 from audits.exact_loss.view_laws import view_law
 from audits.registry.players import configure_adversary, configure_learner
+from audits.solver import matrix_games
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
-from audits.solver.choice_of_samples import pose_against
+from audits.solver.choice_of_samples import pose_against, pose_every_vote
 from audits.solver.game_value import GameSolution, end_before_second_challenge, extract_decisions
 from audits.solver.linear_game import LinearGame
-from audits.solver.matrix_games import answer_game, challenge_game
-from audits.solver.played_games import BestAdversary, QueryGame
+from audits.solver.matrix_games import answer_game, challenge_game, online_game
+from audits.solver.played_games import BestAdversary, ExampleGame, PosedGame, QueryGame
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
+TWO_POINTS, THREE_POINTS = {"concepts": "thresholds:1..2"}, {"concepts": "thresholds:1..3"}
 LINE = {"concepts": "thresholds:1..4"}
 SAMPLE = Sample([1.0, 2.0, 3.0, 4.0, 4.0], [1, 1, 1, 1, 0])
 POINTS = np.arange(1.0, 5.0)  # the votes there are 0.2, 0.4, 0.6 and 0.8
 TWO = POINTS[[1, 3]]
 ONE_ROUND = {"rounds": 1, "teachers": 3, "chunk": 1, "answers": 4, "training_rate": 0.7, "noise": 0.9}
-LEARNERS: list[tuple[str, dict[str, Any]]] = [
+PREDICTORS: list[tuple[str, dict[str, Any]]] = [
     ("steady-thresholds", LINE | {"size": 5, "epsilon": 1.0, "halts": 2}),
     ("steady-thresholds", LINE | {"size": 5, "epsilon": 1.0, "halts": 1}),
     ("noisy-votes", LINE | {"size": 5, "epsilon": 1.0, "answers": 3}),
@@ -33,44 +35,68 @@ LEARNERS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+ONLINE: list[tuple[str, dict[str, Any]]] = [
+    ("noisy-majority", {"rounds": 4}),
+    ("weighted-majority", TWO_POINTS | {"rounds": 4}),
+    ("halving", TWO_POINTS),
+    ("soa", TWO_POINTS),
+    ("sparse-majority", TWO_POINTS),
+    ("agnostic-experts", TWO_POINTS | {"rounds": 3, "stretches": 3, "share": 0.0, "epsilon": 2.0}),
+]
+
+
 def solve(game: LinearGame, epsilons: np.ndarray = EPSILONS) -> GameSolution:
     return GameSolution(BeliefGraph(game, epsilons, GraphLimits()))
+
+
+def compare_with_best(game: LinearGame, best: list[float]) -> None:
+    root = solve(game).root
+    assert root.values.upper == pytest.approx(best, abs=1e-12)
+    assert root.lower() == pytest.approx(best, abs=1e-12)
+
+
+def list_strategies(posed: PosedGame, rounds: int) -> list[tuple[float, float, BestAdversary]]:
+    """At each ε the lower bound, and the strategy that reaches it."""
+    game, moves, _ = posed.build(rounds)
+    solution, found = solve(game), []
+    for root, (epsilon, bound) in enumerate(zip(EPSILONS, solution.root.lower(), strict=True)):
+        graph = end_before_second_challenge(extract_decisions(solution, root), moves.differ)
+        found.append((epsilon, bound, BestAdversary.of(posed, moves, graph, rounds)))
+    return found
 
 
 # --- challenge rounds ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "settings"), LEARNERS)
+@pytest.mark.parametrize(("name", "settings"), PREDICTORS)
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_the_value_is_that_of_the_best_of_all_adversaries(
     name: str, settings: dict[str, Any], rounds: int
 ) -> None:
     learner = configure_learner(name, settings)
     game, queries = challenge_game(learner, SAMPLE, TWO, rounds)
-    root = solve(game).root
     points = np.unique(queries[queries[:, 0] == queries[:, 1]])
     law = learner.law(SAMPLE)
-    expected = [best_with_challenge(law, points, rounds, epsilon) for epsilon in EPSILONS]  # type: ignore[arg-type]
-    assert root.values.upper == pytest.approx(expected, abs=1e-12)
-    assert root.lower() == pytest.approx(expected, abs=1e-12)
+    best = [best_with_challenge(law, points, rounds, epsilon) for epsilon in EPSILONS]  # type: ignore[arg-type]
+    compare_with_best(game, best)
 
 
+@pytest.mark.parametrize("every_vote", [False, True])
 @pytest.mark.parametrize("halts", [1, 2])
 @pytest.mark.parametrize("name", ["above-threshold", "steady-thresholds", "between-thresholds"])
 @pytest.mark.thorough
-def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int) -> None:
-    learner, rounds = configure_learner(name, LINE | {"size": 5, "epsilon": 1.0, "halts": halts}), 3
+def test_the_exact_loss_of_the_strategy_is_the_lower_bound(name: str, halts: int, every_vote: bool) -> None:
+    learner = configure_learner(name, LINE | {"size": 5, "epsilon": 1.0, "halts": halts})
     posed = QueryGame(learner=learner, text="", samples=(SAMPLE, SAMPLE), points=TWO)
-    game, moves, _ = posed.build(rounds)
-    solution = solve(game)
-    for root, epsilon in enumerate(EPSILONS):
-        graph = end_before_second_challenge(extract_decisions(solution, root), moves.differ)
-        adversary = BestAdversary.of(posed, moves, graph, rounds)
-        score = view_law(learner, adversary, Figure1(t=rounds)).score
+    if every_vote:
+        posed = pose_every_vote(learner)
+    strategies = list_strategies(posed, rounds=3)
+    for epsilon, bound, adversary in strategies:
+        score = view_law(posed.learner, adversary, Figure1(t=3)).score
         assert score is not None
         exact = np.maximum(score.p0 - np.exp(epsilon) * score.p1, 0).sum()
-        assert exact == pytest.approx(solution.root.lower()[root], abs=1e-12)
-    assert solution.root.lower()[0] > 1e-3
+        assert exact == pytest.approx(bound, abs=1e-12)
+    assert strategies[0][1] > 1e-3
 
 
 def test_the_halt_of_the_first_version_reveals_a_query() -> None:
@@ -191,3 +217,71 @@ def test_too_many_hidden_states_are_refused() -> None:
     sample = Sample(np.resize(SAMPLE.points, learner.sample_size), np.ones(learner.sample_size))
     with pytest.raises(Unsupported, match=r"more than 20,000 hidden states.*Give it fewer"):
         answer_game(learner, [sample, sample.replace_one(0, 1.0, 0)], POINTS, 3)
+
+
+# --- online learners ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "settings"), ONLINE)
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_the_value_online_is_that_of_the_best_of_all_adversaries(
+    name: str, settings: dict[str, Any], rounds: int
+) -> None:
+    learner = configure_learner(name, settings)
+    best = [best_online(learner.online_law(), rounds, epsilon) for epsilon in EPSILONS]  # type: ignore[attr-defined]
+    compare_with_best(online_game(learner, rounds)[0], best)
+
+
+@pytest.mark.parametrize(("name", "settings"), ONLINE)
+def test_the_exact_loss_of_the_strategy_online_is_the_lower_bound(
+    name: str, settings: dict[str, Any]
+) -> None:
+    learner = configure_learner(name, settings)
+    strategies = list_strategies(ExampleGame(learner=learner, text=""), rounds=3)
+    for epsilon, bound, adversary in strategies:
+        assert delta_of_scores(learner, adversary, 3, epsilon) == pytest.approx(bound, abs=1e-12)
+    assert strategies[0][1] > 0.05
+
+
+@pytest.mark.parametrize(("epsilon", "rounds"), [(1.0, 6), (0.5, 4)])
+def test_the_claim_of_noisy_majority_holds_and_half_of_it_does_not(epsilon: float, rounds: int) -> None:
+    learner = configure_learner("noisy-majority", {"rounds": rounds, "epsilon": epsilon})
+    epsilons = np.array([epsilon / 2, epsilon])
+    root = solve(online_game(learner, rounds)[0], epsilons).root
+    assert root.values.upper[1] <= 1e-12
+    assert learner.claim.curve is not None
+    assert (root.values.upper <= learner.claim.curve.deltas(epsilons) + 1e-12).all()
+    assert root.lower()[0] > 1e-4
+
+
+@pytest.mark.thorough
+def test_the_claim_of_agnostic_experts_holds() -> None:
+    learner = configure_learner("agnostic-experts", THREE_POINTS | {"rounds": 4, "share": 0.0})
+    root = solve(online_game(learner, 4)[0], np.array([learner.claim.epsilon])).root
+    assert root.values.upper[0] <= learner.claim.delta + 1e-12
+
+
+def test_one_example_stands_for_all_with_the_same_effect() -> None:
+    """Labels alone matter to noisy-majority, and one round shows nothing of any example."""
+    _, _, labels = online_game(configure_learner("noisy-majority", {"rounds": 4}), 3)
+    assert labels.tolist() == [[0, 0], [1, 1], [0, 1], [1, 0]]
+    _, _, labels = online_game(configure_learner("weighted-majority", THREE_POINTS | {"rounds": 4}), 1)
+    assert len(labels) == 1
+
+
+def test_a_game_that_is_too_large_is_refused_with_a_size_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = configure_learner("weighted-majority", THREE_POINTS | {"rounds": 4})
+    monkeypatch.setattr(matrix_games, "MOST_STATES", 30)
+    with pytest.raises(Unsupported, match="63 states within 4 rounds") as error:
+        online_game(learner, 4)
+    assert "Solve at most 3 rounds" in str(error.value)
+    online_game(learner, 3)
+
+
+def test_learners_without_a_distribution_are_refused() -> None:
+    with pytest.raises(Unsupported, match="realizable does not declare the distribution"):
+        online_game(configure_learner("realizable", THREE_POINTS), 3)
+    with pytest.raises(Unsupported, match="fresh draws without counters only"):
+        online_game(configure_learner("agnostic-experts", THREE_POINTS | {"rounds": 4}), 3)
+    with pytest.raises(Unsupported, match="at most 4 rounds"):
+        online_game(configure_learner("noisy-majority", {"rounds": 4}), 5)

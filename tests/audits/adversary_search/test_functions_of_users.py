@@ -1,22 +1,28 @@
-"""The constants of a user's code are points to try, wherever they stand."""
+"""Functions of users: the constants of their code are points to try, and releases may have any shape."""
 
 from __future__ import annotations
 
 import functools
+import math
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 import pytest
+from support.views import count_views
 
-from arena import Sample
+from arena import NothingTested, Sample, UnknownRelease
+from arena.released import ABSENT
 from audits.adversary_search import search
 from audits.adversary_search.code_constants import list_constants
 from audits.adversary_search.point_strategies import constant_points_of, counts_of, far_points_of, points_of
+from audits.adversary_search.score import Score, simple_scores
 from learners.foreign.function import Function
 from learners.releases.counts import LaplaceCount
 
@@ -57,7 +63,7 @@ def remember(function):
     return wrapped
 
 
-class Callable:
+class Clipping:
     code = 2024
 
     def __call__(self, data, rng):
@@ -89,14 +95,14 @@ PLACES = {
     "partial": (functools.partial(lambda data, rng, code: data == code, code=1122), 1122.0),
     "decorator": (remember(lambda data, rng: data == 7411), 7411.0),
     "cache": (functools.lru_cache(lambda data, rng: data == 7412), 7412.0),
-    "callable": (Callable(), 2024.0),
-    "method": (Callable().method, 2025.0),
+    "callable": (Clipping(), 2024.0),
+    "method": (Clipping().method, 2025.0),
     "array": (functools.partial(lambda data, rng, codes: data in codes, codes=np.array([5, 61])), 61.0),
     "range": (lambda data, rng, codes=range(40, 52): data in codes, 52.0),
 }
 
 
-def function_of(function, **settings) -> Function:
+def function_of(function: Callable[..., Any], **settings: Any) -> Function:
     return Function(function=function, receives="points", epsilon=1.0, **settings)
 
 
@@ -200,3 +206,112 @@ def test_a_code_that_escapes_clipping_is_found(value: float) -> None:
     assert result.adversary is not None
     worlds = result.adversary.world_0, result.adversary.world_1
     assert any(isinstance(world, Sample) and value in world.points for world in worlds)
+
+
+# --- shapes of releases -------------------------------------------------------------------------------------
+
+DELTA = 1e-3
+
+
+def _count_cells(points: np.ndarray) -> dict[str, int]:
+    return dict(sorted(Counter(f"cell {4 * point // 1:g}" for point in points.tolist()).items()))
+
+
+def select_partitions(points: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
+    """(1, 10^-3)-DP: noisy counts above a threshold that a single record passes with probability δ."""
+    noisy = {cell: count + rng.laplace(scale=2.0) for cell, count in _count_cells(points).items()}
+    return {cell: count for cell, count in noisy.items() if count >= 1 + 2 * math.log(1 / DELTA)}
+
+
+def select_exactly(points: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
+    """Shows a cell if and only if two records or more are in it."""
+    return {
+        cell: count + rng.laplace(scale=2.0) for cell, count in _count_cells(points).items() if count >= 2
+    }
+
+
+def list_groups(points: np.ndarray, rng: np.random.Generator) -> list[float]:
+    """As many entries as there are cells with records."""
+    return [count + rng.laplace(scale=2.0) for count in _count_cells(points).values()]
+
+
+def list_nested(points: np.ndarray, rng: np.random.Generator) -> Any:
+    return [[cell, [1.0] * count] for cell, count in _count_cells(points).items()]
+
+
+def empty_without_large(points: np.ndarray, rng: np.random.Generator) -> list[float]:
+    return [float(rng.laplace())] if (points > 0.5).any() else []
+
+
+def select_set(points: np.ndarray, rng: np.random.Generator) -> set[str]:
+    return {cell for cell, count in _count_cells(points).items() if count >= 2}
+
+
+def raise_without_large(points: np.ndarray, rng: np.random.Generator) -> float:
+    if not (points > 0.5).any():
+        raise ValueError("no large points")
+    return float(rng.laplace())
+
+
+def last_bit(points: np.ndarray, rng: np.random.Generator) -> int:
+    return 2**60 + int((points > 0.5).any())
+
+
+def release_model(points: np.ndarray, rng: np.random.Generator) -> Any:
+    return Function(function=last_bit)
+
+
+LEAKS = (
+    select_exactly,
+    list_groups,
+    list_nested,
+    empty_without_large,
+    select_set,
+    raise_without_large,
+    last_bit,
+)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("function", LEAKS)
+@pytest.mark.filterwarnings("ignore:function failed:arena.LearnerFails")
+def test_a_leak_by_the_shape_of_a_release_is_found(function: Callable[..., Any]) -> None:
+    found = search(function_of(function, domain=(0.0, 1.0)), examples=200, pairs=64, seed=1)
+    assert found.refuted
+
+
+@pytest.mark.slow
+def test_a_correct_partition_selection_is_not_refuted() -> None:
+    """Refuted by chance with probability 5 %."""
+    selection = function_of(select_partitions, delta=DELTA, domain=(0.0, 1.0))
+    assert not search(selection, examples=60, pairs=64, seed=1, error=0.05).refuted
+
+
+def test_a_search_of_an_unknown_release_ends_at_once() -> None:
+    with pytest.raises(
+        (UnknownRelease, NothingTested), match="a release must be made of numbers, text and None"
+    ):
+        search(function_of(release_model), examples=10, pairs=64, seed=1)
+
+
+def test_codes_of_text_are_only_compared(rng: np.random.Generator) -> None:
+    codes = rng.choice([0.1, 0.7], size=(2, 200, 1))
+    scores = simple_scores(count_views(*codes, "value text"))
+    assert {score.form for score in scores if score.feature == "value text"} == {"equal"}
+
+
+def test_large_numbers_are_weighted_without_overflow(rng: np.random.Generator) -> None:
+    """Squares of numbers near 1e200 overflow, which the tests turn into errors."""
+    noise = rng.normal(size=(2, 200, 1)) * 1e200
+    worlds = noise + rng.normal(size=(2, 200, 2)) * 1e198
+    worlds[1, :, 1] += 1e200
+    scores = simple_scores(count_views(*worlds))
+    weights = next(score.weights for score in scores if score.form == "weighted")
+    assert weights[0] == pytest.approx(-weights[1], rel=0.1)
+
+
+def test_the_number_of_entries_is_a_score() -> None:
+    views = count_views(np.array([[1.0, ABSENT]] * 3), np.array([[1.0, 2.0]] * 3))
+    score = next(score for score in simple_scores(views) if score.feature == "entries")
+    assert score == Score("entries")
+    assert score.column(views)[views.which].tolist() == [[1.0, 2.0]]
