@@ -1,8 +1,5 @@
-"""What general code may ask of a player beyond its base class, as protocols that `isinstance` can check.
-
-A player has a capability if it has the members of the protocol; there is no base class to inherit from. Axis
-0 of every array is the game. `arena.testing.check_learner` checks the capabilities that a learner has.
-"""
+"""What general code may ask of a player beyond its base class, as protocols that `isinstance` can check: a
+player has a capability if it has the members. Axis 0 of every array is the game."""
 
 from __future__ import annotations
 
@@ -29,10 +26,8 @@ class HasVotes(Protocol):
 
 @runtime_checkable
 class ExposesHypotheses(Protocol):
-    """A running predictor that exposes the hypotheses behind its last answers, for experiments only.
-
-    It labels a point 1 if the teachers' mean vote there is at least a number, one for every answer.
-    """
+    """A running predictor that exposes the hypotheses behind its last answers, for experiments only. It
+    labels a point 1 if the teachers' mean vote there is at least a number, one for every answer."""
 
     round: RoundSizes  # the round of the last answers
     cuts: np.ndarray  # the least mean votes of label 1: (n,) after `predict`, (n, j) after `predict_many`
@@ -154,15 +149,11 @@ class RemembersAnswers(Protocol):
 
 @runtime_checkable
 class LimitsQueries(Protocol):
-    """A learner that answers so many queries."""
-
     queries: int | None  # ℓ, the answers before it halts; None if that follows from the data
 
 
 @runtime_checkable
 class HasTeachers(Protocol):
-    """A learner that answers by the votes of teachers."""
-
     teachers: int  # K, the teachers
 
 
@@ -216,11 +207,8 @@ class DeclaresOnlineLaw(Protocol):
 
 
 class Population(Protocol):
-    """The distribution of examples in each of n games.
-
-    If it is a finite list of examples, it also has `points` (k, ...), `labels` (n, k) or (1, k), and
-    `chances` (k,).
-    """
+    """The distribution of examples in each of n games. A finite list of examples also has `points` (k, ...),
+    `labels` (n, k) or (1, k), and `chances` (k,)."""
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw examples: points (n, size, ...) and their labels (n, size)."""

@@ -53,10 +53,9 @@ _SUFFIXES = (" text", " low", " shape", " size")
 
 
 def encode_values(values: Any) -> np.ndarray:
-    """(n,) or (n, ...): what n games released, in numbers; an array of floats stays as it is.
-
-    values: an array (n, ...), or a list with one value for each game, of the types that `take_apart` knows.
-    Raises: Unsupported for objects whose type is not known, or more entries than memory holds.
+    """(n,) or (n, ...): what n games released, in numbers; an array of floats stays as it is. values: an
+    array (n, ...), or a list with one value for each game. Raises: Unsupported for objects whose type is not
+    known, or more entries than memory holds.
 
     >>> is_category(encode_values(["yes", None, 3])).tolist()
     [True, True, False]
@@ -83,7 +82,6 @@ def encode_values(values: Any) -> np.ndarray:
 
 
 def list_objects(values: Sequence[Any]) -> np.ndarray:
-    """(n,): the released values of n games as an array of objects, whatever these are."""
     return np.fromiter(values, object, len(values))
 
 
@@ -282,8 +280,8 @@ def value_columns(value: np.ndarray, name: str) -> dict[str, np.ndarray]:
 
 
 def align_columns(parts: Sequence[dict[str, np.ndarray]], *, fill: float) -> list[np.ndarray]:
-    """The features of several batches, each with one or more, as arrays (n, F) with the same columns; `fill`
-    is the feature of games whose batch does not have it."""
+    """The features of several batches as arrays (n, F) with the same columns; `fill` where a batch lacks
+    one."""
     names = dict.fromkeys(name for part in parts for name in part)
     absent = [np.full(len(next(iter(part.values()))), fill) for part in parts]
     return [
@@ -293,8 +291,8 @@ def align_columns(parts: Sequence[dict[str, np.ndarray]], *, fill: float) -> lis
 
 
 def hash_values(value: np.ndarray) -> np.ndarray:
-    """(n,) uint64: hashes of encoded values (n, ...), whatever the other games released. Different values
-    share one with probability about 2^-64."""
+    """(n,) uint64: hashes of encoded values (n, ...), whatever the other games released. Collisions:
+    2^-64."""
     total = np.zeros(len(value), np.uint64)
     for name, column in value_columns(value, "value").items():
         bits = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, and no -0

@@ -1,7 +1,6 @@
-"""The Python objects that may be released, taken apart into numbers and symbols.
+"""The Python objects that may be released, taken apart into numbers, symbols, lists of parts and `Fields`.
 
-Every object becomes a number, a `Symbol`, a list of parts or `Fields`. A type is known if all that one can
-read from its objects is in these parts; every other type is refused, whatever its `repr` shows.
+A type is known if all that one can read from its objects is in these parts; every other type is refused.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ Part = Number | Symbol | list["Part"] | Fields
 def take_apart(value: Any, depth: int = 0) -> Part:
     """The parts of a released value. Raises: UnknownRelease if its type is not known.
 
-    Numbers are compared by value: 1, 1.0 and True are equal. So are sequences: lists, tuples and arrays with
-    equal entries. The order of dictionaries and sets does not matter, nor does how a sparse matrix is stored.
+    Numbers are compared by value: 1, 1.0 and True are equal. So are sequences: lists, tuples and arrays. The
+    order of dictionaries and sets does not matter, nor does how a sparse matrix is stored.
     """
     kind = type(value)
     if kind is float or kind is int or kind is bool:
@@ -142,7 +141,6 @@ def _find_reader(kind: type, value: Any) -> Reader | None:
 
 
 def _has_state(value: object, base: type) -> bool:
-    """Whether an object of a subclass may hold more than its base does."""
     own = type(value).__mro__[: type(value).__mro__.index(base)]
     return bool(getattr(value, "__dict__", None)) or any(vars(kind).get("__slots__") for kind in own)
 

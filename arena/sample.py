@@ -44,7 +44,6 @@ def own_points(points: Any) -> np.ndarray:
 
 
 def own_labels(labels: Any) -> np.ndarray:
-    """Labels as int8 of 0 and 1, an own copy. Raises: InvalidArgument if they are anything else."""
     return own_copy(as_labels(labels))
 
 
@@ -127,8 +126,8 @@ def _refuse_integer(value: int) -> InvalidArgument:
 
 
 def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is ().
-    Raises: InvalidArgument for a value that is not finite, or a vector of another length."""
+    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is (). Raises:
+    InvalidArgument."""
     points = as_floats(as_points(x)).astype(np.float64, copy=False)
     if shape and points.shape[-1:] != shape:
         raise InvalidArgument(f"a point must have shape {shape}", value=points.shape)
@@ -199,11 +198,10 @@ def _own_sample_labels(labels: Any) -> np.ndarray:
 class Sample:
     """An ordered list of labelled examples, stored as runs.
 
-    Shapes: points (k, ...) float64, labels (k,) of 0 and 1, counts (k,) of at least 1. The list holds
-    `counts[0]` copies of example 0, then `counts[1]` copies of example 1, and so on. Equality is that of the
-    lists. Arrays are copied. A blank example has the label `BLANK` and the point 0; referees allow it where
-    neighbours zero out one.
-    Raises: InvalidArgument if the shapes or the values are others.
+    Shapes: points (k, ...) float64, labels (k,) of 0 and 1, counts (k,): `counts[0]` ≥ 1 copies of example 0,
+    then `counts[1]` copies of example 1, and so on. Equality is that of the lists. Arrays are copied. A blank
+    example has the label `BLANK` and the point 0; referees allow it where neighbours zero out one.
+    Raises: InvalidArgument for other shapes or values.
 
     >>> Sample([0.5, 0.5, 2.0], [0, 1, 1], [3, 2, 1])
     Sample(6 examples: 3 x (0.5, 0), 2 x (0.5, 1), 1 x (2, 1))
@@ -237,8 +235,7 @@ class Sample:
 
     @classmethod
     def of(cls, given: Sample) -> Sample:
-        """The same list as a new Sample of no subclass, which changes to the given object do not reach.
-        Raises: InvalidArgument if the attributes have been changed to what is no sample."""
+        """The same list as a new Sample of no subclass, which changes to the given object do not reach."""
         return Sample(given.points, given.labels, given.counts)
 
     @cached_property
@@ -265,8 +262,7 @@ class Sample:
         return f"Sample({self.describe()})"
 
     def describe(self, most: int = 4, *, reads: Reads = BOTH) -> str:
-        """The size and the first `most` runs, as one line of text, with the parts of the examples that
-        `reads` names."""
+        """The size and the first `most` runs, as one line of text, with the parts that `reads` names."""
         points = np.zeros_like(self.points) if reads == "labels" else self.points
         labels = np.zeros_like(self.labels) if reads == "points" else self.labels
         shown = self if reads == BOTH else Sample(points, labels, self.counts)  # merges what looks alike
@@ -300,7 +296,6 @@ class Sample:
         return Sample(self.points[runs], self.labels[runs], self.counts[runs])
 
     def blank_one(self, run: int) -> Sample:
-        """The neighbour in which the last example of run `run` is blank instead."""
         return self.replace_one(run, np.zeros(self.points.shape[1:]), BLANK)
 
     def divide(self, pieces: Any = 1) -> Sample:
@@ -364,12 +359,9 @@ class Sample:
 
 @attrs.frozen(eq=False)
 class Training:
-    """What a learner receives in the training phase: the distinct samples, and which game got which.
-
-    samples: those that some game of the batch got; in a batch without games, those that games would have got.
-        Their number and order reveal nothing about the worlds.
-    which: (n,), indices of `samples`.
-    """
+    """What a learner receives in the training phase: the distinct samples that some game got, whose number
+    and order reveal nothing about the worlds (in a batch without games, those that games would have got), and
+    `which` of them each game got (n,)."""
 
     samples: tuple[Sample, ...]
     which: np.ndarray

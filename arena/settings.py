@@ -31,12 +31,9 @@ _READ_REMEDIES = {
 def setting(
     default: Any = attrs.NOTHING, *, help: str, unit: str = "", check: Check | Iterable[Check] | None = None
 ) -> Any:
-    """A keyword-only field of a player's configuration.
-
-    help, unit: what `arena show PLAYER` prints; `--set NAME=VALUE` sets the field.
-    check: one or several of the validators below, which let None pass: as a default it means "derived".
-        Default: more than 0 for the unit "nats", and less than 1, too, for "probability".
-    """
+    """A keyword-only field of a player's configuration. help, unit: what `arena show PLAYER` prints. check:
+    validators, which let None pass: as a default it means "derived". Default: more than 0 for the unit
+    "nats", and less than 1, too, for "probability"."""
     if check is None:
         check = _CHECKS_OF_UNITS.get(unit, ())
     checks = [check] if callable(check) else list(check)
@@ -49,7 +46,6 @@ def setting(
 
 
 def count_setting(default: Any = attrs.NOTHING, *, help: str, least: int = 1) -> Any:
-    """A setting that is an integer of at least `least`."""
     return setting(default, help=help, check=[whole, at_least(least)])
 
 
@@ -61,8 +57,6 @@ def check_value(name: str, value: Any, *checks: Check) -> None:
 
 @attrs.frozen
 class _Named:
-    """The part of an attribute that validators read."""
-
     name: str
 
 
@@ -116,11 +110,9 @@ _CHECKS_OF_UNITS = {"nats": (more_than(0),), "probability": (more_than(0), less_
 
 
 def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: bool = False) -> bytes:
-    """The content of a regular file that the user names, after `file_guard` has seen it.
-
-    kind: what error messages call it. mebibytes: its largest size. code: whether it is run.
-    Raises: InvalidArgument if it cannot be read, is no regular file, or is larger; whatever the guard raises.
-    """
+    """The content of a regular file that the user names, after `file_guard` has seen it. kind: what error
+    messages call it. code: whether it is run. Raises: InvalidArgument if it cannot be read, is no regular
+    file, or is larger; whatever the guard raises."""
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
@@ -151,7 +143,7 @@ def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: 
 
 def parse_rows(path: str | os.PathLike[str], content: bytes) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file that are not empty, with stripped fields, each with the number of its last line.
-    Raises: InvalidArgument, with the path as the user gave it and the line, if this is not CSV in UTF-8."""
+    Raises: InvalidArgument, with the path as given and the line, if this is not CSV in UTF-8."""
     reader = csv.reader(io.StringIO(_decode(path, content), newline=""), skipinitialspace=True, strict=True)
     try:
         for row in reader:
@@ -193,5 +185,4 @@ def check_size(kind: str, path: str | os.PathLike[str], size: int, *, mebibytes:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file, also a pipe that nobody writes to."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

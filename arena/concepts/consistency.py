@@ -23,8 +23,7 @@ _SLAB_NUMBERS = 2**20  # numbers in memory at a time
 
 
 def version_spaces(concept_class: ConceptClass, games: int) -> VersionSpaces:
-    """The version spaces of `games` games without examples: two numbers a game for thresholds, its examples
-    for halfspaces, otherwise a bit for each concept. Raises: as `check_consistency`."""
+    """The version spaces of so many games without examples. Raises: as `check_consistency`."""
     check_consistency(concept_class)
     if isinstance(concept_class, Thresholds):
         return _ThresholdSpaces(concept_class, games)
@@ -104,7 +103,7 @@ class _ThresholdSpaces:
 
 
 class _HalfspaceSpaces:
-    """Halfspaces: weights consistent with all examples of a game, replaced when an example refutes them."""
+    """Weights consistent with all examples of a game, replaced when an example refutes them."""
 
     def __init__(self, concept_class: Halfspaces, games: int) -> None:
         self._class = concept_class
@@ -151,7 +150,7 @@ class Hindsight:
     """The fewest mistakes that a concept of the class makes on the examples of each game so far.
 
     A concept's mistakes are all labels 1, plus the surplus of labels 0 over labels 1 at the points that it
-    labels 1.
+    labels 1. Raises: Unsupported as `check_hindsight`, or if there are too many counts.
     """
 
     def __init__(self, concept_class: ConceptClass, games: int) -> None:

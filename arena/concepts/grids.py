@@ -121,7 +121,6 @@ class LineClass(MatrixClass):
         return f"{type(self).__name__}({format_domain(self.domain)})"
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats."""
         return self._line.check(x)
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:
@@ -155,7 +154,6 @@ class Points(LineClass):
         return min(1, len(self.domain) - 1)
 
     def growth_bound(self, points: int) -> int:
-        """Exact: m distinct points have m + 1 labellings, if the domain has others."""
         return min(points + 1, self.size)
 
 
@@ -193,7 +191,6 @@ class Intervals(LineClass):
         return min(2, len(self.domain))
 
     def growth_bound(self, points: int) -> int:
-        """Exact: m distinct points have m(m + 1)/2 + 1 labellings."""
         return min(points * (points + 1) // 2 + 1, self.size)
 
 
@@ -256,7 +253,6 @@ class Rectangles(MatrixClass):
         return freeze(np.concatenate([np.zeros((1, inside.shape[1]), bool), inside]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as integers (..., axes)."""
         points = as_points(x)
         if points.shape[-1:] != self.point_shape:
             raise InvalidArgument(f"a point must have shape {self.point_shape}", value=points.shape)

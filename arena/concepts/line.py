@@ -29,10 +29,9 @@ MAX_FOR_WEIGHTED_PAIRS = 12
 class Thresholds(ConceptClass):
     """The concepts c_t(x) = 1[x >= t]. A concept is its t, a float, and t = +inf labels everything 0.
 
-    ERM returns the smallest best t among the sample's points and +inf; an empty sample gives +inf.
-
-    domain: None for the real line, or the points of a finite domain in increasing order. Then `check` refuses
-        other points, and ERM and dichotomies return t in the domain or +inf.
+    ERM returns the smallest best t among the sample's points and +inf; an empty sample gives +inf. domain:
+    None for the real line, or the points of a finite domain in increasing order. Then `check` refuses other
+    points, and ERM and dichotomies return t in the domain or +inf.
 
     >>> Thresholds().erm([3, 1, 2], [1, 0, 1]), Thresholds((1, 2, 4))
     (array(2.), Thresholds(3 points from 1 to 4))
@@ -60,7 +59,7 @@ class Thresholds(ConceptClass):
         return super().domain_indices(points) if self._line is None else self._line.domain_indices(points)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """Values of t as floats: any number or infinity, whether in the domain or not."""
+        """Values of t as floats, whether in the domain or not."""
         array = as_floats(as_numbers(concepts, "thresholds must be numbers"))
         if np.isnan(array).any():
             raise InvalidArgument("a threshold must be a number or infinity", value=np.nan)
@@ -140,10 +139,9 @@ def _best_by_sorting(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 @attrs.frozen
 class RealPoints(ConceptClass):
-    """The concepts c_z(x) = 1[x = z]. A concept is its z, a float, and z = +inf labels everything 0.
-
-    ERM returns +inf unless some point has more weight of label 1 than of label 0, and then the smallest of
-    the points at which the difference is largest.
+    """The concepts c_z(x) = 1[x = z]. A concept is its z, a float, and z = +inf labels everything 0. ERM
+    returns the smallest of the points at which the weight of label 1 exceeds that of label 0 most, or +inf if
+    none does.
 
     >>> RealPoints().erm([3, 1, 2, 2], [1, 0, 1, 1])
     array(2.)
@@ -153,7 +151,6 @@ class RealPoints(ConceptClass):
     vc_dimension = 1  # no concept labels two points 1
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """Values of z as floats: any number, or +inf."""
         array = as_floats(as_numbers(concepts, "point functions must be numbers"))
         if not (array > -np.inf).all():
             raise InvalidArgument(
@@ -203,8 +200,8 @@ class RealIntervals(ConceptClass):
     """The concepts 1[low <= x <= high] of the real line, and the empty interval.
 
     A concept is (low, high), and (inf, -inf) for the empty interval, which comes first. The others are
-    ordered by high, and for equal high the shortest comes first. ERM returns the first of the best among the
-    intervals whose ends are points of the sample.
+    ordered by high, then the shortest first. ERM returns the first of the best whose ends are points of the
+    sample.
 
     >>> RealIntervals().erm([1, 2, 3, 4], [1, 0, 1, 1])
     array([3., 4.])
@@ -215,7 +212,6 @@ class RealIntervals(ConceptClass):
     vc_dimension = 2  # no interval contains the outer two of three points without the middle one
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """The ends as floats, (..., 2)."""
         return check_ends(concepts, 1)
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -276,11 +272,9 @@ class RealIntervals(ConceptClass):
 def _draw_interval(
     rng: np.random.Generator, points: np.ndarray, signs: np.ndarray, present: np.ndarray, rate: float
 ) -> tuple[float, float]:
-    """One interval between points (m,), or the empty one, with a chance in proportion to exp(rate·gain).
-
-    An interval from point i to point j gains the signs up to j less those before i. So its chance is a
-    product of one factor for each end, and the ends are drawn one after the other, in O(m log m).
-    """
+    """One interval between points (m,), or the empty one, with a chance in proportion to exp(rate·gain). It
+    gains the signs up to its high end less those before the low end, so the ends are drawn one after the
+    other."""
     values, place = np.unique(points[present] + 0.0, return_inverse=True)
     sums = np.cumsum(np.bincount(place, weights=signs[present], minlength=len(values)))
     starts = -rate * np.concatenate([[0.0], sums[:-1]])
@@ -298,8 +292,8 @@ def _draw_index(rng: np.random.Generator, log_weights: np.ndarray) -> int:
 
 
 def best_intervals(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """(b, 2): the first interval, in the order of `RealIntervals`, with the largest sum of signs, of points
-    and signs (b, m), where sign 0 marks an absent point."""
+    """(b, 2): the first interval, in the order of `RealIntervals`, with the largest sum of signs (b, m),
+    where sign 0 marks an absent point."""
     if points.shape[1] == 0:
         return np.tile([np.inf, -np.inf], (len(points), 1))
     ordered = SortedSamples.sort(points, signs, signs != 0)

@@ -23,8 +23,7 @@ class Stumps(ConceptClass):
 
     A concept is (j, t, s), with s = 1 for x_j >= t and s = -1 for x_j < t. The constant concepts come first:
     all 0 is (0, inf, 1) and all 1 is (0, -inf, 1). The others are ordered by j, then s = 1 before s = -1,
-    then t. ERM returns the first of the best with t among the sample's coordinates, and `dichotomies` the
-    first for each labelling.
+    then t. ERM returns the first of the best with t among the sample's coordinates.
 
     >>> Stumps(2).erm([[0, 5], [1, 3], [2, 4]], [0, 1, 1])
     array([0., 1., 1.])
@@ -46,7 +45,6 @@ class Stumps(ConceptClass):
         return next(m for m in count(2) if comb(m + 1, (m + 1) // 2) > 2 * self.features)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """The concepts as floats (..., 3)."""
         array = as_numbers(concepts, "a stump must be (feature, t, sign)", (3,)).astype(
             np.float64, copy=False
         )
@@ -111,10 +109,11 @@ class Stumps(ConceptClass):
 
 @attrs.frozen(eq=False)
 class _Cuts:
-    """Slots for the concepts of b samples in order, k = 2 + 2·d·m: by feature, sign and sorted values t.
+    """Slots for the concepts of b samples in order, k = 2 + 2·d·m: by feature, sign and sorted values t (b,
+    d, m).
 
-    Shapes: values (b, d, m), increasing; gains (b, k); allowed (b, k) bool, True if t is present, the first
-    of equal values, and not the least value, for which the labelling is constant.
+    allowed (b, k) bool: True if t is present, the first of equal values, and not the least value, for which
+    the labelling is constant.
     """
 
     values: np.ndarray
@@ -157,11 +156,8 @@ class _Cuts:
 
 
 def _first_labellings(cuts: _Cuts, points: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """(b, k) bool: whether an allowed slot labels the present points (b, m, d) like no allowed one before it.
-
-    Labellings are compared by the sum of two random words of each point labelled 1, which collide with chance
-    2^-128.
-    """
+    """(b, k) bool: whether an allowed slot labels the present points like no allowed one before it, by sums
+    of two random words a point, which collide with chance 2^-128."""
     words = np.random.default_rng(0).integers(-(2**63), 2**63 - 1, (2, 1, points.shape[1]))
     sums = [_Cuts.sort(points, np.where(present, word, 0), present).gains for word in words]
     keys = np.stack([*sums, ~cuts.allowed])

@@ -1,6 +1,5 @@
 """Online games of T rounds: section 2 of Li, Wang, Ye, Private Online Learning against an Adaptive
-Adversary.
-"""
+Adversary."""
 
 from __future__ import annotations
 
@@ -36,10 +35,8 @@ class OnlineState(Protocol):
 
 
 class OnlineBatch(Batch):
-    """What the online protocols share: rounds, their examples, and the counts of mistakes.
-
-    allowed: the examples to which the games are restricted, or None for all.
-    """
+    """What the online protocols share. allowed: the examples to which the games are restricted, or None for
+    all."""
 
     mistakes: np.ndarray
 
@@ -87,7 +84,7 @@ class OnlineBatch(Batch):
             self.log.append(ExampleEntry(round=self.round, x=x, y=y, predicted=predicted))
 
     def _blame_adversary(self, call: Callable[[], V]) -> V:
-        """Run code that may refuse a point of the adversary's; the refusal becomes a violation of its own."""
+        """Run code that may refuse a point of the adversary's, as a violation of its own."""
         try:
             return call()
         except ArenaError as error:
@@ -95,8 +92,6 @@ class OnlineBatch(Batch):
 
 
 class ObliviousBatch(OnlineBatch):
-    """Games of one move, the whole sequence."""
-
     def _play_sequence(self, move: Commit) -> Stream:
         hypotheses = []
         for example in self._list_examples(move):
@@ -164,8 +159,6 @@ class ObliviousBatch(OnlineBatch):
 
 
 class AdaptiveBatch(OnlineBatch):
-    """Games of one move a round."""
-
     def _play_round(self, move: Example) -> Shown:
         if not _is_plain(move):
             raise self.refuse("only SpecialRound has a second world")
@@ -199,7 +192,6 @@ class SpecialRoundBatch(OnlineBatch):
         return Shown(self._presented)
 
     def _choose_example(self, move: Example, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Each game's own example at the special round; x, y: that of world 0."""
         other_x = self.adversary.read_point(move.x if move.other_x is None else move.other_x)
         other_y = self.adversary.read_labels(move.y if move.other_y is None else move.other_y)
         differ = points_differ(x, other_x) | (y != other_y)
@@ -218,8 +210,7 @@ def _is_plain(move: object) -> bool:
 
 class AllowedExamples:
     """The examples that keep n games realizable by a class: those that agree with the target, if the
-    adversary names one; otherwise those after which some concept of the class agrees with all of the
-    game's."""
+    adversary names one; otherwise those after which some concept agrees with all of the game's."""
 
     def __init__(self, concepts: ConceptClass, games: int) -> None:
         self.concepts = concepts
@@ -229,9 +220,8 @@ class AllowedExamples:
         self._agreement: Callable[[Any, np.ndarray], np.ndarray] | None = None
 
     def add(self, x: np.ndarray, y: np.ndarray, target: Any) -> np.ndarray:
-        """(n,) bool: the games in which the example x (n, ...), y (n,) is allowed.
-        Raises: InvalidArgument if x is outside the domain, or the target is no concept of the class or not
-        the first one."""
+        """(n,) bool: the games in which the example x (n, ...), y (n,) is allowed. Raises: InvalidArgument if
+        x is outside the domain, or the target is no concept of the class or not the first one."""
         if target is None and self._agreement is None:
             self._spaces = self._spaces or version_spaces(self.concepts, self._games)
             return self._spaces.add(x, y)
@@ -244,7 +234,6 @@ class AllowedExamples:
         return self._agreement(x, y)
 
     def _read_target(self, target: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
-        """The test whether examples agree with the target, which is given once or once for each game."""
         # The copy is safe from later changes by the adversary.
         concepts = self.concepts.check_concepts(target).copy()
         if concepts.ndim == self.concepts.concept_ndim:
@@ -302,8 +291,8 @@ class Adaptive(OnlineReferee):
 
 @attrs.frozen
 class SpecialRound(OnlineReferee):
-    """Definition 2.4: each round the learner presents h_t and receives an example. In one round, chosen by
-    the adversary, there are two examples, one for each world. The view is h_1 … h_T."""
+    """Definition 2.4: each round the learner presents h_t and receives an example, in one round that the
+    adversary chooses another in each world. The view is h_1 … h_T."""
 
     name = "SpecialRound"
     summary = "online learning; the example of one round differs between the worlds"
@@ -319,16 +308,11 @@ class SpecialRound(OnlineReferee):
 @attrs.frozen
 class Realizable(Referee):
     """The protocol of `Oblivious` or `Adaptive`, restricted to games whose examples agree with some concept
-    of a class.
+    of a class: one with a finite domain, thresholds on the line, or halfspaces with margin.
 
     The adversary need not choose that concept beforehand. If it does and names it (`Example.target`), the
     referee has less to do. An example that agrees with no concept left is refused before the learner presents
-    its hypothesis.
-
-    Players, plans and reports know it by the name of the other referee, since it is the same protocol.
-
-    concepts: a class with a finite domain, thresholds on the line, or halfspaces with margin.
-    Raises: InvalidArgument or Unsupported if they are none of these, or too large.
+    its hypothesis. Players, plans and reports know it by the name of the other referee.
     """
 
     learner_state = OnlineState
@@ -353,17 +337,14 @@ class Realizable(Referee):
 
     @property
     def name(self) -> str:  # type: ignore[override] # that of the wrapped referee, which a class cannot know
-        """The name of the protocol."""
         return self.referee.name
 
     @property
     def T(self) -> int:  # noqa: N802 - as in the other referees
-        """The rounds of a game."""
         return self.referee.T
 
     @property
     def committed(self) -> bool:  # type: ignore[override] # likewise
-        """Whether all examples are fixed before the first hypothesis."""
         return self.referee.committed
 
     def open(self, setup: BatchSetup) -> Batch:

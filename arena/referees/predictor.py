@@ -225,7 +225,7 @@ class Figure1(PredictorReferee):
     it causes shows at the next round, as silence. t: the most queries of a game; None for no limit.
 
     Deviation: a learner that learns from unlabelled points (remark 3 of the introduction) may be handed some
-    between queries. They too may differ in one place and raise the flag. A halt is then shown.
+    between queries. They may differ in one place and raise the flag. A halt is then shown.
     """
 
     name = "Figure1"
@@ -244,11 +244,9 @@ class Figure1(PredictorReferee):
 @attrs.frozen
 class Voting(PredictorReferee):
     """The training phase of Figure 1, then adaptive queries at up to ℓ public points: the game of Algorithms
-    1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
-
-    Points are the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every
-    answer is shown, and whether the learner has halted. ell: the most queries of a game; None for no limit.
-    """
+    1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. An answer is 0, 1 or ⊥
+    (`UNSTABLE`: the votes were too close), always shown, and so is a halt. ell: the most queries of a game;
+    None for no limit."""
 
     name = "Voting"
     summary = "a predictor answers public queries (Liu et al., Revisiting Model-Agnostic Private Learning)"

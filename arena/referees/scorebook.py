@@ -23,8 +23,7 @@ def _read_marks(marks: Iterable[int]) -> tuple[int, ...]:
 @attrs.frozen(kw_only=True)
 class Scorebook:
     """What to count: the mistakes after each of strictly increasing rounds (`marks`), and those of the best
-    concept of a class with a finite domain, if any. Raises: InvalidArgument or Unsupported if they are
-    none of these."""
+    concept of a class with a finite domain, if any. Raises: InvalidArgument or Unsupported."""
 
     marks: tuple[int, ...] = attrs.field(converter=_read_marks)
     concepts: ConceptClass | None = attrs.field(default=None)
@@ -42,7 +41,6 @@ class Scorebook:
             check_hindsight(concepts)
 
     def check(self, rounds: int) -> None:
-        """Refuse marks that a game of so many rounds does not reach."""
         if self.marks and self.marks[-1] > rounds:
             raise InvalidArgument(
                 f"a mark must be a round of the game, of T = {rounds}", value=self.marks[-1]
@@ -55,11 +53,8 @@ class Scorebook:
 
 @attrs.frozen(eq=False, kw_only=True)
 class MistakeCounts:
-    """The mistakes of n games up to each of k marks.
-
-    marks: (k,) int64, rounds. mistakes: (k, n) int64, the learner's. least: (k, n) int64, those of the best
-    concept of the class in hindsight, or None without a class.
-    """
+    """The mistakes of n games up to each of k rounds `marks` (k,): the learner's (k, n), and the least (k,
+    n), of the best concept of the class in hindsight, or None without a class."""
 
     marks: np.ndarray = attrs.field(converter=freeze)
     mistakes: np.ndarray = attrs.field(converter=freeze)

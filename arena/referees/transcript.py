@@ -110,8 +110,8 @@ class TrainingEntry(Entry):
 
 @attrs.frozen(eq=False, kw_only=True)
 class QueryEntry(Entry):
-    """A query and its answer. label, shown_halted: as the adversary sees them; answer, halted: the learner's.
-    (n,), labels int8. withheld: (n,) bool, or None for no game."""
+    """A query and its answer (n,). label, shown_halted: as the adversary sees them; answer, halted: the
+    learner's."""
 
     x: np.ndarray
     label: np.ndarray

@@ -68,10 +68,8 @@ def _is_frozen(player: object) -> bool:
 
 
 def check_adversary(adversary: Adversary, learner: Learner, referee: Referee, *, games: int = 8) -> None:
-    """Check an adversary in a few games against `learner`, whose fault is told from its own.
-
-    games: in a batch that checks whether they are independent; an audit gives the size of its blocks.
-    """
+    """Check an adversary in a few games against `learner`, whose fault is told from its own. games: in a
+    batch that checks whether they are independent; an audit gives the size of its blocks."""
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(adversary, "adversary")
     # Legal moves, and the same game for the same random numbers; nothing from global generators.

@@ -1,8 +1,5 @@
-"""Checks that the games of a batch are independent; otherwise an audit would certify losses that do not
-exist.
-
-No referee can see a violation in one game, so every audit begins with these checks.
-"""
+"""Checks that the games of a batch are independent, which no referee can see in one game; otherwise an audit
+would certify losses that do not exist."""
 
 from __future__ import annotations
 
@@ -46,17 +43,14 @@ def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name
 
 
 def _outcome(played: Played) -> tuple[list[bytes], bytes]:
-    """What the adversary saw, as far as it was recorded, and its score."""
     view = [part.tobytes() for part in played.shown]
     halted = b"" if played.halted is None else played.halted.tobytes()
     return [*view, halted], b"" if played.score is None else played.score.tobytes()
 
 
 def forbid_global_randomness(name: str, play_games: Callable[[], P]) -> P:
-    """The result of `play_games`, which may use the global generators of the process only to import modules.
-
-    Some libraries draw from them while they are imported, so that the games are then played again.
-    """
+    """The result of `play_games`, which may use the global generators of the process only to import modules:
+    then the games are played again."""
     for _ in range(_MAX_IMPORTING):
         states, modules = _read_global_states(), set(sys.modules)
         result = play_games()
@@ -79,12 +73,9 @@ def _read_global_states() -> tuple[object, ...]:
 def check_games_independent(
     adversary: Adversary, learner: Learner, referee: Referee, *, games: int = _GAMES
 ) -> None:
-    """Check that a game's moves and score depend on the replies of that game alone.
-
-    In a batch of so many games, the adversary plays several times at once with the same random numbers: on
-    the replies of the learner, and on replies of which those to other games are changed. One in game style
-    cannot see these.
-    """
+    """Check that a game's moves and score depend on the replies of that game alone. The adversary plays
+    several times at once with the same random numbers: on the replies of the learner, and on replies of which
+    those to other games are changed. One in game style cannot see these."""
     if isinstance(adversary, GameAdversary) or games < 2:
         return
     for number in {games, max(games, _LARGE_ENOUGH)}:
@@ -94,8 +85,8 @@ def check_games_independent(
 
 @attrs.frozen(eq=False)
 class _Change:
-    """A change of the replies: game g gets the replies to game `donors[g]`, and `flip` inverts answers,
-    except in the games `kept`, (n,) bool."""
+    """Game g gets the replies to game `donors[g]`, and `flip` inverts answers, except in the games `kept`,
+    (n,) bool."""
 
     kept: np.ndarray
     donors: np.ndarray
@@ -177,7 +168,6 @@ class _OtherPlay:
         self._number += 1
 
     def compare_score(self, reply: Reply | None, score: Any) -> None:
-        """Send the last reply, changed; compare the score with that of the adversary."""
         self._advance(reply)
         if self._moves is not None:
             self._moves.close()  # it would go on for longer
@@ -205,10 +195,8 @@ class _OtherPlay:
 
 
 def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> Played | None:
-    """Check that an adversary plays the same on the same replies and random numbers, none of them global.
-
-    For learners whose games no seed repeats. Returns the games, or None for an adversary in game style.
-    """
+    """Check that an adversary plays the same on the same replies and random numbers, none of them global, for
+    learners whose games no seed repeats. Returns the games, or None for an adversary in game style."""
     if isinstance(adversary, GameAdversary):
         return None
     played = play(learner, adversary, referee, games=_GAMES, seed=7, record=True)
@@ -232,8 +220,7 @@ def check_common_random_numbers(
     learner: Learner, adversary: Adversary, referee: Referee, *, games: int = _GAMES
 ) -> None:
     """Check that a learner with common random numbers gives a game the same replies whatever the worlds of
-    other games, in a batch of so many. Otherwise pairs of games that share random numbers would depend on
-    other pairs."""
+    other games. Otherwise pairs of games that share random numbers would depend on other pairs."""
     kept = generator(block_seed(1, 2)).permutation(games) < (games + 1) // 2
     for world in (False, True):
         one_world: list[bytes] = []

@@ -44,12 +44,9 @@ _USUAL_SIZE, _SMALL_SIZE = 1_000, 7  # examples for a learner that takes any num
 
 
 def check_learner(learner: Learner, *, sample: Sample | None = None, games: int = 2_000) -> None:
-    """Check a learner under every protocol that it names.
-
-    sample: what to train on; by default two points with both labels, as many examples as it needs, and then
-        samples of other sizes and with hardly any or only examples of one label.
-    games: the size of the batches for statistics.
-    """
+    """Check a learner under every protocol that it names. games: the size of the batches for statistics.
+    sample: what to train on; by default two points with both labels, then samples of other sizes and with
+    hardly any or only examples of one label."""
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(learner, "learner")
     if not isinstance(learner.claim, Claim):
@@ -104,7 +101,6 @@ def _check_long_games(learner: Learner, protocol: str, sample: Sample) -> bool:
 
 
 def _prepare_probe(learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...]) -> Probe:
-    """The longest games that the learner's budget of rounds or queries allows."""
     for length in range(max(ROUNDS, len(points)), 0, -1):
         probe = _make_probe(learner, protocol, sample, points, length)
         try:
@@ -138,7 +134,6 @@ def _declines(learner: Learner, probe: Probe) -> bool:
 
 
 def _check_on_sample(learner: Learner, probe: Probe, games: int) -> None:
-    """Check the declared distribution and independence on a sample, unless the learner declines it."""
     if _declines(learner, probe):
         return
     _check_law(learner, probe, games)

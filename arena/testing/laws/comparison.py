@@ -1,7 +1,5 @@
-"""Checks that games follow the output distribution that their learner declares.
-
-What is compared, and what that can notice: docs/proofs/declared_distributions.md.
-"""
+"""Checks that games follow the output distribution that their learner declares:
+docs/proofs/declared_distributions.md."""
 
 from __future__ import annotations
 
@@ -65,10 +63,8 @@ def compare_with_law(
     games: int = MOST_GAMES,
     worlds: tuple[bool, ...] = (False, True),
 ) -> Comparison | None:
-    """Compare games of an adversary with the output distribution that the learner declares.
-
-    Released values are compared, otherwise what is shown in each round given the rounds before. There are as
-    many games in each world as a fixed amount of work allows, at most `games`.
+    """Compare games of an adversary with the output distribution that the learner declares: released values,
+    or what is shown in each round given the rounds before; as many as a fixed amount of work allows.
 
     Returns None if the distribution is not that of this protocol, or of other points than the adversary's.
     Raises: NotConforming, with probability at most `rate` if it is right; Unsupported if none is declared.
