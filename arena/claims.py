@@ -184,8 +184,7 @@ def read_relation(given: object) -> Relation:
 
 
 def find_users(users_of: UserFunction, points: np.ndarray) -> np.ndarray:
-    """(k,): whose each of the points (k, ...) is. Raises: InvalidArgument unless that is one number or text
-    each."""
+    """(k,): whose each of the points (k, ...) is. Raises: InvalidArgument unless one number or text each."""
     users = np.asarray(users_of(points))
     if users.shape != (len(points),) or users.dtype.kind not in "biufUS":
         raise InvalidArgument(

@@ -251,8 +251,7 @@ def list_answers(replies: Iterable[Reply]) -> list[Answer]:
 
 @attrs.frozen(eq=False)
 class Hypothesis:
-    """The released hypotheses of n games: `h(x)` labels points. concepts: (n, ...), of `concept_class`, one a
-    game."""
+    """The released hypotheses of n games: `h(x)` labels points. concepts: (n, ...), one for each game."""
 
     concept_class: ConceptClass
     concepts: np.ndarray
@@ -268,8 +267,7 @@ class Hypothesis:
 
 @attrs.frozen(eq=False)
 class Released(Reply):
-    """What the learner released under `Release`: values (n, ...), as `arena.released` encodes them, or
-    hypotheses."""
+    """What the learner released: values (n, ...), as `arena.released` encodes them, or hypotheses."""
 
     value: Any
 

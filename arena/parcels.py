@@ -178,8 +178,7 @@ def callable_name(function: Any) -> str:
 
 def fingerprint(function: Any) -> str:
     """A text that is equal for callables of the same module, name, code, defaults and enclosed values, in any
-    process of one minor version of Python. Global variables and attributes of callables are not part of
-    it."""
+    process of one minor version of Python, whatever global variables or attributes they read."""
     return _identify(function, (id(function),))
 
 

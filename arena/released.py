@@ -280,8 +280,7 @@ def value_columns(value: np.ndarray, name: str) -> dict[str, np.ndarray]:
 
 
 def align_columns(parts: Sequence[dict[str, np.ndarray]], *, fill: float) -> list[np.ndarray]:
-    """The features of several batches as arrays (n, F) with the same columns; `fill` where a batch lacks
-    one."""
+    """The features of several batches as arrays (n, F) with the same columns; `fill` where one lacks it."""
     names = dict.fromkeys(name for part in parts for name in part)
     absent = [np.full(len(next(iter(part.values()))), fill) for part in parts]
     return [

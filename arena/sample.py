@@ -320,8 +320,7 @@ class Sample:
         return Sample(self.points[first], self.labels[first], counts)
 
     def kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The first run of each distinct example, in sorted order; and (k,), which of these each run
-        holds."""
+        """The first run of each distinct example, in sorted order; and (k,), which of these each run has."""
         rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
         order = np.lexsort(rows.T[::-1])  # np.unique(axis=0) takes four times as long
         new = np.ones(len(rows), bool)

@@ -72,7 +72,7 @@ class ConceptClass(ABC):
 
     @abstractmethod
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The distinct labellings of points (m, ...), which may be repeated, in the order that the class
+        """The distinct labellings of points (m, ...), repeated or not, in the order that the class
         documents."""
 
     def label(self, concepts: Any, x: Any) -> np.ndarray:
@@ -88,8 +88,8 @@ class ConceptClass(ABC):
         return self._label(concepts, points)
 
     def agrees(self, concepts: Any, x: Any, y: np.ndarray) -> np.ndarray:
-        """(n,) bool: whether each game's concept gives x the label y (n,), in classes with a margin at that
-        margin."""
+        """(n,) bool: whether each game's concept gives x the label y (n,), with the margin of the class if
+        any."""
         return np.asarray(self.label(concepts, x) == y)
 
     def agreement(self, concepts: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
@@ -196,8 +196,7 @@ class ConceptClass(ABC):
     def _candidate_concepts(
         self, points: np.ndarray, signs: np.ndarray, present: np.ndarray
     ) -> CandidateConcepts:
-        """`candidate_concepts` of checked arrays, with sign 0 where a point is not present; may be
-        overridden."""
+        """`candidate_concepts` of checked arrays, with sign 0 where a point is not present."""
         distinct, tally, sets, set_of = tally_signs(points, signs, present)
         self.check_growth(int(sets.sum(axis=1).max(initial=0)))
         # With no samples, an empty set still gives the result the shapes of the class.
@@ -265,8 +264,7 @@ def as_numbers(values: Any, rule: str, shape: tuple[int, ...] = ()) -> np.ndarra
 
 def integer_weights(weights: np.ndarray) -> np.ndarray:
     """Integers in exact proportion to weights (..., m), so that their sums do not depend on the order: int64
-    where the sum along the last axis fits, else Python's. Raises: InvalidArgument for one below 0 or not
-    finite."""
+    where the sum along the last axis fits, else Python's. Raises: InvalidArgument unless finite and ≥ 0."""
     weights = as_numbers(weights, "weights must be numbers")
     if weights.dtype.kind == "f":
         weights = weights.astype(np.float64)

@@ -46,8 +46,7 @@ def hindsight(concept_class: ConceptClass, games: int) -> Hindsight:
 
 
 def check_consistency(concept_class: ConceptClass) -> None:
-    """Raises: Unsupported if a class is too large, or no thresholds or halfspaces and without finite
-    domain."""
+    """Raises: Unsupported if a class is too large, or neither thresholds, halfspaces nor a finite domain."""
     if not isinstance(concept_class, Thresholds | Halfspaces):
         labellings(concept_class)
 

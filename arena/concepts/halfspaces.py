@@ -170,8 +170,7 @@ def products(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def label_products(products: np.ndarray) -> np.ndarray:
-    """(k,): 1 where w·x ≥ 0, for weights of sum 1; on the hyperplane too, although the rounding of sums
-    differs."""
+    """(k,): 1 where w·x ≥ 0, for weights of sum 1; on the hyperplane too, however sums are rounded."""
     return np.asarray(products >= -_TIE)
 
 

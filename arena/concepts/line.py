@@ -273,8 +273,7 @@ def _draw_interval(
     rng: np.random.Generator, points: np.ndarray, signs: np.ndarray, present: np.ndarray, rate: float
 ) -> tuple[float, float]:
     """One interval between points (m,), or the empty one, with a chance in proportion to exp(rate·gain). It
-    gains the signs up to its high end less those before the low end, so the ends are drawn one after the
-    other."""
+    gains the signs up to its high end less those before the low end, so the ends are drawn in turn."""
     values, place = np.unique(points[present] + 0.0, return_inverse=True)
     sums = np.cumsum(np.bincount(place, weights=signs[present], minlength=len(values)))
     starts = -rate * np.concatenate([[0.0], sums[:-1]])

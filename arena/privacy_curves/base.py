@@ -74,8 +74,7 @@ class LossDistribution:
     def from_atoms(
         cls, losses: ArrayLike, masses: ArrayLike, step: float, infinite: float = 0.0
     ) -> LossDistribution:
-        """Discretise losses (k,) with these probabilities under P, and `infinite` that of an infinite
-        loss."""
+        """Discretise losses (k,) with these probabilities under P; `infinite`: of an infinite loss."""
         places = np.asarray(losses) / step
         below = np.floor(places).astype(int)
         first = int(below.min())
@@ -201,8 +200,8 @@ class PrivacyCurve(ABC):
         return attrs.evolve(self, **{self.scaled: getattr(self, self.scaled) * scale})  # type: ignore[misc]
 
     def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
-        """Privacy losses on a grid with this step in nats that dominate the claim: one a direction, or for
-        both."""
+        """Privacy losses on a grid with this step in nats that dominate the claim: one a direction, or
+        one."""
         epsilons = _TABLE_END * np.linspace(0, 1, _TABLE_POINTS) ** 2
         deltas, odds = self.deltas(epsilons), np.exp(epsilons)
         # Chords of δ over e^ε are the δ of losses at their ends; negative losses mirror the positive ones.

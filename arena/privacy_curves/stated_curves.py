@@ -1,4 +1,4 @@
-"""Curves of claims that papers state: pure, concentrated and Rényi privacy (docs/proofs/renyi_curves.md), and
+"""Curves of claims that papers state: pure, concentrated and Rényi privacy (docs/proofs/renyi_curves.md),
 tables."""
 
 from __future__ import annotations
@@ -178,8 +178,7 @@ def _read_numbers(values: Iterable[float]) -> tuple[float, ...]:
 @attrs.frozen
 class TabulatedCurve(PrivacyCurve):
     """δ(ε) through points: `values` (k,) at `epsilons` (k,) in nats, linear in e^ε between them and constant
-    after the last. scale: by which every ε is multiplied. Raises: InvalidArgument if this is no privacy
-    curve."""
+    after the last. scale: by which every ε is multiplied. Raises: InvalidArgument if it is no curve."""
 
     name = "table"
     scaled = "scale"

@@ -35,8 +35,7 @@ class OnlineState(Protocol):
 
 
 class OnlineBatch(Batch):
-    """What the online protocols share. allowed: the examples to which the games are restricted, or None for
-    all."""
+    """What the online protocols share. allowed: the examples to which the games are restricted, if any."""
 
     mistakes: np.ndarray
 

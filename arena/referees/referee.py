@@ -35,16 +35,14 @@ class Worlds:
 
     def choose(self, in_world_0: np.ndarray, in_world_1: np.ndarray) -> np.ndarray:
         """For each game the entry of its own world, of two arrays (n, ...). In a batch of one world it is
-        that world's array, so that the learner cannot tell it from a round in which the worlds do not
-        differ."""
+        that world's array, so that the learner cannot tell it from a round in which the worlds agree."""
         if self._worlds.all() or not self._worlds.any():
             return in_world_1 if self._worlds.any() else in_world_0
         worlds = self._worlds.reshape((-1,) + (1,) * (in_world_0.ndim - 1))
         return own_copy(np.where(worlds, in_world_1, in_world_0))
 
     def challenge(self, differ: np.ndarray, unit: PrivacyUnit, *, rule: str, thing: str = "point") -> None:
-        """Raise the flag where the worlds now differ. Raises: ProtocolViolation of `rule` where it is up
-        already."""
+        """Raise the flag where the worlds now differ. Raises: ProtocolViolation of `rule` where it is up."""
         again = differ & self.flag
         if again.any():
             raise self._refuse(
@@ -217,8 +215,7 @@ def name_protocols(fits: Callable[[type[Referee]], bool]) -> str:
 class BatchSetup:
     """What a batch of n games is opened with: the learner's configuration and running state, the adversary's
     name, the worlds (n,) bool, and the number of runs, n, or 1 that all games share. relation: between which
-    training sets the worlds may differ. faults: every exception of the learner is a failure, even a
-    refusal."""
+    training sets the worlds may differ. faults: every exception of the learner is a failure."""
 
     learner: Learner
     state: Any

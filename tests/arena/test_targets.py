@@ -71,15 +71,6 @@ def test_a_target_that_lies_is_refused_in_the_games_where_it_does() -> None:
     assert catch_violation(of(Example(x, [1, 0, 0], target=TARGET)), make_realizable(1)).games == [1, 2]
 
 
-def test_the_margin_that_a_target_keeps_is_the_classs_to_the_last_bit_or_two() -> None:
-    for share, fine in ((0.5, True), (0.5 - 1e-8, False)):
-        example = Example([share, 1, share], 1, target=TARGET)
-        if fine:
-            play(LEARNER, of(example), make_realizable(1), games=GAMES, seed=1)
-        else:
-            catch_violation(of(example), make_realizable(1))
-
-
 def test_a_game_may_have_a_target_of_its_own() -> None:
     targets = np.eye(3)[[0, 2, 2]]
     example = Example(np.eye(3, dtype=np.int8)[[0, 2, 2]], 1, target=targets)

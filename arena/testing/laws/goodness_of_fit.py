@@ -61,8 +61,7 @@ class Comparison:
 
     def visible_deviation(self, probability: float = 0.5) -> float:
         """By how much the true probability of an event must differ from a declared `probability` to be
-        noticed with probability `POWER`, in the direction in which more is needed; 1 if it cannot be
-        noticed."""
+        noticed with probability `POWER`, in the direction in which more is needed; 1 if it cannot be."""
         games, mean = self.games, round(self.games * probability)
 
         def refuses(count: int) -> bool:

@@ -127,6 +127,8 @@ ENDS = "low ends must not exceed high ends"
             r"must have 1 low and 1 high ends, got \('int64', \(1, 3\)\)",
         ),
         (Intervals(range(3)), [7], "a concept must be the index of a row, 0 to 6"),
+        (FiniteClass([[0, 1], [1, 1]]), [np.nan], "0 to 1, got nan"),
+        (FiniteClass([[0, 1], [1, 1]]), ["a"], "concepts must be row indices"),
         (Boxes(2), [[0, 0, 1, np.nan]], ENDS),
         (Boxes(2), [[np.inf, 0, -np.inf, 1]], ENDS),
         (

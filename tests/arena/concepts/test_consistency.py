@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.concepts import ConceptClass, FiniteClass, Functions, Intervals, Points, Rectangles, Thresholds
+from arena.concepts import (
+    ConceptClass,
+    DecisionLists,
+    FiniteClass,
+    Functions,
+    Intervals,
+    Points,
+    Rectangles,
+    Thresholds,
+    Variables,
+)
 from arena.concepts.consistency import MAX_LABELS, hindsight, version_spaces
 from arena.errors import InvalidArgument, Unsupported
 
@@ -20,6 +30,7 @@ CLASSES: list[ConceptClass] = [
     FiniteClass([[0, 0, 1], [0, 1, 1], [0, 1, 1], [1, 0, 1]]),
     FiniteClass(np.ones((1, 1), bool)),
     Functions(Points(range(3)), [[0, 0, 0], [1, 1, 0]]),
+    DecisionLists(Variables(2)),
 ]
 
 

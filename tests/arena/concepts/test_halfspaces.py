@@ -27,20 +27,6 @@ POINTS = [[0, 1, 1], [1, -1, 0]]
 
 
 @pytest.mark.parametrize(
-    ("dimension", "margin", "message"),
-    [
-        (0, 0.2, "dimension must be at least 1, got 0"),
-        (3, 1.5, "margin must be at most 1, got 1.5"),
-        (3, float("nan"), "margin must be more than 0, got nan"),
-    ],
-)
-def test_bad_classes(dimension: Any, margin: float, message: str) -> None:
-    with pytest.raises(InvalidArgument) as caught:
-        Halfspaces(dimension, margin)
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
     ("points", "message"),
     [
         ([0, 1], "a point must have shape (3,), got (2,)"),
@@ -279,22 +265,6 @@ def test_every_decision_list(variables: int, default: int) -> None:
             terms = list(enumerate(labels))[::-1]
             y = np.array([answer_of_list(terms, default, x) for x in points])
             check(decision_list(variables, terms, default), double_points(append_constant(points)), y)
-
-
-@pytest.mark.parametrize(
-    ("labels", "default", "least_sum"),
-    [
-        ((), 0, 1),
-        ((0, 0), 0, 1),  # terms that say what the default says weigh nothing
-        ((1, 1), 0, 5),  # a disjunction
-        ((1, 0), 1, 5),
-        ((0, 1, 0), 1, 9),
-        ((1, 1, 0, 0), 1, 1 + 2 * 2 + 2 * 4),
-        ((0, 1, 0, 1, 0), 1, 1 + 2 + 2 + 4 + 6 + 10),
-    ],
-)
-def test_margins_of_lists_by_hand(labels: tuple[int, ...], default: int, least_sum: int) -> None:
-    assert 1 / decision_list(6, list(enumerate(labels)), default).margin == pytest.approx(least_sum)
 
 
 def test_a_long_list_with_many_changes_has_its_documented_margin() -> None:

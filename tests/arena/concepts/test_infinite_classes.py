@@ -29,10 +29,8 @@ from arena.concepts import (
 from arena.errors import Unsupported
 
 NAMES = list(NAIVE_CLASSES)
-NEW = [name for name in NAMES if name not in ("thresholds", "matrix", "lists")]
 few = settings(max_examples=15)
 each = pytest.mark.parametrize("name", NAMES)
-each_new = pytest.mark.parametrize("name", NEW)
 
 
 def take_points(data: st.DataObject, naive: NaiveClass, most: int = 6, least: int = 0) -> list:
@@ -65,7 +63,7 @@ class TestDichotomies:
         assert naive.spec.growth_bound(0) == 1
 
 
-@each_new
+@each
 class TestErm:
     @few
     @given(data=st.data())
@@ -108,7 +106,7 @@ class TestErm:
         for size, samples in ((0, 3), (1, 40), (5, 300), (30, 20)):
             points = spec.draw_points(rng, samples * size).reshape(samples, size, *spec.point_shape)
             if rng.random() < 0.5 or size == 5:
-                points = np.round(points * 4) if not isinstance(spec, EncryptedThresholds) else points
+                points = np.round(points * 4) if spec.domain is None else points
             labels = rng.integers(0, 2, (samples, size))
             weights = rng.integers(0, 3, (samples, size))
             for given_weights in (None, weights):
