@@ -47,8 +47,8 @@ def own_labels(labels: Any) -> np.ndarray:
     return own_copy(as_labels(labels))
 
 
-def as_points(points: Any) -> np.ndarray:
-    """`points` as an array of finite numbers. Raises: InvalidArgument if they are anything else."""
+def as_points(points: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
+    """`points` as an array of finite numbers, or of vectors of this shape. Raises: InvalidArgument."""
     refuse_masks("points", points)
     try:
         array = np.asarray(points)
@@ -70,7 +70,15 @@ def as_points(points: Any) -> np.ndarray:
             value=float(infinite.flat[0]),
             remedy="Remove the rows with missing values, or fill these in.",
         )
+    if shape and array.shape[-1:] != shape:
+        raise InvalidArgument(f"a point must have shape {shape}", value=array.shape)
     return array
+
+
+def check_each(good: np.ndarray, array: np.ndarray, rule: str, remedy: str = "") -> None:
+    """Raises: InvalidArgument of `rule` with the first number or row of `array` that is not good."""
+    if not good.all():
+        raise InvalidArgument(rule, value=array[~good][0].tolist(), remedy=remedy)
 
 
 def as_floats(array: np.ndarray) -> np.ndarray:
@@ -128,10 +136,7 @@ def _refuse_integer(value: int) -> InvalidArgument:
 def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is (). Raises:
     InvalidArgument."""
-    points = as_floats(as_points(x)).astype(np.float64, copy=False)
-    if shape and points.shape[-1:] != shape:
-        raise InvalidArgument(f"a point must have shape {shape}", value=points.shape)
-    return points
+    return as_floats(as_points(x, shape)).astype(np.float64, copy=False)
 
 
 def as_labels(labels: Any) -> np.ndarray:

@@ -18,7 +18,7 @@ from arena.concepts.dichotomies import (
     tally_signs,
 )
 from arena.errors import InvalidArgument, Unsupported
-from arena.sample import as_labels, as_vectors
+from arena.sample import as_labels, as_vectors, check_each
 
 # ERM works on slabs of samples: small enough for a core's cache, large enough to amortise a numpy call.
 SLAB_NUMBERS = 2**17
@@ -268,9 +268,7 @@ def integer_weights(weights: np.ndarray) -> np.ndarray:
     weights = as_numbers(weights, "weights must be numbers")
     if weights.dtype.kind == "f":
         weights = weights.astype(np.float64)
-    good = np.isfinite(weights) & (weights >= 0)
-    if not good.all():
-        raise InvalidArgument("weights must be finite and ≥ 0", value=weights[~good].flat[0].item())
+    check_each(np.isfinite(weights) & (weights >= 0), weights, "weights must be finite and ≥ 0")
     if weights.dtype.kind == "f":
         return _scale_to_integers(weights)
     return np.asarray(weights, np.int64 if _sums_fit(weights) else object)

@@ -32,19 +32,6 @@ def version_spaces(concept_class: ConceptClass, games: int) -> VersionSpaces:
     return _BitsetSpaces(concept_class, games)
 
 
-def hindsight(concept_class: ConceptClass, games: int) -> Hindsight:
-    """The mistakes in hindsight of `games` games without examples: one count for each point and game.
-    Raises: Unsupported as `check_hindsight`, or if there are too many counts."""
-    check_hindsight(concept_class)
-    points = len(concept_class.domain or ())
-    if games * points > MAX_COUNTS:
-        raise Unsupported(
-            f"{games:,} games of {points:,} points need more than {MAX_COUNTS:,} counts",
-            remedy="Play fewer games in a batch, or choose a smaller domain.",
-        )
-    return Hindsight(concept_class, games)
-
-
 def check_consistency(concept_class: ConceptClass) -> None:
     """Raises: Unsupported if a class is too large, or neither thresholds, halfspaces nor a finite domain."""
     if not isinstance(concept_class, Thresholds | Halfspaces):
@@ -153,10 +140,17 @@ class Hindsight:
     """
 
     def __init__(self, concept_class: ConceptClass, games: int) -> None:
+        check_hindsight(concept_class)
+        points = len(concept_class.domain or ())
+        if games * points > MAX_COUNTS:
+            raise Unsupported(
+                f"{games:,} games of {points:,} points need more than {MAX_COUNTS:,} counts",
+                remedy="Play fewer games in a batch, or choose a smaller domain.",
+            )
         self._class = concept_class
         self._games = np.arange(games)
         self._ones = np.zeros(games, np.int64)
-        self._surplus = np.zeros((games, len(concept_class.domain or ())), np.int32)
+        self._surplus = np.zeros((games, points), np.int32)
         # Products of floats are fast, and exact for integers below 2^53.
         thresholds = isinstance(concept_class, Thresholds)
         self._labels = None if thresholds else labellings(concept_class).T.astype(np.float64)

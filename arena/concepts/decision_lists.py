@@ -15,7 +15,7 @@ from arena.concepts.dichotomies import Dichotomies
 from arena.concepts.features import BooleanFeatures, Conjunctions, Literals, Variables
 from arena.concepts.finite import FiniteClass, tally_examples
 from arena.errors import InvalidArgument, Unsupported
-from arena.sample import freeze
+from arena.sample import check_each, freeze
 
 NO_RULE = -1  # pads a row after the last rule
 MAX_DIMENSIONS = 10  # d up to which the domain {0, 1}^d is enumerated
@@ -104,16 +104,10 @@ class DecisionLists(ConceptClass):
         if array.dtype.kind not in "iu" or array.ndim == 0:
             raise InvalidArgument("a decision list must be a row of integers, one a rule", value=concepts)
         good = (array >= NO_RULE) & (array < 2 * self.max_rules)
-        if not good.all():
-            raise InvalidArgument(
-                f"a rule must be 2·feature + label, 0 to {2 * self.max_rules - 1}, or {NO_RULE} for none",
-                value=array[~good].flat[0].item(),
-            )
+        rule = f"a rule must be 2·feature + label, 0 to {2 * self.max_rules - 1}, or {NO_RULE} for none"
+        check_each(good, array, rule)
         gaps = (array[..., :-1] == NO_RULE) & (array[..., 1:] != NO_RULE)
-        if gaps.any():
-            raise InvalidArgument(
-                "a decision list must have no gaps", value=array[gaps.any(axis=-1)][0].tolist()[:20]
-            )
+        check_each(~gaps.any(axis=-1), array, "a decision list must have no gaps")
         return array.astype(np.int64, copy=False)
 
     def rules(

@@ -107,6 +107,13 @@ class SortedSamples:
         after = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
         return np.asarray(np.take_along_axis(self.prefix_sums, after, axis=1) - self.prefix_sums[:, :-1])
 
+    def best_points(self, gains: np.ndarray, *, least: int) -> np.ndarray:
+        """(b,): the first point with the largest of `gains` (b, m), or +inf if that is below `least`."""
+        gains = np.where(self.first, gains, least - 1)
+        best = gains.argmax(axis=1)[:, None]
+        found = np.take_along_axis(self.points, best, axis=1)
+        return np.where(np.take_along_axis(gains, best, axis=1) >= least, found, np.inf)[:, 0]
+
     def candidates(self, gains: np.ndarray) -> CandidateConcepts:
         """The first of each group of equal points, with `gains` (b, m), and +inf, which gains 0."""
         zero = np.zeros((len(gains), 1), gains.dtype)

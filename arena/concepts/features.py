@@ -51,9 +51,7 @@ class BooleanFeatures(ABC):
 
     def check(self, x: Any) -> np.ndarray:
         """The points (..., d) as int8. Raises: InvalidArgument with the place of the first other value."""
-        points = as_points(x)
-        if points.shape[-1:] != (self.d,):
-            raise InvalidArgument(f"a point must have shape {(self.d,)}", value=points.shape)
+        points = as_points(x, (self.d,))
         good = (points == 0) | (points == 1)
         if not good.all():
             place = tuple(int(i) for i in np.argwhere(~good)[0])

@@ -13,7 +13,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, count_things
-from arena.sample import as_labels, as_points, freeze
+from arena.sample import as_labels, as_points, check_each, freeze
 from arena.settings import at_least, at_most, check_value, parse_rows, read_file, whole
 
 MAX_ENTRIES = 2**26  # of a matrix, one byte each
@@ -112,8 +112,7 @@ def as_indices(array: np.ndarray, count: int, rule: str) -> np.ndarray:
     good = (array >= 0) & (array < count)
     if array.dtype.kind == "f":
         good &= array == np.rint(array)
-    if not good.all():
-        raise InvalidArgument(f"{rule}, 0 to {count - 1}", value=array[~good].flat[0].item())
+    check_each(good, array, f"{rule}, 0 to {count - 1}")
     return array.astype(np.intp, copy=False)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from arena.concepts.finite import MatrixClass, check_matrix_size
 from arena.errors import InvalidArgument
-from arena.sample import as_floats, as_points, freeze
+from arena.sample import as_floats, as_points, check_each, freeze
 from arena.settings import at_least, check_value, whole
 
 MAX_FOR_COMPARISONS = 64  # points up to which comparing with each is faster than a binary search (measured)
@@ -76,14 +76,9 @@ class LineDomain:
     def check(self, x: Any) -> np.ndarray:
         """The points as floats. Raises: InvalidArgument for a value that is not in the domain."""
         points = as_floats(as_points(x))
-        inside = self._inside(points)
-        if not inside.all():
-            raise InvalidArgument(
-                f"a point must be one of the {len(self.points)} points of the domain "
-                f"from {self.points[0]:g} to {self.points[-1]:g}",
-                value=points[~inside].flat[0].item(),
-                remedy="Choose a point of the domain.",
-            )
+        ends = f"from {self.points[0]:g} to {self.points[-1]:g}"
+        rule = f"a point must be one of the {len(self.points)} points of the domain {ends}"
+        check_each(self._inside(points), points, rule, "Choose a point of the domain.")
         return points
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:
@@ -253,16 +248,10 @@ class Rectangles(MatrixClass):
         return freeze(np.concatenate([np.zeros((1, inside.shape[1]), bool), inside]))
 
     def check(self, x: Any) -> np.ndarray:
-        points = as_points(x)
-        if points.shape[-1:] != self.point_shape:
-            raise InvalidArgument(f"a point must have shape {self.point_shape}", value=points.shape)
+        points = as_points(x, self.point_shape)
         inside = ((points >= 0) & (points < np.array(self.sides)) & (points == np.rint(points))).all(axis=-1)
-        if not inside.all():
-            raise InvalidArgument(
-                f"a point must lie on the grid of {self._size}, from 0 on each axis",
-                value=points[~inside][0].tolist(),
-                remedy="Choose a point of the grid.",
-            )
+        rule = f"a point must lie on the grid of {self._size}, from 0 on each axis"
+        check_each(inside, points, rule, "Choose a point of the grid.")
         return points.astype(np.intp)
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies, apply_signs
 from arena.errors import InvalidArgument
-from arena.sample import as_vectors
+from arena.sample import as_vectors, check_each
 
 LARGEST = 1e100  # absolute value of a coordinate, so that products do not overflow
 TOLERANCE = 1e-13  # radians; a few hundred rounding errors of an angle
@@ -54,10 +54,7 @@ class Halfplanes(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         array = as_numbers(concepts, "a halfplane must be (a, b, c)", (3,)).astype(np.float64, copy=False)
-        if not np.isfinite(array).all():
-            raise InvalidArgument(
-                "the numbers of a halfplane must be finite", value=array[~np.isfinite(array)].flat[0].item()
-            )
+        check_each(np.isfinite(array), array, "the numbers of a halfplane must be finite")
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:

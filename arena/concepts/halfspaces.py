@@ -12,7 +12,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, Unsupported
-from arena.sample import as_points, freeze, is_shared
+from arena.sample import as_points, check_each, freeze, is_shared
 from arena.settings import at_least, at_most, more_than, whole
 
 MAX_DICHOTOMIES = 2**12  # each takes one linear programme or more
@@ -55,16 +55,11 @@ class Halfspaces(ConceptClass):
 
     def check(self, x: Any) -> np.ndarray:
         """The points (..., d), small integers kept as they are. Raises: InvalidArgument outside the cube."""
-        points = as_points(x)
-        if points.shape[-1:] != self.point_shape:
-            raise InvalidArgument(f"a point must have shape {self.point_shape}", value=points.shape)
+        points = as_points(x, self.point_shape)
         seen = points[:1] if points.ndim > 1 and is_shared(points) else points
         if seen.size and not (seen.min() >= -1 and seen.max() <= 1):
-            raise InvalidArgument(
-                "a point must lie in the cube [-1, 1]^d",
-                value=seen[(seen < -1) | (seen > 1)].flat[0].item(),
-                remedy="Divide each coordinate by the largest absolute value that it can take.",
-            )
+            remedy = "Divide each coordinate by the largest absolute value that it can take."
+            check_each((seen >= -1) & (seen <= 1), seen, "a point must lie in the cube [-1, 1]^d", remedy)
         return points.astype(np.int8) if points.dtype == bool else points
 
     def check_concepts(self, concepts: Any) -> np.ndarray:

@@ -17,8 +17,7 @@ from arena.concepts.dichotomies import (
     apply_signs,
 )
 from arena.concepts.grids import LineDomain, as_domain, check_increasing, draw_middle_index, format_domain
-from arena.errors import InvalidArgument
-from arena.sample import as_floats, as_points
+from arena.sample import as_floats, as_points, check_each
 
 # Sample sizes up to which comparing all pairs is faster than sorting (measured with 10^5 samples at once).
 MAX_FOR_PAIRS = 24
@@ -61,8 +60,7 @@ class Thresholds(ConceptClass):
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """Values of t as floats, whether in the domain or not."""
         array = as_floats(as_numbers(concepts, "thresholds must be numbers"))
-        if np.isnan(array).any():
-            raise InvalidArgument("a threshold must be a number or infinity", value=np.nan)
+        check_each(~np.isnan(array), array, "a threshold must be a number or infinity")
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -126,15 +124,8 @@ def _best_by_pairs(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 def _best_by_sorting(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Sort each sample and take suffix sums. Shapes: points, signs (b, m); result (b,)."""
-    order = np.argsort(points, axis=1)
-    points = np.take_along_axis(points, order, axis=1)
-    signs = np.take_along_axis(signs, order, axis=1)
-    gains = np.cumsum(signs[:, ::-1], axis=1)[:, ::-1]
-    # Of equal points, only the first has the sum of all of them.
-    gains[:, 1:][points[:, 1:] == points[:, :-1]] = -1
-    first = gains.argmax(axis=1)[:, None]
-    best = np.take_along_axis(points, first, axis=1)[:, 0]
-    return np.where(np.take_along_axis(gains, first, axis=1)[:, 0] >= 0, best, np.inf)
+    ordered = SortedSamples.sort(points, signs, points < np.inf)
+    return ordered.best_points(ordered.suffix_sums, least=0)
 
 
 @attrs.frozen
@@ -152,10 +143,7 @@ class RealPoints(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         array = as_floats(as_numbers(concepts, "point functions must be numbers"))
-        if not (array > -np.inf).all():
-            raise InvalidArgument(
-                "a point function must be a number or +inf", value=array[~(array > -np.inf)].flat[0].item()
-            )
+        check_each(array > -np.inf, array, "a point function must be a number or +inf")
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -189,10 +177,7 @@ class RealPoints(ConceptClass):
             return np.full(len(points), np.inf)
         signs = apply_signs(labels, weights)
         ordered = SortedSamples.sort(points, signs, signs != 0)
-        gains = np.where(ordered.first, ordered.group_sums, 0)
-        best = gains.argmax(axis=1)[:, None]
-        found = np.take_along_axis(ordered.points, best, axis=1)
-        return np.where(np.take_along_axis(gains, best, axis=1) > 0, found, np.inf)[:, 0]
+        return ordered.best_points(ordered.group_sums, least=1)
 
 
 @attrs.frozen
@@ -326,10 +311,6 @@ def check_ends(concepts: Any, axes: int) -> np.ndarray:
     low, high = array[..., :axes], array[..., axes:]
     empty = (low == np.inf).all(axis=-1) & (high == -np.inf).all(axis=-1)
     good = empty | (low <= high).all(axis=-1)
-    if not good.all():
-        raise InvalidArgument(
-            "low ends must not exceed high ends",
-            value=array[~good][0].tolist(),
-            remedy="Write the empty concept with low ends inf and high ends -inf.",
-        )
+    remedy = "Write the empty concept with low ends inf and high ends -inf."
+    check_each(good, array, "low ends must not exceed high ends", remedy)
     return array

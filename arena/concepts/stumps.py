@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
-from arena.errors import InvalidArgument
+from arena.sample import check_each
 from arena.settings import at_least, whole
 
 _MANY = 64  # points, of which there are more labellings than any number of stumps gives them
@@ -45,16 +45,11 @@ class Stumps(ConceptClass):
         return next(m for m in count(2) if comb(m + 1, (m + 1) // 2) > 2 * self.features)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        array = as_numbers(concepts, "a stump must be (feature, t, sign)", (3,)).astype(
-            np.float64, copy=False
-        )
+        array = as_numbers(concepts, "a stump must be (feature, t, sign)", (3,)).astype(np.float64)
         feature, threshold, sign = np.moveaxis(array, -1, 0)
         good = np.isin(feature, np.arange(self.features)) & ~np.isnan(threshold) & (np.abs(sign) == 1)
-        if not good.all():
-            raise InvalidArgument(
-                f"a stump must have a feature from 0 to {self.features - 1}, a number t and a sign 1 or -1",
-                value=array[~good][0].tolist(),
-            )
+        rule = f"a stump must have a feature from 0 to {self.features - 1}, a number t and a sign 1 or -1"
+        check_each(good, array, rule)
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:

@@ -16,7 +16,7 @@ from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.laws import OnlineLaw
 from arena.messages import Commit, Example, Hypothesis, Move, Ready, Shown, Stream
 from arena.referees.referee import Batch, BatchSetup, Probe, Referee
-from arena.referees.scorebook import MistakeCounts
+from arena.referees.scorebook import MistakeCounts, OpenScorebook
 from arena.referees.transcript import ExampleEntry
 from arena.sample import format_point, points_differ
 from arena.settings import at_least, whole
@@ -42,7 +42,7 @@ class OnlineBatch(Batch):
     def __init__(self, referee: OnlineReferee, setup: BatchSetup) -> None:
         super().__init__(referee, setup)
         self.mistakes = np.zeros(self.games, np.int64)
-        self._scorebook = None if setup.scorebook is None else setup.scorebook.open(self.games)
+        self._scorebook = None if setup.scorebook is None else OpenScorebook(setup.scorebook, self.games)
         self.allowed: AllowedExamples | None = None
 
     @property

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass
-from arena.concepts.consistency import check_hindsight, hindsight
+from arena.concepts.consistency import Hindsight, check_hindsight
 from arena.errors import InvalidArgument
 from arena.sample import freeze
 from arena.settings import at_least, check_value, whole
@@ -46,10 +46,6 @@ class Scorebook:
                 f"a mark must be a round of the game, of T = {rounds}", value=self.marks[-1]
             )
 
-    def open(self, games: int) -> OpenScorebook:
-        """An empty scorebook for a batch of so many games."""
-        return OpenScorebook(self, games)
-
 
 @attrs.frozen(eq=False, kw_only=True)
 class MistakeCounts:
@@ -77,7 +73,7 @@ class OpenScorebook:
 
     def __init__(self, book: Scorebook, games: int) -> None:
         self._marks = book.marks
-        self._hindsight = None if book.concepts is None else hindsight(book.concepts, games)
+        self._hindsight = None if book.concepts is None else Hindsight(book.concepts, games)
         self._mistakes = np.zeros((len(book.marks), games), np.int64)
         self._least = np.zeros_like(self._mistakes)
         self._written = 0
