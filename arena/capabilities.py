@@ -91,8 +91,6 @@ class HasUserColumn(Protocol):
 
 @runtime_checkable
 class HasConcepts(Protocol):
-    """A player with a concept class, its setting `concepts`."""
-
     concepts: ConceptClass | None  # the class; None if it follows from the opponent
 
 
@@ -135,8 +133,6 @@ class HasPracticalConstants(Protocol):
 
 @runtime_checkable
 class LimitsHalts(Protocol):
-    """A predictor that halts after so many costly answers."""
-
     halts: int  # c, the costly answers before it halts, in a round if it answers in rounds
 
 
@@ -181,8 +177,6 @@ class TrainsByNoisySteps(Protocol):
 
 @runtime_checkable
 class Explains(Protocol):
-    """A learner that can describe what follows from its settings."""
-
     def explain(self) -> dict[str, str]:
         """By topic, one line of text each."""
 
@@ -197,8 +191,6 @@ class ComparesCosts(Protocol):
 
 @runtime_checkable
 class DeclaresOnlineLaw(Protocol):
-    """An online learner that declares the distribution of the hypotheses that it shows."""
-
     def online_law(self) -> OnlineLaw[Any]:
         """The distribution. Raises: Unsupported if it is not known with these settings."""
 

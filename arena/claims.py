@@ -229,7 +229,6 @@ def _count_inserted(shorter: Sample, longer: Sample) -> int:
 
 
 def _count_of_user(shorter: Sample, longer: Sample, users_of: UserFunction) -> int:
-    """The number of examples of the one user of `longer` without whom it is `shorter`."""
     if shorter == longer:
         return 0
     owners, others = find_users(users_of, longer.points), find_users(users_of, shorter.points)
@@ -292,7 +291,6 @@ class Claim:
 
     @property
     def empty(self) -> bool:
-        """True if the claim promises nothing."""
         return math.isinf(self.epsilon) or self.delta >= 1
 
     def convert(self, neighbours: Relation | Neighbours | str, delta: float | None = None) -> Claim:

@@ -201,7 +201,6 @@ def _run(
     replies: list[Reply] | None,
     watch: Callable[[int], object] | None,
 ) -> object:
-    """Pass moves and replies back and forth until the adversary returns; its return value."""
     moves = adversary.play(games, rng)
     if not isinstance(moves, Generator):
         raise ProtocolViolation(

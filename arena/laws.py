@@ -361,7 +361,6 @@ def _read_number(atoms: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _add_logs(logs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n,): log Σ_i w_i exp(l_i), for logs (k, n) and weights (k,)."""
     logs = logs + _log(weights)[:, None]
     largest = np.maximum(logs.max(axis=0), -np.finfo(float).max)
     return np.asarray(largest + _log(np.exp(logs - largest).sum(axis=0)))

@@ -120,14 +120,12 @@ def _register_by_value(names: Iterable[str]) -> Iterator[None]:
 
 
 def _choose_sources(content: bytes) -> list[SourceModule]:
-    """The modules that a pickle names, and those that they may import."""
     named = [module for module in _sources.values() if module.name.encode() in content]
     folders = {module.folder for module in named}
     return [m for m in _sources.values() if m in named or (m.imported and m.folder in folders)]
 
 
 def _install(sources: list[SourceModule]) -> None:
-    """Let this process import the modules of a parcel, in the versions of the parcel."""
     if all(_sources.get(module.name) == module for module in sources):
         return
     if _finder not in sys.meta_path:

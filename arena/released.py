@@ -111,9 +111,6 @@ def fit_rows(values: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=MISSING), fits
 
 
-# --- plain numbers ------------------------------------------------------------------------------------------
-
-
 def _find_numbers(values: Any) -> np.ndarray | None:
     """The values as an array of numbers; None if they are anything else, or not exact as such."""
     if type(values) is not np.ndarray or values.dtype == object:
@@ -161,9 +158,6 @@ def _find_shape(value: Any, depth: int = 0) -> tuple[int, ...] | None:
     return None if shapes or shape is None else (len(value), *shape)
 
 
-# --- rows ---------------------------------------------------------------------------------------------------
-
-
 def _write_value(part: Part) -> list[float]:
     if isinstance(part, list):
         entries = [[] if isinstance(each, list | Fields) else _encode_entry(each) for each in part]
@@ -196,7 +190,6 @@ def _write_part(part: Part, row: list[float]) -> None:
 
 
 def _find_table(part: list[Part]) -> tuple[int, ...] | None:
-    """The shape of lists that are an array of two or more dimensions of floats; None otherwise."""
     shape = _find_shape(part)
     if shape is None or len(shape) < 2 or not prod(shape):
         return None
@@ -354,7 +347,6 @@ def _read_row(row: np.ndarray, name: str) -> list[Place]:
 
 
 def _read_part(row: np.ndarray, at: int, name: str, places: list[Place]) -> int:
-    """Add the features of the part that begins at this place, and return the place after it."""
     mark = read_mark(float(row[at]))
     if mark is None:
         return _read_entry(row, at, name, places)

@@ -172,7 +172,6 @@ def _read_mapping(value: Any, take: Take) -> Part:
 
 
 def _read_set(value: Any, take: Take) -> Part:
-    """The numbers of a set in order, and which other elements it has."""
     parts = [take(part) for part in value]
     numbers: list[Any] = [part for part in parts if not isinstance(part, Symbol | list | Fields)]
     numbers.sort(key=lambda number: (isnan(number), number))
@@ -237,9 +236,6 @@ def _read_time(value: Any, take: Take) -> Part:
     )
     state = {"microseconds": since // _MICROSECOND, "zone": value.tzinfo, "fold": value.fold}
     return _make_fields(type(value), state, take)
-
-
-# --- numpy and other libraries ------------------------------------------------------------------------------
 
 
 def _read_numpy_scalar(value: Any, take: Take) -> Part:

@@ -21,7 +21,6 @@ BLANK = -1  # the label of a blank example, which learners count and otherwise i
 
 
 def freeze(array: np.ndarray) -> np.ndarray:
-    """The same array, read-only."""
     array.setflags(write=False)
     return array
 
@@ -245,7 +244,6 @@ class Sample:
 
     @cached_property
     def size(self) -> int:
-        """The number of examples, copies counted."""
         return int(self.counts.sum())
 
     @cached_property
@@ -297,7 +295,6 @@ class Sample:
         return attrs.evolve(self, counts=np.maximum(counts, 1)).select(counts > 0)
 
     def select(self, runs: np.ndarray) -> Sample:
-        """The sample of some of its runs, given by indices or as (k,) bool."""
         return Sample(self.points[runs], self.labels[runs], self.counts[runs])
 
     def blank_one(self, run: int) -> Sample:

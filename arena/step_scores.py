@@ -81,7 +81,6 @@ class StepScore:
         return ratio.sum(axis=1)
 
     def _log_ratio(self, steps: np.ndarray, shift: float) -> np.ndarray:
-        """ln of the density of steps that are moved with chance `rate`, over that of steps that are not."""
         moved = (shift * (steps - self.centre) - shift**2 / 2) / self.noise**2
         unmoved = np.log1p(-self.rate) if self.rate < 1 else -np.inf
         return np.asarray(np.logaddexp(unmoved, np.log(self.rate) + moved))

@@ -315,7 +315,6 @@ def _common(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], int]:
 
 
 def _rows(array: np.ndarray, point_shape: tuple[int, ...], lead: tuple[int, ...], size: int) -> np.ndarray:
-    """`array` with its leading axes merged into one: (samples, m, ...)."""
     row = (size, *point_shape)
     flat = (math.prod(lead), *row)
     if array.shape == row:  # shared by all samples: a broadcast view, where a reshape would copy

@@ -156,7 +156,6 @@ def _narrow(signs: np.ndarray) -> np.ndarray:
 
 
 def _best_runs(sums: np.ndarray) -> np.ndarray:
-    """The largest sum of one or more consecutive entries along axis 0."""
     run = sums[0].copy()
     best = run.copy()
     for entry in sums[1:]:

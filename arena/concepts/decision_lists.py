@@ -76,8 +76,6 @@ class DecisionLists(ConceptClass):
         """The length of the longest useful list: each feature once, and "true"."""
         return self.features.count + 1
 
-    # --- points ---------------------------------------------------------------------------------------
-
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.features.d,)
@@ -96,8 +94,6 @@ class DecisionLists(ConceptClass):
         if self.domain is None:
             return super().domain_indices(points)
         return np.asarray(points @ (1 << np.arange(self.features.d)[::-1]))
-
-    # --- concepts -------------------------------------------------------------------------------------
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         array = np.asarray(concepts)
@@ -142,8 +138,6 @@ class DecisionLists(ConceptClass):
     def all_lists(self) -> np.ndarray:
         """(k, L): all lists that repeat no feature and end with "true". Raises: Unsupported if too many."""
         return _build_all_lists(self.features.count)
-
-    # --- labels ---------------------------------------------------------------------------------------
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         holds = self.features.evaluate_bits(points.astype(bool))

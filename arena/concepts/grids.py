@@ -65,7 +65,6 @@ class LineDomain:
 
     @cached_property
     def grid(self) -> np.ndarray:
-        """The points as an array."""
         return freeze(np.array(self.points, np.float64))
 
     @cached_property

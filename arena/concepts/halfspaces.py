@@ -142,7 +142,6 @@ class Halfspaces(ConceptClass):
         return label_products(products(concepts, points) / concepts.sum(axis=-1))
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """The first of the best among all dichotomies: exact, but feasible for few points only."""
         minimisers = []
         counts = labels if weights is None else weights
         for row, labels_of_row, weight in zip(points, labels, counts, strict=True):

@@ -271,7 +271,6 @@ def _draw_interval(
 
 
 def _draw_index(rng: np.random.Generator, log_weights: np.ndarray) -> int:
-    """An index with a chance in proportion to e^log_weight: the largest after Gumbel noise."""
     return int(np.argmax(log_weights + rng.gumbel(size=len(log_weights))))
 
 

@@ -137,7 +137,6 @@ class _Cuts:
         )
 
     def concepts_at(self, samples: np.ndarray, slots: np.ndarray) -> np.ndarray:
-        """The concepts (n, 3) in slots (n,) of samples (n,)."""
         _, features, size = self.values.shape
         concepts = np.ones((len(slots), 3))
         concepts[:, 0] = 0

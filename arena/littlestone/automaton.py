@@ -200,7 +200,6 @@ def _too_large(concept_class: ConceptClass, states: str) -> Unsupported:
 
 
 def _build_tables(concept_class: ConceptClass, label: np.ndarray, after: np.ndarray) -> TableAutomaton:
-    """Build an automaton from the rows of its states, where -1 in `after` stands for the dead state."""
     dead = len(label)
     label = np.concatenate([label, np.zeros_like(label[:1])])
     after = np.concatenate([np.where(after < 0, dead, after), np.full_like(after[:1], dead)])

@@ -111,7 +111,6 @@ class _MistakeBudgets:
         return self._lower_bounds[concepts]
 
     def _find_members(self, concepts: int, budget: int) -> Members | None:
-        """Members whose majority keeps the budget, or None; labels are forced where a majority failed."""
         forced: dict[int, bool] = {}
         while True:
             members = self._majorities.find(forced)
@@ -130,7 +129,6 @@ class _MistakeBudgets:
             forced |= {point: not predicted[point] for point in wrong}
 
     def _within(self, concepts: int, side: int, budget: int) -> bool:
-        """Whether a mistake that leaves this side of a set is within the set's budget."""
         return not side or (side != concepts and self._can_keep(side, budget - 1))
 
 

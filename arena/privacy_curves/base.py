@@ -122,7 +122,6 @@ class LossDistribution:
         return LossDistribution(self.step, first, composed, infinite)
 
     def _find_window(self, times: int) -> tuple[float, float]:
-        """Losses below and above which the sum lies with a probability of at most 1e-16 each."""
         present = self.masses > 0
         logs, losses = np.log(self.masses[present]), self.losses[present]
         mean = float(self.masses @ self.losses)

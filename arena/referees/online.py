@@ -49,10 +49,7 @@ class OnlineBatch(Batch):
     def mistake_counts(self) -> MistakeCounts | None:
         return None if self._scorebook is None else self._scorebook.read()
 
-    # --- the steps of a round -------------------------------------------------------------------------------
-
     def _read_example(self, move: Example) -> tuple[np.ndarray, np.ndarray]:
-        """The points (n, ...) and labels (n,) of world 0, if a realizable game allows them."""
         x, y = self.adversary.read_point(move.x), self.adversary.read_labels(move.y)
         if self.allowed is None:
             return x, y
@@ -70,7 +67,6 @@ class OnlineBatch(Batch):
         return x, y
 
     def _show_learner(self, hypothesis: Hypothesis, x: np.ndarray, y: np.ndarray, update: Any) -> None:
-        """Count the mistake of h_t on (x_t, y_t), then let the learner observe the example."""
         predicted = self.learner.guard(lambda: hypothesis(x))
         self.mistakes += predicted != y
         scorebook = self._scorebook

@@ -58,8 +58,6 @@ class PredictorBatch(Batch):
         self.halted = freeze(np.zeros(self.games, bool))
         self._shown_halted = self.halted  # as far as the adversary knows
 
-    # --- the moves ------------------------------------------------------------------------------------------
-
     def _train(self, move: Train) -> Trained:
         """Steps 1 to 3 of Figure 1: the learner gets its world's training set."""
         training = self.choose_training(move)
@@ -124,8 +122,6 @@ class PredictorBatch(Batch):
                 for k in range(rounds)
             ]
         return Answers(freeze(labels), freeze(halted))
-
-    # --- the points of both worlds --------------------------------------------------------------------------
 
     def _choose_query(self, move: Query) -> tuple[np.ndarray, np.ndarray | None]:
         """Each game's own query (n, ...), and where the answer is withheld (n,) bool; None: nowhere."""

@@ -69,8 +69,6 @@ class MistakeCounts:
 
 
 class OpenScorebook:
-    """The scorebook of a batch that is being played."""
-
     def __init__(self, book: Scorebook, games: int) -> None:
         self._marks = book.marks
         self._hindsight = None if book.concepts is None else Hindsight(book.concepts, games)
@@ -90,7 +88,6 @@ class OpenScorebook:
         self._written += 1
 
     def read(self) -> MistakeCounts:
-        """The counts, once the games are over."""
         return MistakeCounts(
             marks=np.array(self._marks, np.int64),
             mistakes=self._mistakes,

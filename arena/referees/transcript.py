@@ -49,7 +49,6 @@ def format_value(value: Any) -> str:
 
 
 def _format_part(numbers: list[float]) -> tuple[str, list[float]]:
-    """The text of the first part, and the numbers after it."""
     mark = read_mark(numbers[0])
     if mark is None:
         if numbers[0] == PAIR:

@@ -43,7 +43,6 @@ def check_configuration(player: Learner | Adversary, kind: str) -> None:
 
 
 def _holds_unsendable_function(player: Learner | Adversary) -> bool:
-    """Whether a setting is a function that cannot be pickled: games with it are played in one process."""
     for field in attrs.fields(type(player)):
         value = getattr(player, field.name, None)
         if isinstance(value, Learner):  # the opponent's configuration

@@ -257,7 +257,6 @@ def _extract_features(learner: Learner, probe: Probe, games: int, seed: int) -> 
 
 
 def _list_columns(reply: Reply, points: tuple[Any, ...]) -> Features:
-    """(n,) each: a reply as numbers in [0, 1], hypotheses by their labels at `points`."""
     if isinstance(reply, Answer):
         return {"label": (reply.label == 1).astype(float), "halted": reply.halted.astype(float)}
     if isinstance(reply, Released) and isinstance(reply.value, Hypothesis):

@@ -117,8 +117,6 @@ def _draw_changes(games: int) -> list[_Change]:
 
 @attrs.frozen(eq=False)
 class _Compared(Adversary):
-    """The adversary, which also plays on changed replies; games that keep theirs must go on as they were."""
-
     adversary: Adversary
     changes: list[_Change]
     name: str  # type: ignore[misc]
@@ -157,7 +155,6 @@ class _OtherPlay:
         self._score: Any = None
 
     def compare_move(self, reply: Reply | None, move: Move) -> None:
-        """Send the changed reply; compare the next move with that of the adversary."""
         other = self._advance(reply)
         if other is not None and not _is_same_move(move, other, self._change.kept):
             raise NotConforming(
@@ -181,7 +178,6 @@ class _OtherPlay:
                 )
 
     def _advance(self, reply: Any) -> Move | None:
-        """The next move; None once the play has ended."""
         if self._moves is None:
             return None
         try:
@@ -292,7 +288,6 @@ def _is_same_move(move: Move | GradientCanary, other: Move | GradientCanary, kep
 
 
 def _is_same_part(part: Any, other: Any, kept: np.ndarray) -> bool:
-    """Whether a part of a move, given once for all games or once for each, is the same for the games kept."""
     if isinstance(part, Iterator) and isinstance(other, Iterator):
         return True  # it is committed before any reply, and run to its end before there is one
     if part is None or other is None:

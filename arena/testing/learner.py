@@ -147,9 +147,6 @@ def _check_divisions(learner: Learner, probe: Probe, games: int) -> None:
         check_divisions(learner, probe, games=games, rate=RATE)
 
 
-# --- what a learner declares --------------------------------------------------------------------------------
-
-
 def _check_state(learner: Learner, protocol: str) -> None:
     kind = REFEREES[protocol].learner_state
     try:
@@ -235,9 +232,6 @@ def _check_votes(learner: Learner, state: Any, probe: Probe) -> None:
             )
 
 
-# --- samples and points -------------------------------------------------------------------------------------
-
-
 def _make_sample(learner: Learner) -> Sample:
     """Two points with both labels, or as much of that as fits, of the size that the learner needs."""
     size = learner.sample_size or _USUAL_SIZE
@@ -270,7 +264,6 @@ def _repeat_examples(learner: Learner) -> list[Sample]:
 
 
 def _choose_points(sample: Sample) -> tuple[Any, ...]:
-    """The extremes and the middle of the sample's points, three times each."""
     order = np.lexsort(sample.points.reshape(len(sample.points), -1).T[::-1])
     return _split(sample.points[order[[0, len(order) // 2, -1]]]) * 3
 

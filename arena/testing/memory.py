@@ -67,8 +67,6 @@ _records: dict[str, Record] = {}  # by a digest of players that showed no memory
 
 @attrs.frozen(eq=False)
 class _Batch:
-    """A batch of games. worlds: of the games, alternating if None."""
-
     adversary: Adversary
     seed: int
     games: int
@@ -78,8 +76,6 @@ class _Batch:
 
 @attrs.frozen(eq=False)
 class _Variants(Adversary):
-    """Hands over these samples, one after another, the same in both worlds."""
-
     samples: tuple[Sample, ...]
     protocols: tuple[str, ...]  # type: ignore[misc]
     name = "variants"
@@ -166,9 +162,6 @@ def _make_key(learner: Learner, adversary: Adversary, referee: Referee) -> str |
         return sha256(pack((learner, adversary, referee))).hexdigest()
     except CannotBeSent:
         return None
-
-
-# --- plays --------------------------------------------------------------------------------------------------
 
 
 def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee) -> list[_Batch]:
@@ -263,11 +256,7 @@ def _digest(parts: Iterable[bytes]) -> str:
     return sha256(b"".join(parts)).hexdigest()[:16]
 
 
-# --- comparisons --------------------------------------------------------------------------------------------
-
-
 def _find_difference(record: Record, other: Record) -> tuple[str, str] | None:
-    """Two answers of the learner to the same game, as text, of which the second is another one."""
     for batch, other_batch in zip(record, other, strict=True):
         for game, same in zip(batch, other_batch, strict=False):
             for step, (one, two) in enumerate(zip(game.received, same.received, strict=False)):
@@ -335,5 +324,4 @@ def _compare_draws(learner: Learner, first: Record, second: Record, repeated: in
 
 
 def _count_changes(answers: list[list[tuple[str, ...]]]) -> int:
-    """How many games have another answer than the game before, on the same data."""
     return sum(a != b for batch in answers for a, b in itertools.pairwise(batch))

@@ -97,7 +97,6 @@ def _ask(request: bytes) -> _Ask:
 
 
 def _ask_copy(call: Callable[[], Any]) -> _Ask:
-    """As `_ask`, in a copy of this process."""
     ours, theirs = socket.socketpair()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which wait meanwhile
@@ -143,7 +142,6 @@ def _exchange(connection: socket.socket, request: bytes) -> _Ask:
 
 
 def _start_server() -> socket.socket:
-    """The connection to the process that forks; it is started with the first call."""
     global _server
     if _server is None or _server[0] != os.getpid() or _server[1].poll() is not None:
         ours, theirs = socket.socketpair()

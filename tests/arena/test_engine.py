@@ -79,9 +79,6 @@ def test_places_do_not_tell_the_worlds() -> None:
     assert abs(worlds[::2].mean() - 0.5) < 5 * 0.5 / np.sqrt(20_000)
 
 
-# --- game style ---------------------------------------------------------------------------------------
-
-
 def one_game(rng: np.random.Generator) -> Moves:
     yield Train(SAMPLE)
     yield Query(0.0, 9.0)
@@ -176,9 +173,6 @@ def test_a_failing_adversary_is_never_part_of_the_game() -> None:
 
     with pytest.raises(PlayerError, match="mine"):
         play(Echo(), Scripted(raise_error), Figure1(), games=2, seed=1, faults=True)
-
-
-# --- transcripts ----------------------------------------------------------------------------------------
 
 
 def test_a_transcript_shows_both_worlds_side_by_side() -> None:

@@ -278,9 +278,6 @@ def test_each_distinct_value_is_an_event(values: Any) -> None:
     assert np.isfinite(encoded).all()
 
 
-# --- through functions and game-style learners --------------------------------------------------------------
-
-
 def as_mixture(data: Any, rng: np.random.Generator) -> Any:
     text = "many" if np.sum(data) + rng.laplace(scale=0.1) > 0.5 else "few"
     return ("a" if rng.random() < 0.5 else None, text, float(rng.random() < 0.5))

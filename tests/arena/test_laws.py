@@ -67,9 +67,6 @@ def test_a_learner_declares_no_output_distribution_by_default() -> None:
         Echo().law(SAMPLE)
 
 
-# --- compositions -------------------------------------------------------------------------------------------
-
-
 def test_a_mixture_of_points_and_a_density_becomes_branches() -> None:
     """Numbers that are points in any of the distributions are points in all."""
     clipped = Mixture([0.25, 0.75], (Finite([2.0], [1.0]), laplace(0.0)))

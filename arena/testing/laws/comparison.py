@@ -45,8 +45,6 @@ _SHOWN = {ValueLaw: "values", AnswerLaw: "answers", OnlineLaw: "hypotheses"}
 
 @attrs.frozen(eq=False)
 class _World:
-    """The games of one world: events, and of releases the values and their log densities."""
-
     games: int
     sums: tuple[EventSums, ...]
     law: ValueLaw | None = None
@@ -126,9 +124,6 @@ def _play_world(
     return _play_rounds(learner, adversary, referee, world, games, law, largest)
 
 
-# --- values -------------------------------------------------------------------------------------------------
-
-
 def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: ValueLaw, games: int) -> _World:
     probe = Probe(referee, sample)
     parts: list[np.ndarray] = []
@@ -185,9 +180,6 @@ def _list_ratios(first: _World, second: _World) -> Iterator[EventSums]:
     in_1 = second.law.log_density(values[0]), second.logs[:games]
     logs = np.array([in_0, in_1])
     yield from list_ratio_events(logs, values)
-
-
-# --- rounds -------------------------------------------------------------------------------------------------
 
 
 def _play_rounds(
@@ -294,7 +286,6 @@ def _predict_hypotheses(name: str, law: OnlineLaw[Any], played: Played) -> Predi
 
 
 def _match_concepts(name: str, known: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """(n,): the place of each concept shown (n, ...) among the known ones (H, c)."""
     same = (np.asarray(shown, float).reshape(len(shown), 1, -1) == known).all(axis=2)
     if not same.any(axis=1).all():
         raise NotConforming(

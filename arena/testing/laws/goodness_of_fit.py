@@ -89,8 +89,8 @@ class Comparison:
 
 
 def log_evidence(counts: ArrayLike, expected: ArrayLike, terms: ArrayLike) -> np.ndarray:
-    """The log of an e-value against declared expectations: its mean is at most 1 if they are right. It
-    averages Π exp(λy)/(1 - m + m·exp(λ)) over some λ, and bounds the product below by the mean of m."""
+    """The log of an e-value against declared expectations, the average of Π exp(λy)/(1 - m + m·exp(λ)) over
+    some λ; it bounds the product below by the mean of m."""
     counts, expected, terms = np.broadcast_arrays(*(np.asarray(a, float) for a in (counts, expected, terms)))
     evidence = np.empty(counts.shape)
     flat = [part.reshape(-1) for part in (counts, expected, terms)]

@@ -218,7 +218,6 @@ def _match(law: AnswerLaw, labels: np.ndarray, halted: np.ndarray | None) -> np.
 
 
 def _add_by_label(law: AnswerLaw, masses: np.ndarray) -> np.ndarray:
-    """(n, k): probabilities (n, k) of the outcomes, those with one label added up at the first of them."""
     first = _match(law, np.array([label for label, _ in law.outcomes]), None)
     sums = np.zeros_like(masses)
     np.add.at(sums.T, first, masses.T)

@@ -218,17 +218,12 @@ def list_ratio_events(logs: np.ndarray, values: np.ndarray) -> Iterator[EventSum
 
 
 def _rank_bins(numbers: np.ndarray) -> np.ndarray:
-    """(n,): in which of some parts of equal size each number is; equal numbers are in one part."""
     numbers = np.nan_to_num(np.asarray(numbers, float))
     cuts = np.sort(numbers)[len(numbers) * np.arange(1, _BINS) // _BINS]
     return np.asarray(np.searchsorted(cuts, numbers, side="left"))
 
 
-# --- finite distributions -----------------------------------------------------------------------------------
-
-
 def _list_finite_events(law: Finite, values: np.ndarray, name: str) -> Iterator[EventSums]:
-    """Each value, or groups of neighbouring ones if they are many, and impossible values."""
     cells, possible = law.place(values.reshape(len(values), *law.values.shape[1:]))
     group = np.arange(len(law.values)) * min(len(law.values), _MOST_VALUES) // len(law.values)
     starts = np.flatnonzero(np.diff(group, prepend=-1))
@@ -242,7 +237,6 @@ def _list_finite_events(law: Finite, values: np.ndarray, name: str) -> Iterator[
 
 
 def _list_subset_events(law: Finite, values: np.ndarray) -> Iterator[EventSums]:
-    """Random sets of values, and sets of those with a small coordinate."""
     cells, possible = law.place(values.reshape(len(values), *law.values.shape[1:]))
     counts = np.bincount(cells[possible], minlength=len(law.values))
     flat = law.values.reshape(len(law.values), -1)
@@ -257,9 +251,6 @@ def _list_subset_events(law: Finite, values: np.ndarray) -> Iterator[EventSums]:
     yield EventSums.of(
         sets @ counts, len(values) * (sets @ law.probabilities), len(values), lambda at: texts[at[0]]
     )
-
-
-# --- uniform numbers ----------------------------------------------------------------------------------------
 
 
 def _spread_uniformly(

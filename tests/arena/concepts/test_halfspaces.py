@@ -116,9 +116,6 @@ def test_products_keep_the_precision_of_the_weights() -> None:
         np.testing.assert_allclose(products(weights, points), 1, rtol=1e-6)
 
 
-# --- what it shatters ------------------------------------------------------------------------------------
-
-
 def some_weights(points: np.ndarray, labels: np.ndarray) -> bool:
     """Whether some weights v >= 0, not all 0, have v·x >= 0 exactly where the label is 1: the largest t with
     v·x <= -t at the others, the sum of v being 1."""

@@ -152,9 +152,6 @@ def test_a_reply_cannot_be_written_to() -> None:
             array[0] = 1
 
 
-# --- halts ------------------------------------------------------------------------------------------------
-
-
 def test_a_halt_shows_with_the_label_and_then_as_silence() -> None:
     _, first, second = replies(Train(SAMPLE), Query(9.0), Query(0.7))
     assert first.label.tolist() == [1] * GAMES
@@ -179,9 +176,6 @@ def test_a_halt_caused_by_the_challenge_shows_at_the_next_query() -> None:
     assert probe.label.tolist() == [NO_LABEL if world else 0 for world in played.worlds]
 
 
-# --- order and length ---------------------------------------------------------------------------------------
-
-
 def test_training_comes_first() -> None:
     assert "begins with Train" in catch_violation(script(Query(0.0))).rule
 
@@ -203,9 +197,6 @@ def test_other_moves_are_refused() -> None:
     assert catch_violation(Scripted(lambda games, rng: [Train(SAMPLE)])).got == "list"  # type: ignore[arg-type]
 
 
-# --- points ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("x", [np.nan, np.inf, "0.5", np.zeros(GAMES + 1), np.zeros((GAMES, 2)), None])
 def test_points_that_are_not_points_are_refused(x: object) -> None:
     assert catch_violation(script(Train(SAMPLE), Query(x))).round == 1
@@ -215,9 +206,6 @@ def test_a_point_may_be_given_once_or_for_each_game() -> None:
     _, shared, own = replies(Train(SAMPLE), Query(0.7), Query(np.linspace(0, 1, GAMES)))
     assert shared.label.tolist() == [1] * GAMES
     assert own.label.tolist() == [0, 0, 0, 1, 1, 1]
-
-
-# --- learners that break the protocol -------------------------------------------------------------
 
 
 class Broken(EchoState):
@@ -298,9 +286,6 @@ def test_an_adversary_that_raises_is_named() -> None:
 
     with pytest.raises(PlayerError, match="adversary scripted raised KeyError: 'oops' in round 1"):
         play(Echo(), Scripted(moves), Figure1(), games=GAMES, seed=1)
-
-
-# --- scores ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("score", [np.zeros(GAMES - 1), 3.0, "high", np.zeros((GAMES, 1))])
