@@ -65,16 +65,12 @@ class TakesInstructions(Protocol):
 
 @runtime_checkable
 class UsesPackages(Protocol):
-    """A player, or a setting of one, whose figures depend on packages of others besides numpy and scipy."""
-
-    packages: tuple[str, ...]  # the top-level modules of these packages, such as sklearn
+    packages: tuple[str, ...]  # top-level modules besides numpy and scipy on which its figures depend
 
 
 @runtime_checkable
 class ReceivesPart(Protocol):
-    """A learner that reads only a part of its sample, the one that its setting `receives` names."""
-
-    receives: str  # the part that it reads
+    receives: str  # the part of its sample that it reads, a setting
 
     def read_parts(self, sample: Sample) -> dict[str, Any]:
         """What each value of the setting would let it read of the sample."""
@@ -138,9 +134,7 @@ class LimitsHalts(Protocol):
 
 @runtime_checkable
 class RemembersAnswers(Protocol):
-    """A predictor that answers a point that is asked again as before, so that asking again shows nothing."""
-
-    remembers_answers: bool  # whether it does
+    remembers_answers: bool  # whether asking a point again shows nothing
 
 
 @runtime_checkable
@@ -155,8 +149,6 @@ class HasTeachers(Protocol):
 
 @runtime_checkable
 class HasCriticalMargin(Protocol):
-    """A voting learner that compares the margin of votes with a threshold."""
-
     critical_margin: float  # the votes below a tie at which one more vote changes its answer most
 
 

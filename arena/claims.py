@@ -117,12 +117,10 @@ class Relation:
         changed = sample.replace_one(run, *second)
         if self.kind is Neighbours.ZERO_OUT_ONE:
             return sample.blank_one(run), changed
+        if self.kind is Neighbours.ADD_OR_REMOVE_ONE and sample.size == 1:
+            return sample, sample.add_one(run, *second)
         if self.kind is Neighbours.ADD_OR_REMOVE_ONE:
-            return (
-                (sample, sample.add_one(run, *second))
-                if sample.size == 1
-                else (sample.remove_one(run), changed)
-            )
+            return sample.remove_one(run), changed
         if self.kind is Neighbours.ADD_OR_REMOVE_USER:
             point = own_points(second[0])[None]
             others = find_users(users_of, changed.points) != find_users(users_of, point)

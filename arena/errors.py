@@ -22,9 +22,8 @@ _SHIPPED = [
 ]
 _INSTALLED = [sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _NOT_THE_USERS = (*_SHIPPED, *_INSTALLED, "<")
-_PACKAGES = re.compile(
-    r"[\\/](site|dist)-packages[\\/]"
-)  # also of one user, or of Python beneath an environment
+# Also of one user, or of Python beneath an environment.
+_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")
 
 
 class ArenaError(Exception):

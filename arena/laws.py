@@ -181,11 +181,8 @@ class Independent(ValueLaw):
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
         columns = np.asarray(values).reshape(len(values), len(self.parts)).T
-        total: np.ndarray = sum(
-            (part.log_density(column) for part, column in zip(self.parts, columns, strict=True)),
-            start=np.zeros(len(values)),
-        )
-        return total
+        logs = (part.log_density(column) for part, column in zip(self.parts, columns, strict=True))
+        return np.asarray(sum(logs, start=np.zeros(len(values))))
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -213,8 +210,8 @@ class Branches(ValueLaw):
 
 @attrs.frozen(eq=False)
 class Transformed(ValueLaw):
-    """The distribution of f(u) for an invertible function f, which is the same whatever the data. law: that
-    of u. inverse: values f(u) (n, ...) -> u (n, ...).
+    """The distribution of f(u) for an invertible function f, which is the same whatever the data: the law of
+    u, and the inverse, values f(u) (n, ...) -> u (n, ...).
 
     >>> steps = Independent((Finite([0, 1], [0.5, 0.5]), Finite([0, 1], [0.25, 0.75])))
     >>> sums = Transformed(steps, inverse=lambda values: np.diff(values, axis=1, prepend=0))

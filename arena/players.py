@@ -101,8 +101,7 @@ class Learner(ABC):
 
     @property
     def own_coins(self) -> bool:
-        """Whether it draws random numbers that do not come from `rng`, so that no seed repeats its games.
-        They must be independent in every process that plays its games."""
+        """Whether it draws random numbers that do not come from `rng`, so that no seed repeats its games."""
         return False
 
     @property

@@ -26,8 +26,8 @@ def freeze(array: np.ndarray) -> np.ndarray:
 
 
 def own_copy(array: Any) -> np.ndarray:
-    """The same values as an array of numpy's own type, in memory that nobody can write to. An array of
-    objects is only marked read-only."""
+    """The same values as a plain array in memory that nobody can write to; of objects only marked
+    read-only."""
     plain = np.asarray(array)
     if plain.dtype.hasobject:
         return freeze(plain.copy())
@@ -157,8 +157,8 @@ def points_differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def hash_rows(rows: np.ndarray) -> np.ndarray:
-    """(n,) uint64: hashes of the rows of an array (n, F) of float64 or int8. Different rows of one type and
-    length collide with probability about 2^-64."""
+    """(n,) uint64: hashes of the rows (n, F) of float64 or int8, which collide with probability about
+    2^-64."""
     keys = np.zeros(len(rows), np.uint64)
     if rows.dtype == np.int8:
         words = np.zeros((len(rows), -(-rows.shape[1] // 8) * 8), np.int8)

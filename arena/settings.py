@@ -73,27 +73,22 @@ def _rule(holds: Callable[[Any], bool], text: str, remedy: str = "") -> Check:
 
 
 def at_least(bound: float) -> Check:
-    """Validate value ≥ bound."""
     return _rule(lambda value: value >= bound, f"at least {bound:g}")
 
 
 def at_most(bound: float) -> Check:
-    """Validate value ≤ bound."""
     return _rule(lambda value: value <= bound, f"at most {bound:g}")
 
 
 def more_than(bound: float, remedy: str = "") -> Check:
-    """Validate value > bound."""
     return _rule(lambda value: value > bound, f"more than {bound:g}", remedy)
 
 
 def less_than(bound: float, remedy: str = "") -> Check:
-    """Validate value < bound."""
     return _rule(lambda value: value < bound, f"less than {bound:g}", remedy)
 
 
 def one_of(*names: str, remedy: str = "") -> Check:
-    """Validate that the value is one of some names."""
     return _rule(lambda value: value in names, "one of " + ", ".join(names), remedy)
 
 

@@ -200,9 +200,8 @@ class ConceptClass(ABC):
         distinct, tally, sets, set_of = tally_signs(points, signs, present)
         self.check_growth(int(sets.sum(axis=1).max(initial=0)))
         # With no samples, an empty set still gives the result the shapes of the class.
-        options = [self.dichotomies(distinct[members]) for members in sets] or [
-            self.dichotomies(distinct[:0])
-        ]
+        options = [self.dichotomies(distinct[members]) for members in sets]
+        options = options or [self.dichotomies(distinct[:0])]
         gains = np.zeros((len(points), max(map(len, options))))
         counted = np.zeros(gains.shape, bool)
         for i, (members, option) in enumerate(zip(sets, options, strict=False)):

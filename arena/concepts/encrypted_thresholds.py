@@ -26,10 +26,9 @@ class EncryptedThresholds(ConceptClass):
     """The concepts 1[plaintext of x >= plaintext of z] of ciphertexts x, z from 0 to N - 1.
 
     The cipher, a permutation drawn from the seed, illustrates who needs the key and is not secure. Anyone may
-    `compare` two ciphertexts, which suffices for labels, ERM and dichotomies. Only `encrypt` uses the key.
-
-    A concept is the ciphertext z, or N, which labels everything 0. Among the best of the sample's points and
-    N, ERM returns the one with the smallest plaintext; an empty sample gives N.
+    `compare` two ciphertexts, which suffices for labels and ERM. A concept is z, or N, which labels
+    everything 0. Among the best of the sample's points and N, ERM returns the one with the smallest
+    plaintext, or N.
 
     >>> cipher = EncryptedThresholds(16, 7)
     >>> low, high = cipher.encrypt([3, 11])

@@ -153,9 +153,8 @@ class Points(LineClass):
 
 @attrs.frozen(repr=False)
 class Intervals(LineClass):
-    """The concepts 1[a <= x <= b] for points a <= b of the domain, and the empty interval.
-
-    A concept is an index: 0 is the empty interval, the others follow in the order of (a, b), as in `ends`.
+    """The concepts 1[a <= x <= b] for points a <= b of the domain, and the empty interval. A concept is an
+    index: 0 is the empty interval, the others follow in the order of (a, b), as in `ends`.
 
     >>> Intervals((1, 2, 4)).ends.tolist()
     [[inf, -inf], [1.0, 1.0], [1.0, 2.0], [1.0, 4.0], [2.0, 2.0], [2.0, 4.0], [4.0, 4.0]]

@@ -26,11 +26,11 @@ MAX_FOR_WEIGHTED_PAIRS = 12
 
 @attrs.frozen(repr=False)
 class Thresholds(ConceptClass):
-    """The concepts c_t(x) = 1[x >= t]. A concept is its t, a float, and t = +inf labels everything 0.
+    """The concepts c_t(x) = 1[x >= t]. A concept is its t, a float, and t = +inf labels everything 0. ERM
+    returns the smallest best t among the sample's points and +inf.
 
-    ERM returns the smallest best t among the sample's points and +inf; an empty sample gives +inf. domain:
-    None for the real line, or the points of a finite domain in increasing order. Then `check` refuses other
-    points, and ERM and dichotomies return t in the domain or +inf.
+    domain: None for the real line, or the points of a finite domain in increasing order. Then `check` refuses
+    other points, and ERM and dichotomies return t in the domain or +inf.
 
     >>> Thresholds().erm([3, 1, 2], [1, 0, 1]), Thresholds((1, 2, 4))
     (array(2.), Thresholds(3 points from 1 to 4))
@@ -282,9 +282,8 @@ def best_intervals(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
     ordered = SortedSamples.sort(points, signs, signs != 0)
     # For each high, the best low is the one with the least sum before it. Only the first of equal points can
     # be low; all others get the maximum, which is never chosen.
-    starts = np.where(
-        ordered.first, ordered.prefix_sums[:, :-1], ordered.prefix_sums.max(axis=1, keepdims=True)
-    )
+    largest = ordered.prefix_sums.max(axis=1, keepdims=True)
+    starts = np.where(ordered.first, ordered.prefix_sums[:, :-1], largest)
     least = np.minimum.accumulate(starts, axis=1)
     gains = np.where(ordered.last, ordered.prefix_sums[:, 1:] - least, 0)
     high = gains.argmax(axis=1)[:, None]

@@ -69,9 +69,8 @@ class Stumps(ConceptClass):
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
         """A uniform feature and sign, and t uniform between 1/4 and 3/4."""
-        return np.array(
-            [rng.integers(self.features), rng.uniform(0.25, 0.75), rng.choice([-1, 1])], np.float64
-        )
+        drawn = rng.integers(self.features), rng.uniform(0.25, 0.75), rng.choice([-1, 1])
+        return np.array(drawn, np.float64)
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         feature, threshold, sign = np.moveaxis(concepts, -1, 0)

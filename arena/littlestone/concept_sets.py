@@ -138,7 +138,7 @@ def build_shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
     return tree
 
 
-def format_tree(tree: nx.DiGraph[Any]) -> str:
+def format_tree(tree: nx.DiGraph[Any], node: tuple[int, ...] = ()) -> str:
     """A tree as text, one line a node: the label that leads to it, then its point.
 
     >>> from arena.concepts import Thresholds
@@ -147,14 +147,9 @@ def format_tree(tree: nx.DiGraph[Any]) -> str:
     ├─0→ ·
     └─1→ ·
     """
-    return "\n".join(_lines(tree, ()))
-
-
-def _lines(tree: nx.DiGraph[Any], node: tuple[int, ...]) -> list[str]:
     if "point" not in tree.nodes[node]:
-        return ["·"]
-    lines = [format_point(tree.nodes[node]["point"])]
+        return "·"
+    text = format_point(tree.nodes[node]["point"])
     for label, first, rest in ((0, "├─0→ ", "│    "), (1, "└─1→ ", "     ")):
-        subtree = _lines(tree, (*node, label))
-        lines += [first + subtree[0], *(rest + line for line in subtree[1:])]
-    return lines
+        text += f"\n{first}" + format_tree(tree, (*node, label)).replace("\n", f"\n{rest}")
+    return text

@@ -139,19 +139,17 @@ REFEREES: dict[str, type[Referee]] = {}  # every protocol by its name, from the 
 
 @attrs.frozen
 class Referee(ABC):
-    """A protocol: which moves are legal when, what reaches the learner, and what the adversary may see.
+    """A protocol: which moves are legal when, what reaches the learner, and what the adversary may see. A
+    subclass with a `name` is a protocol, and wherever it is defined, all tools find it in `REFEREES`.
 
-    A subclass with a `name` is a protocol, and wherever it is defined, all tools find it in `REFEREES`.
-
-    name: what the command line calls it. summary: what `arena list --help` says of it.
-    batch: the class of its batches of games, with the moves and their order.
+    name: what the command line calls it. summary: what `arena list --help` says of it. batch: the class of
+    its batches of games, with the moves and their order.
     learner_state: what its running learners must have. learner_protocol: the protocol that they name, if
-    another one.
-    challenges: in what the worlds may differ; nothing if there is one world.
-    committed: whether the adversary fixes all its moves before the learner's first answer.
+    another one. law: the kind of output distribution that they may declare, or None; see `arena.laws`.
+    challenges: in what the worlds may differ; nothing if there is one world. committed: whether the adversary
+    fixes all its moves before the learner's first answer.
     one_run: whether all games share one run of the learner, and a fair coin of its own is each one's world.
     counts_mistakes: whether hypotheses are shown and their mistakes counted, as in races.
-    law: the kind of output distribution that its learners may declare, or None; see `arena.laws`.
     rounds_setting: the setting that is the number of rounds, or, without `fixed_rounds`, their maximum.
     usual_games: in each world, in a tournament. block_pairs: pairs of games in a large block of an audit.
     template_opponents: if `arena new` has templates of players, a learner and an adversary to try them with.
@@ -172,9 +170,7 @@ class Referee(ABC):
     fixed_rounds: ClassVar[bool] = False
     template_opponents: ClassVar[tuple[str, ...]] = ()
     usual_games: ClassVar[int] = 500
-    block_pairs: ClassVar[int] = (
-        8_192  # the arrays of so many games of one world fit into a processor's cache
-    )
+    block_pairs: ClassVar[int] = 8_192  # whose arrays of one world fit into a processor's cache
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

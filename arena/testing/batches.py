@@ -53,14 +53,9 @@ class BatchScatter:
         self._hits += hits
         self._games += games
         if self._batches:
-            self._log_p += np.minimum(
-                0.0,
-                np.log(2.0)
-                + np.minimum(
-                    _log_tail(hits, self._hits, games, self._games),
-                    _log_tail(games - hits, self._games - self._hits, games, self._games),
-                ),
-            )
+            many = _log_tail(hits, self._hits, games, self._games)
+            few = _log_tail(games - hits, self._games - self._hits, games, self._games)
+            self._log_p += np.minimum(0.0, np.log(2.0) + np.minimum(many, few))
         self._batches += 1
 
     def p_value(self) -> float:

@@ -199,10 +199,8 @@ def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) 
     (moves, score), (other_moves, other_score) = forbid_global_randomness(
         adversary.name, lambda: [_replay(adversary, played.replies) for _ in range(2)]
     )
-    same = all(
-        _is_same_move(move, other, np.ones(_GAMES, bool))
-        for move, other in zip(moves, other_moves, strict=False)
-    )
+    pairs = zip(moves, other_moves, strict=False)
+    same = all(_is_same_move(*pair, np.ones(_GAMES, bool)) for pair in pairs)
     if not same or not np.array_equal(score, other_score):  # type: ignore[arg-type]
         raise NotConforming(
             adversary.name,
@@ -221,10 +219,8 @@ def check_common_random_numbers(
     for world in (False, True):
         one_world: list[bytes] = []
         two_worlds: list[bytes] = []
-        for seen, worlds in (
-            (one_world, np.full(games, world)),
-            (two_worlds, np.where(kept, world, not world)),
-        ):
+        mixed = np.where(kept, world, not world)
+        for seen, worlds in ((one_world, np.full(games, world)), (two_worlds, mixed)):
             watched = _Watched(adversary, adversary.name, adversary.protocols, kept, seen)
             play(learner, watched, referee, games=games, seed=1, worlds=worlds)
         for number, (reply, other) in enumerate(zip(one_world, two_worlds, strict=True)):

@@ -130,12 +130,8 @@ def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: Valu
     batch, count, started = min(games, 500), 0, perf_counter()
     while batch:
         seed = child_seed(block_seed(1, 0), len(parts))
-        (reply,) = (
-            reply
-            for reply in play(learner, probe, referee, games=batch, seed=seed, record=True).replies
-            if isinstance(reply, Released)
-        )
-        parts.append(reply.parts[0])
+        played = play(learner, probe, referee, games=batch, seed=seed, record=True)
+        parts += [reply.parts[0] for reply in played.replies if isinstance(reply, Released)]
         count += batch
         width = max(1, parts[0].size // len(parts[0]))
         games = min(games, max(count, _MOST_NUMBERS // width))
