@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.concepts import BooleanFeatures, Conjunctions, DecisionLists, FiniteClass, Literals, Variables
+from arena.concepts import Conjunctions, DecisionLists, FiniteClass, Literals, Variables
 from arena.errors import InvalidArgument, Unsupported
 
-KINDS: list[BooleanFeatures] = [Variables(1), Variables(3), Literals(2), Literals(3), Conjunctions(3, 2)]
 SMALL = [DecisionLists(kind) for kind in (Variables(1), Variables(2), Variables(3), Literals(2))]
 
 
@@ -41,17 +40,6 @@ class TestFeatures:
             pairs = [(i, j) for i, j in combinations(range(6), 2) if j - i != 3]
             plain = literals + [literals[i] and literals[j] for i, j in pairs]
             assert spec.evaluate(x).tolist() == plain
-
-    def test_conjunctions_of_one_literal_are_the_literals(self) -> None:
-        points = np.array(list(product((0, 1), repeat=3)))
-        assert (Conjunctions(3, 1).evaluate(points) == Literals(3).evaluate(points)).all()
-        assert Conjunctions(3, 1).names() == Literals(3).names()
-
-    @pytest.mark.parametrize("spec", KINDS, ids=str)
-    def test_shapes_of_any_lead(self, spec: BooleanFeatures) -> None:
-        points = np.ones((2, 3, spec.d))
-        assert spec.evaluate(points).shape == (2, 3, spec.count)
-        assert len(spec.names([f"n{i}" for i in range(spec.d)])) == spec.count
 
     @pytest.mark.parametrize(
         ("call", "message"),

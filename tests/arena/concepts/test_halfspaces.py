@@ -30,10 +30,7 @@ POINTS = [[0, 1, 1], [1, -1, 0]]
     ("points", "message"),
     [
         ([0, 1], "a point must have shape (3,), got (2,)"),
-        (
-            [[0, 1, 1], [0, -1.5, 2]],
-            "a point must lie in the cube [-1, 1]^d, got -1.5. Divide",
-        ),
+        ([[0, 1, 1], [0, -1.5, 2]], "a point must lie in the cube [-1, 1]^d, got -1.5. Divide"),
         ([0, np.nan, 0], "points must be finite: no NaN, no infinity, got nan"),
     ],
 )
@@ -54,10 +51,7 @@ def test_small_integers_stay_small() -> None:
     [
         ([0.5, 0.5], "a concept must be a vector of 3 weights, got ('float64', (2,))"),
         (["a", "b", "c"], "a concept must be a vector of 3 weights, got ("),
-        (
-            [[1, 0, 0], [1, -1, 1]],
-            "weights must be nonnegative, finite, and not all 0, got -1.0.",
-        ),
+        ([[1, 0, 0], [1, -1, 1]], "weights must be nonnegative, finite, and not all 0, got -1.0."),
         ([0, 0, 0], "weights must be nonnegative, finite, and not all 0, got 0.0."),
         ([1, np.inf, 0], "weights must be nonnegative, finite, and not all 0, got 0.0."),
         ([1, np.nan, 0], "weights must be nonnegative, finite, and not all 0, got nan."),

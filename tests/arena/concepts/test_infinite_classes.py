@@ -335,14 +335,6 @@ class TestHalfplanes:
         points = np.arange(9)[:, None] * np.array(step) + [4, -5]
         assert len(Halfplanes().dichotomies(points)) == 2 * 9
 
-    @pytest.mark.parametrize("scale", [1, 2**14])
-    def test_a_grid(self, scale: int) -> None:
-        grid = [(float(scale * x), float(scale * y)) for x in range(3) for y in range(3)]
-        found = Halfplanes().dichotomies(np.array(grid))
-        assert {tuple(row) for row in found.labels.tolist()} == halfplanes(
-            [(x / scale, y / scale) for x, y in grid]
-        )
-
     def test_large_whole_numbers(self, rng: np.random.Generator) -> None:
         """Three points on a line and one that misses it by one: whole numbers of 18 bits are told apart."""
         far = 2**18 - 1

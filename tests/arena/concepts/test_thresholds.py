@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -133,26 +132,8 @@ class TestErm:
         assert found.shape == (40, 3)
         assert found[7, 1] == naive_erm(points[:, 1, 32].tolist(), labels[:, 1, 32].tolist())
 
-    def test_on_a_domain_the_minimiser_is_in_the_class(self) -> None:
-        domain = (0.5, 1.0, 4.0)
-        spec = Thresholds(domain)
-        for labels in product((0, 1), repeat=3):
-            for points in product(domain, repeat=3):
-                assert spec.erm(points, labels) in (*domain, INF)
-
 
 class TestDichotomies:
-    @exhaustive
-    @given(st.lists(coordinates, max_size=6))
-    def test_against_every_threshold(self, points: list[float]) -> None:
-        found = Thresholds().dichotomies(points)
-        realised = {tuple(x >= t for x in points) for t in [*points, INF]}
-        assert {tuple(row) for row in found.labels.tolist()} == realised
-        assert len(found) == len(realised) == len(set(points)) + 1
-        assert found.concepts.tolist() == sorted(found.concepts.tolist())
-        assert (Thresholds().labels(found.concepts, points) == found.labels).all()
-        assert found.labels.shape == (len(found), len(points))
-
     def test_zeros_of_both_signs_are_one_point(self) -> None:
         for points in ([0.0, -0.0], [-0.0, 0.0]):
             concepts = Thresholds().dichotomies(points).concepts

@@ -78,14 +78,11 @@ def test_each_game_may_have_training_sets_of_its_own() -> None:
 # --- step 2 and 4(b): the flag ------------------------------------------------------------------------
 
 
-def test_equal_training_sets_leave_the_flag_down() -> None:
+def test_equal_training_sets_or_queries_leave_the_flag_down() -> None:
     again = Sample([0.0, 0.0, 1.0], [0, 0, 1], [1, 2, 2])  # the same list, cut into other runs
     played = play(Echo(), script(Train(SAMPLE, again), Query(0.0, 1.0)), Figure1(), games=GAMES, seed=1)
     assert played.challenges == {PrivacyUnit.QUERY}
     assert played.flag.all()
-
-
-def test_queries_that_are_equal_do_not() -> None:
     played = play(Echo(), script(Train(SAMPLE), Query(0.5, 0.5)), Figure1(), games=GAMES, seed=1)
     assert not played.flag.any()
     assert played.challenges == frozenset()
@@ -143,13 +140,6 @@ def test_the_label_is_withheld_only_where_the_queries_differ() -> None:
     x = np.full(GAMES, 0.7)
     label = replies(Train(SAMPLE), Query(x, np.where(np.arange(GAMES) == 4, 0.0, x)))[1].label
     assert label.tolist() == [1, 1, 1, 1, NO_LABEL, 1]
-
-
-def test_a_reply_cannot_be_written_to() -> None:
-    answer = replies(Train(SAMPLE), Query(0.0, 1.0))[1]
-    for array in (answer.label, answer.halted):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1
 
 
 def test_a_halt_shows_with_the_label_and_then_as_silence() -> None:
@@ -298,12 +288,3 @@ def test_scores_are_not_nan() -> None:
     score[2] = np.nan
     error = catch_violation(script(Train(SAMPLE), score=score))
     assert (error.games, error.got) == ([2], "NaN")
-
-
-@pytest.mark.parametrize("games", [0, 1, 2, 7])
-def test_any_number_of_games(games: int) -> None:
-    played = play(
-        Echo(), script(Train(SAMPLE), Query(0.0, 1.0), score=np.zeros(games)), Figure1(), games=games, seed=1
-    )
-    assert played.worlds.shape == (games,)
-    assert played.score.shape == (games,)
