@@ -59,8 +59,7 @@ class Query(Move):
 @attrs.frozen(eq=False)
 class Queries(Move):
     """k queries in a row, the same in both worlds, all chosen before the first is answered: k rounds of
-    `Figure1` or `Voting`, which a learner may answer together. x: (k, ...), the same for all games, or (n, k,
-    ...)."""
+    `Figure1` or `Voting`, which a learner may answer together. x: (k, ...) for all games, or (n, k, ...)."""
 
     x: Any
 
@@ -68,8 +67,8 @@ class Queries(Move):
 @attrs.frozen(eq=False)
 class Unlabelled(Move):
     """Unlabelled points that the learner of `Figure1` is given between queries, to learn from; no round. x,
-    other: those of world 0 and of world 1, as many and different in at most one place, (k, ...) or (n, k,
-    ...)."""
+    other: those of world 0 and of world 1, as many and different in at most one place, (k, ...) or so for
+    each game."""
 
     x: Any
     other: Any = None
@@ -118,8 +117,7 @@ class Ready(Move):
 @attrs.frozen(eq=False)
 class GradientCanary:
     """An example whose gradient the adversary chooses; the learner clips it. Every example of a training set
-    that equals (x, label) is such a canary. gradient: (P,) for P parameters, the same for all games, or (n,
-    P)."""
+    that equals (x, label) is such a canary. gradient: (P,) for P parameters, for all games, or (n, P)."""
 
     x: Any
     label: int

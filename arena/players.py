@@ -178,8 +178,8 @@ class Adversary(ABC):
 
     @property
     def realizable(self) -> bool:
-        """Whether, in every game, some concept of the learner's class agrees with all its examples. A race
-        enforces it."""
+        """Whether some concept of the learner's class agrees with all examples of a game. A race enforces
+        it."""
         return False
 
     @abstractmethod

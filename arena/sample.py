@@ -26,8 +26,7 @@ def freeze(array: np.ndarray) -> np.ndarray:
 
 
 def own_copy(array: Any) -> np.ndarray:
-    """The same values as a plain array in memory that nobody can write to; of objects only marked
-    read-only."""
+    """The same values as a plain array in memory that nobody can write to; of objects read-only."""
     plain = np.asarray(array)
     if plain.dtype.hasobject:
         return freeze(plain.copy())
@@ -133,8 +132,7 @@ def _refuse_integer(value: int) -> InvalidArgument:
 
 
 def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is (). Raises:
-    InvalidArgument."""
+    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers. Raises: InvalidArgument."""
     return as_floats(as_points(x, shape)).astype(np.float64, copy=False)
 
 
@@ -157,8 +155,7 @@ def points_differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def hash_rows(rows: np.ndarray) -> np.ndarray:
-    """(n,) uint64: hashes of the rows (n, F) of float64 or int8, which collide with probability about
-    2^-64."""
+    """(n,) uint64: hashes of the rows (n, F) of float64 or int8, which collide with chance 2^-64."""
     keys = np.zeros(len(rows), np.uint64)
     if rows.dtype == np.int8:
         words = np.zeros((len(rows), -(-rows.shape[1] // 8) * 8), np.int8)

@@ -72,8 +72,7 @@ class ConceptClass(ABC):
 
     @abstractmethod
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The distinct labellings of points (m, ...), repeated or not, in the order that the class
-        documents."""
+        """The distinct labellings of points (m, ...), repeated or not, in the order that the class states."""
 
     def label(self, concepts: Any, x: Any) -> np.ndarray:
         """(n,) bool: the labels of each game's concept (n, ...) at x, one point for all games or (n, ...)."""
@@ -88,8 +87,8 @@ class ConceptClass(ABC):
         return self._label(concepts, points)
 
     def agrees(self, concepts: Any, x: Any, y: np.ndarray) -> np.ndarray:
-        """(n,) bool: whether each game's concept gives x the label y (n,), with the margin of the class if
-        any."""
+        """(n,) bool: whether each game's concept gives x the label y (n,), with the margin if there is
+        one."""
         return np.asarray(self.label(concepts, x) == y)
 
     def agreement(self, concepts: Any) -> Callable[[Any, np.ndarray], np.ndarray]:

@@ -163,7 +163,7 @@ class DecisionLists(ConceptClass):
         return FiniteClass(self.dichotomies(np.array(self.domain)).labels).vc_dimension
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The labellings by their first lists. Raises: Unsupported if too many points have distinct
+        """The labellings by their first lists. Raises: Unsupported for too many points of distinct
         features."""
         patterns, place = np.unique(
             self.features.evaluate_bits(self._check_row(points).astype(bool)), axis=0, return_inverse=True

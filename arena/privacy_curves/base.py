@@ -199,8 +199,7 @@ class PrivacyCurve(ABC):
         return attrs.evolve(self, **{self.scaled: getattr(self, self.scaled) * scale})  # type: ignore[misc]
 
     def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
-        """Privacy losses on a grid with this step in nats that dominate the claim: one a direction, or
-        one."""
+        """Privacy losses on a grid with this step (nats) that dominate the claim: one a direction, or one."""
         epsilons = _TABLE_END * np.linspace(0, 1, _TABLE_POINTS) ** 2
         deltas, odds = self.deltas(epsilons), np.exp(epsilons)
         # Chords of δ over e^ε are the δ of losses at their ends; negative losses mirror the positive ones.

@@ -1,4 +1,4 @@
-"""Curves of claims that papers state: pure, concentrated and Rényi privacy (docs/proofs/renyi_curves.md),
+"""Curves of claims that papers state (docs/proofs/renyi_curves.md): pure, concentrated, Rényi privacy,
 tables."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Online games of T rounds: section 2 of Li, Wang, Ye, Private Online Learning against an Adaptive
-Adversary."""
+"""Online games of T rounds (section 2 of Li, Wang, Ye, Private Online Learning against an Adaptive
+Adversary)."""
 
 from __future__ import annotations
 

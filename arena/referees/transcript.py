@@ -109,8 +109,7 @@ class TrainingEntry(Entry):
 
 @attrs.frozen(eq=False, kw_only=True)
 class QueryEntry(Entry):
-    """A query and its answer (n,). label, shown_halted: as the adversary sees them; answer, halted: the
-    learner's."""
+    """A query and its answer. label, shown_halted: as the adversary sees them; answer, halted: in truth."""
 
     x: np.ndarray
     label: np.ndarray
